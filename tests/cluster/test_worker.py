@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,8 +38,8 @@ def new_player(measures=True, backend="eager", identity=None):
     examples = random_observations(game, 64, 1)
     weights = []
     for version in (3, 4):
-        own = Weights(version, fresh_network(game, config.network), examples)
-        weights.append(replace(own, of_games=(own,)))
+        network = fresh_network(game, config.network)
+        weights.append(Weights(version, (network,), (examples,)))
     told = (games, mixture, part_of(config, 2, 1), identity or identity_of(game), measures)
     told, weights = pickle.loads(pickle.dumps((told, weights)))
     return SelfPlayer(*told), config, weights

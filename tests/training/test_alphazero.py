@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from ludarium.configs.schema import Bootstrap as BootstrapConfig
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
@@ -404,7 +403,7 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
-        assert trainer.algorithm.actors.self_play.plays_alone == (backend == "compiled")
+        assert trainer.algorithm.actors.players[0].self_play.plays_alone == (backend == "compiled")
         assert trainer.iteration == stop
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
@@ -419,8 +418,12 @@ def test_same_seed_same_games_other_seed_other_games(tmp_path):
 
 def test_a_bootstrap_without_time_searches_one_position_of_each_game():
     game, seed = make_game("corso", size=3), np.random.SeedSequence(1)
-    config = BootstrapConfig(positions=1000, playouts=4)
-    found = bootstrap_samples(game, config, 2, seed, games=16, seconds=0.0)
+    config = RUNS.config(
+        "bootstrap={positions: 960, playouts: 4}",
+        "self_play.opening_plies=2",
+        "budget.minutes=0.000001",
+    )
+    found = bootstrap_samples(game, config, seed, sample_dtype(game), lambda _: None)
     assert 0 < len(found) <= 16
     assert (found["state"]["ply"] <= 2).all()
     assert (found["outcome"] != ONGOING).all()
@@ -616,7 +619,7 @@ def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
     trainer = trained(tmp_path, "backend=compiled-int8", "evaluation.every=1", iterations=2)
-    assert trainer.algorithm.actors.backend == "compiled-int8"
+    assert trainer.algorithm.actors.players[0].engine.backend == "compiled-int8"
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)

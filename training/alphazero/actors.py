@@ -8,10 +8,11 @@ this process; those of `ludarium.training.cluster` are processes on many machine
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
@@ -19,13 +20,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.networks import inference_engine
-from ludarium.training.search import SearchSettings
+from ludarium.training.runs.state import flatten, unflatten
+from ludarium.training.search import SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
-from .bootstrap import GAMES, bootstrap_samples
+from .bootstrap import bootstrap_samples
+from .mixture import Mixture
 from .self_play import SelfPlay, SelfPlayResult, games_of_worker, torch_threads_of_worker
-
-_POSITIONS_OF_A_GAME = 64  #: for how many the bootstrap plays a game more in parallel
 
 #: Called from time to time with the number of new positions.
 Advance = Callable[[int], None]
@@ -37,16 +38,14 @@ class Weights:
 
     Attributes:
         version: iterations that it has learnt.
-        network: with its weights; it may change later.
-        examples: float32 [n, *observation_shape], typical observations as the network sees them.
-        of_games: where one network plays several games, the weights of each; the fields above are
-            those of the first.
+        networks: for each game that is played, with its weights; they may change later.
+        examples: for each game float32 [n, *observation_shape], typical observations as the network
+            sees them.
     """
 
     version: int
-    network: PolicyValueNetwork
-    examples: np.ndarray
-    of_games: tuple[Weights, ...] = ()
+    networks: tuple[PolicyValueNetwork, ...]
+    examples: tuple[np.ndarray, ...]
 
 
 class Actors(ABC):
@@ -80,10 +79,6 @@ class Actors(ABC):
     def resources(self) -> str:
         """Who plays where, for people."""
 
-    @abstractmethod
-    def load(self, weights: Weights) -> None:
-        """The same as `publish` without metrics, as a run goes on."""
-
     def state(self) -> dict[str, np.ndarray]:
         """The games in progress, for `restore`; none where they do not outlive the iteration."""
         return {}
@@ -97,13 +92,13 @@ class Actors(ABC):
 
 
 class LocalActors(Actors):
-    """Threads of this process, which play while the loop waits for them.
+    """Threads of this process, which play while the loop waits for them, one game after the other.
 
     Args:
-        game: the rules.
-        config: of the run.
+        games: and the share of the positions of each.
+        mixture: of their samples.
+        config: of the run; games in parallel and positions are divided by the shares.
         workers: number of threads.
-        dtype: of the samples, from `sample_dtype`.
         device: torch's name of where the network runs.
         weights: of the first version.
         bootstrap_seed: of the bootstrap.
@@ -112,87 +107,156 @@ class LocalActors(Actors):
 
     def __init__(
         self,
+        games: Sequence[tuple[Game, float]],
+        mixture: Mixture,
+        config: AlphaZeroConfig,
+        workers: int,
+        device: str,
+        weights: Weights,
+        bootstrap_seed: np.random.SeedSequence,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self.mixture = mixture
+        self.players = [
+            _Player(game, _share_of(config, share), workers, device, *others)
+            for (game, share), *others in zip(
+                games,
+                mixture.dtypes,
+                weights.networks,
+                weights.examples,
+                bootstrap_seed.spawn(len(games)),
+                seed.spawn(len(games)),
+                strict=True,
+            )
+        ]
+        self._version, self._chunks = weights.version, 0
+
+    def publish(self, weights: Weights) -> dict[str, Any]:
+        """Load the weights, and measure what the backend makes of them.
+
+        Of the deviations of several games the largest is logged.
+        """
+        self.load(weights)
+        deviations = [
+            player.engine.deviation(examples)
+            for player, examples in zip(self.players, weights.examples, strict=True)
+        ]
+        return {
+            "backend": self.players[0].engine.backend,
+            "policy_deviation": max(each.policy for each in deviations),
+            "value_deviation": max(each.value for each in deviations),
+        }
+
+    def load(self, weights: Weights) -> None:
+        """Load the weights into the inference engines."""
+        for player, *own in zip(self.players, weights.networks, weights.examples, strict=True):
+            player.engine.update(*own)
+        self._version, self._chunks = weights.version, 0
+
+    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+        """Play the games of each bootstrap."""
+        return self._join([player.bootstrap(advance) for player in self.players])
+
+    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
+        """Play an iteration of each game.
+
+        New games follow from the version of the weights and how often that has played.
+        """
+        key = self._version, self._chunks
+        self._chunks += 1
+        return self._join([player.play(settings, key, advance) for player in self.players])
+
+    def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
+        return join_results(
+            [
+                replace(result, samples=self.mixture.pack(number, result.samples))
+                for number, result in enumerate(results)
+            ]
+        )
+
+    @property
+    def resources(self) -> str:
+        """Device, number of threads, backend, and how many games there are."""
+        first, count = self.players[0], len(self.players)
+        return (
+            f"{first.engine.device}, {first.self_play.workers} workers, network "
+            f"{first.engine.backend}{f', {count} sets of options' if count > 1 else ''}"
+        )
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games in progress, ``number/name`` for each array."""
+        return flatten(dict(enumerate(player.self_play.state() for player in self.players)), "/")
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Go on with the games in progress; whether those of each game fit."""
+        fit = [
+            player.self_play.restore(unflatten(arrays, number, "/"))
+            for number, player in enumerate(self.players)
+        ]
+        return all(fit)
+
+
+class _Player:
+    """Plays one of the games; see `LocalActors`."""
+
+    def __init__(
+        self,
         game: Game,
         config: AlphaZeroConfig,
         workers: int,
-        dtype: np.dtype,
         device: str,
-        weights: Weights,
+        dtype: np.dtype,
+        network: PolicyValueNetwork,
+        examples: np.ndarray,
         bootstrap_seed: np.random.SeedSequence,
         seed: np.random.SeedSequence,
     ) -> None:
         self.game = game
         self.config = config
         self.dtype = dtype
-        self.device = device
         self._bootstrap_seed = bootstrap_seed
         self._seed = seed
+        batch = games_of_worker(config.self_play, workers)
         with torch_threads(torch_threads_of_worker(workers)):
-            self.engine = inference_engine(
-                game,
-                weights.network,
-                games_of_worker(config.self_play, workers),
-                config.backend,
-                device,
-                weights.examples,
-            )
+            self.engine = inference_engine(game, network, batch, config.backend, device, examples)
         self.self_play = SelfPlay(
             game, config.self_play, largest_search(config), workers, self.engine, dtype
         )
-        self._version, self._chunks = weights.version, 0
-
-    def publish(self, weights: Weights) -> dict[str, Any]:
-        """Load the weights, and measure what the backend makes of them."""
-        self.load(weights)
-        return {"backend": self.engine.backend} | self.deviation(weights.examples)
-
-    def load(self, weights: Weights) -> None:
-        """Load the weights into the inference engine."""
-        self.engine.update(weights.network, weights.examples)
-        self._version, self._chunks = weights.version, 0
-
-    def deviation(self, examples: np.ndarray) -> dict[str, float]:
-        """How far the backend's answers are from PyTorch's, for the log; see `Deviation`."""
-        deviation = self.engine.deviation(examples)
-        return {"policy_deviation": deviation.policy, "value_deviation": deviation.value}
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
-        """Play the games of the bootstrap."""
-        config = self.config.bootstrap
         samples = bootstrap_samples(
-            self.game,
-            config,
-            self.config.self_play.opening_plies,
-            self._bootstrap_seed,
-            self.dtype,
-            advance,
-            min(GAMES, 1 + config.positions // _POSITIONS_OF_A_GAME),
-            self.config.bootstrap_seconds,
+            self.game, self.config, self._bootstrap_seed, self.dtype, advance
         )
-        return SelfPlayResult.of_playouts(samples, config.playouts)
+        playouts = len(samples) * self.config.bootstrap.playouts
+        return SelfPlayResult(samples, positions=len(samples), simulations=playouts)
 
-    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
-        """Play an iteration.
-
-        New games follow from the version of the weights and how often that has played.
-        """
-        key = (*self._seed.spawn_key, self._version, self._chunks)
-        self._chunks += 1
-        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=key)
+    def play(
+        self, settings: SearchSettings, key: tuple[int, int], advance: Advance
+    ) -> SelfPlayResult:
+        spawned = (*self._seed.spawn_key, *key)
+        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=spawned)
         return self.self_play.play(settings, self.engine, seed, advance)
 
-    @property
-    def resources(self) -> str:
-        """Device, number of threads and backend."""
-        return f"{self.device}, {self.self_play.workers} workers, network {self.engine.backend}"
 
-    def state(self) -> dict[str, np.ndarray]:
-        """See `SelfPlay.state`."""
-        return self.self_play.state()
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """See `SelfPlay.restore`."""
-        return self.self_play.restore(arrays)
+def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
+    """The configuration of one of several games, which play one after the other."""
+    play, bootstrap, minutes = config.self_play, config.bootstrap, config.budget.minutes
+    return msgspec.structs.replace(
+        config,
+        self_play=msgspec.structs.replace(
+            play,
+            games=max(1, round(play.games * share)),
+            positions=max(1, round(play.positions * share)),
+            cache=play.cache * share,
+        ),
+        bootstrap=msgspec.structs.replace(
+            bootstrap,
+            positions=max(1, round(bootstrap.positions * share)) if bootstrap.positions else 0,
+        ),
+        budget=msgspec.structs.replace(
+            config.budget, minutes=None if minutes is None else minutes * share
+        ),
+    )
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:

@@ -35,9 +35,9 @@ from ludarium.training.runs.state import (
 )
 from ludarium.training.runs.trainer import Trainer
 
-from .actors import Actors, Weights, search_settings
+from .actors import Actors, LocalActors, Weights, search_settings
 from .learner import Learner, Losses
-from .mixture import Mixture, make_actors
+from .mixture import Mixture
 from .replay import Replay
 from .self_play import SelfPlayResult, choose_threads
 
@@ -94,7 +94,7 @@ class AlphaZero:
         if actors is not None:
             self.actors = actors(run, self.mixture, self._weights())
         else:
-            self.actors = make_actors(
+            self.actors = LocalActors(
                 run.games,
                 self.mixture,
                 config,
@@ -200,7 +200,7 @@ class AlphaZero:
                 "new games are begun: those in progress were played in another way, as on another "
                 "device"
             )
-        self.actors.load(self._weights())
+        self.actors.publish(self._weights())
 
     def close(self) -> None:
         """Stop learner and actors."""
@@ -239,11 +239,8 @@ class AlphaZero:
 
     def _weights(self) -> Weights:
         """The network that plays, for the actors."""
-        of_games = tuple(
-            Weights(self.run.iteration, self.run.network_of(game, self.agent()), examples)
-            for game, examples in zip(self.games, self.examples(), strict=True)
-        )
-        return replace(of_games[0], of_games=of_games)
+        networks = (self.run.network_of(game, self.agent()) for game in self.games)
+        return Weights(self.run.iteration, tuple(networks), tuple(self.examples()))
 
     def _metrics(
         self, played: SelfPlayResult, losses: Losses, learn_seconds: float

@@ -118,11 +118,6 @@ class SelfPlayResult:
     solved: int = 0
     seconds: float | None = None
 
-    @classmethod
-    def of_playouts(cls, samples: np.ndarray, playouts: int) -> SelfPlayResult:
-        """Samples of the bootstrap, each searched with so many playouts."""
-        return cls(samples, positions=len(samples), simulations=len(samples) * playouts)
-
 
 #: What was played, and the number of the game of each sample.
 Played = tuple[SelfPlayResult, np.ndarray]

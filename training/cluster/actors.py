@@ -77,12 +77,12 @@ class ClusterActors(Actors):
         self._taken_at: float | None = None
         self._has_room = True
         self._heard_at = time.perf_counter()  # when something came, or people were told
-        self.load(weights)
+        self._load(weights)
         self._staff()
 
     def publish(self, weights: Weights) -> dict[str, Any]:
         """Have orders come with the weights from now on; every node gets them once."""
-        self.load(weights)
+        self._load(weights)
         metrics = {
             **self._told,
             "actors": len(self._delivered),
@@ -127,15 +127,13 @@ class ClusterActors(Actors):
         for actor in self._actors:
             ray.kill(actor.handle)
 
-    def load(self, weights: Weights) -> None:
+    def _load(self, weights: Weights) -> None:
         """Put the weights into the object store."""
         import ray
 
-        packed = [
-            replace(own, network=copy.deepcopy(own.network).cpu()) for own in weights.of_games
-        ]
+        networks = tuple(copy.deepcopy(network).cpu() for network in weights.networks)
         self._version = weights.version
-        self._weights = ray.put(replace(packed[0], of_games=tuple(packed)))
+        self._weights = ray.put(replace(weights, networks=networks))
 
     def _staff(self) -> None:
         """Have as many actors as the cluster has room for, or as the configuration says."""

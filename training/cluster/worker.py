@@ -18,9 +18,9 @@ from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import one_core
 from ludarium.models.kernels import source_digest
-from ludarium.training.alphazero.actors import Weights
+from ludarium.training.alphazero.actors import LocalActors, Weights
 from ludarium.training.alphazero.kernels import self_play as kernels
-from ludarium.training.alphazero.mixture import MixedActors, Mixture
+from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult, choose_threads
 from ludarium.training.search import SearchSettings
 
@@ -83,7 +83,7 @@ class SelfPlayer:
         self._device = "cuda" if config.cluster.actor_gpus else "cpu"
         self._threads = choose_threads(config.self_play, self._device)
         torch.set_num_threads(self._threads)
-        self._actors: MixedActors | None = None
+        self._actors: LocalActors | None = None
         self._version: int | None = None
 
     def play(self, weights: Weights, settings: SearchSettings | None) -> Chunk:
@@ -109,7 +109,7 @@ class SelfPlayer:
                 result = self._actors.play(settings, _ignore)
         return Chunk(result, weights.version, os.getpid(), metrics or {})
 
-    def _make_actors(self, weights: Weights) -> MixedActors:
+    def _make_actors(self, weights: Weights) -> LocalActors:
         """Actors with games that no others play: their seed is the system's."""
         here = identity_of(self._games[0][0])
         if here != self._identity:
@@ -117,7 +117,7 @@ class SelfPlayer:
                 f"node {socket.gethostname()} has {here}, this run has {self._identity}: install "
                 "the same on all nodes"
             )
-        return MixedActors(
+        return LocalActors(
             self._games,
             self._mixture,
             self._config,
