@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import struct
-import sys
-from types import SimpleNamespace
-from typing import Any
-
-import numpy as np
 import pytest
 import torch
 
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
-from ludarium.envs import make_game
 from ludarium.envs.registry import GAMES
-from ludarium.models import make_network
 from ludarium.training.alphazero.actors import search_settings
-from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.games import games_of
@@ -77,12 +67,10 @@ def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, na
             r"most of it for replay\.last.*lower replay\.last$",
         ),
         ("alphazero", ["replay.first=1000000000"], r"lower replay\.last$"),
-        ("alphazero", ["network={channels: 4096, blocks: 256}"], "lower network$"),
         ("alphazero", ["self_play.workers=33"], r"workers is 33; 32 are the most on 4 cores"),
         ("alphazero", ["device=cuda"], "device is 'cuda', which is not on this machine.* cpu"),
         ("ppo", ["device='cuda:1'"], "device is 'cuda:1', which is not on"),
         ("ppo", ["device=nonsense"], "device is 'nonsense'"),
-        ("ppo", ["network={channels: 4096, blocks: 256}"], "lower network$"),
     ],
 )
 def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
@@ -113,16 +101,6 @@ def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device,
     assert 0.9 * made <= reckoned <= 1.1 * made
 
 
-@pytest.mark.parametrize("name", ["corso", "obelisk"])
-def test_weights_are_reckoned_as_they_are_made(name):
-    """But for what a block does not have: the first layer and the heads."""
-    game, settings = make_game(name), ["network={channels: 96, blocks: 8}"]
-    config = apply_settings(load_config(f"{name}/ppo"), settings)
-    network = make_network(network_shape(game), chosen_architecture(game, config.network))
-    made = 6 * sum(weight.nbytes for weight in network.parameters())
-    assert 0.7 * made <= memory_of(config, [game])["network"] <= made
-
-
 def test_on_a_cluster_trees_and_workers_are_those_of_others(monkeypatch, machine, game):
     settings = ["self_play={games: 65536, simulations: 10000, workers: 99}", "backend=eager"]
     config = config_of("alphazero", *settings)
@@ -133,39 +111,23 @@ def test_on_a_cluster_trees_and_workers_are_those_of_others(monkeypatch, machine
 
 
 @pytest.mark.parametrize(
-    ("limit", "free"), [("2147483648", 2**31 - 2**30 + 2**20), ("1", 0), ("max", None)]
+    ("limit", "free"), [("2147483648", 2**31 - 2**30 + 2**20), ("1", 0), ("max", 2**40)]
 )
 def test_a_containers_limit_counts(limit, free, tmp_path, monkeypatch):
     monkeypatch.setattr(resources, "_CONTAINER", tmp_path)
-    monkeypatch.setattr(resources, "_system_memory", lambda: 2**40)
+    monkeypatch.setattr(resources, "_SYSTEM", tmp_path / "meminfo")
+    assert available_memory() == float("inf")
+    (tmp_path / "meminfo").write_text(f"MemTotal: 7 kB\nMemAvailable: {2**30} kB\nHugePages: 0\n")
     assert available_memory() == 2**40
     files = {"max": limit, "current": f"{2**30}", "stat": f"anon 7\ninactive_file {2**20}"}
     for name, content in files.items():
         (tmp_path / f"memory.{name}").write_text(f"{content}\n")
-    assert available_memory() == (2**40 if free is None else free)
+    assert available_memory() == free
 
 
 def test_memory_is_known_here():
-    there = resources.available_memory()
-    assert there is not None
-    assert there > np.ones(1000).nbytes
+    assert 2**20 < available_memory() < float("inf")
 
 
 def test_the_processor_is_always_there(machine):
     assert check_device("auto") == check_device("cpu") == "cpu"
-
-
-@pytest.mark.parametrize("is_told", [True, False])
-def test_windows_is_asked_what_is_free(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the function that it has for it, which fills in 64 bytes as its documentation says."""
-
-    def fill(status: Any) -> bool:
-        content = (ctypes.c_char * 64).from_address(ctypes.addressof(status._obj))
-        assert struct.unpack_from("<I", content)[0] == 64
-        struct.pack_into("<IQQ", content, 4, 37, 16 << 30, 5 << 30)
-        return is_told
-
-    kernel = SimpleNamespace(GlobalMemoryStatusEx=fill)
-    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel), raising=False)
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert available_memory() == (5 << 30 if is_told else None)
