@@ -16,8 +16,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
-from pettingzoo.utils.env import AECIterable, AECIterator
-from pettingzoo.utils.env_logger import EnvLogger
 
 from .engine.draw.picture import Window, pixels
 from .engine.game import Game
@@ -25,6 +23,7 @@ from .engine.messages import quoted
 from .engine.position import Position
 from .engine.record import checked_seed, make_record
 from .engine.rule import ONGOING, TRUNCATED
+from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
 
 AGENTS = ("player_0", "player_1")
 _PLAYERS = {"player_0": 0, "player_1": 1}

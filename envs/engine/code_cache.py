@@ -28,10 +28,8 @@ from uuid import uuid4
 
 import llvmlite
 import numba
-from numba.core import config
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 
+from .numba_private import CompileResult, config, dumps
 from .storage import cache_folder, take_place
 
 _MAGIC = b"ludarium kernel 1\n"

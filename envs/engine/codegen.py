@@ -5,25 +5,24 @@ of it, then optimises the same code again in every caller. A kernel here has doz
 nobody calls but kernels, so a *part* is kept as LLVM's intermediate code only, and a *kernel* links
 all parts that it needs at once. That takes less than half the time, and because parts become
 functions that only one kernel has, the kernel gets somewhat faster.
-
-Much of this stands on numba's insides, so pyproject.toml bounds its version.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
 from numba import types
-from numba.core import config
-from numba.core.caching import Cache as NumbasCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.environment import lookup_environment
-from numba.core.registry import CPUDispatcher
 
 from .code_cache import KernelCache
+from .numba_private import (
+    Compiler,
+    CPUDispatcher,
+    JITCodeLibrary,
+    NumbasCache,
+    config,
+    lookup_environment,
+)
 
 #: How everything is compiled. Without ``_nrt`` compiled code does not count who uses an array:
 #: nothing here makes one, and callers keep those that they give. The counts are locked, so that
@@ -63,17 +62,6 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
         return function
     options = _OPTIONS | {"forceinline": forceinline}
     return _Part(function, options, _LeafCompiler if disjoint else _PartCompiler)
-
-
-def _mangling_args(record: Any) -> tuple[str, tuple[str]]:
-    return type(record).__name__, (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
-
-
-# In the symbols of compiled functions numba calls a record type by its number among the types of
-# the process. Two processes, each with a record of its own, so give a function the same symbol,
-# and one that loads both from the disk cache links the first for both: wrong games, or writing
-# past a record (numba issue 10486 is the same of functions). A name by the layout is no other's.
-types.Record.mangling_args = property(_mangling_args)
 
 
 def keep_unoptimised() -> None:

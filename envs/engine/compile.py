@@ -20,13 +20,12 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
-from numba.core import event
-from numba.core.dispatcher import Dispatcher
 
-from . import codegen, hooks
+from . import codegen, hooks, numba_private
 from . import rule as rule_module
 from .console import say
 from .hooks import HOOKS
+from .numba_private import Dispatcher, event
 from .rule import plain
 
 Function = TypeVar("Function", bound=Callable)
@@ -188,7 +187,7 @@ def sources_of(
     digest = hashlib.sha256()
     for name, part in sorted(given.items()):
         digest.update(f"{name}={part.sources}".encode())
-    for path in (__file__, codegen.__file__):
+    for path in (__file__, codegen.__file__, numba_private.__file__):
         digest.update(Path(path).read_bytes())
     views = [] if view is None else [view]
     for module in _compiled_modules(

@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+from ludarium.envs.engine.numba_private import cgutils, config
 
 from . import target as machine
 from .target import PER, Target

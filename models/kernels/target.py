@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core.registry import cpu_target
+
+from ludarium.envs.engine.numba_private import cpu_target
 
 
 @dataclass(frozen=True)

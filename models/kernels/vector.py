@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import config
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from ludarium.envs.engine.numba_private import AbstractTemplate, config, infer_global, signature
 
 from . import target
 from .target import RANGES

@@ -19,13 +19,11 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba import typeof, types
-from numba.core.cgutils import normalize_ir_text
-from numba.core.codegen import RuntimeLinker
-from numba.np.arrayobj import populate_array
 
 from ludarium.envs.engine.codegen import intermediate_code, keep_unoptimised
 from ludarium.envs.engine.compile import GivenPart, specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.numba_private import RuntimeLinker, normalize_ir_text, populate_array
 from ludarium.models.kernels.target import WASM, compile_for
 
 from .memory import LINE, named_arrays

@@ -1,0 +1,81 @@
+"""The parts of numba outside its documented interface that this package uses.
+
+Each name is looked for on import. Where one is gone, the error says which, and which versions of
+numba have it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from .private_names import PrivateNames
+
+required = PrivateNames("numba", "numba>=0.61,<0.69")
+
+# How functions are compiled, see `codegen`.
+required(
+    "numba.core.options.DefaultOptions",
+    *("nogil", "_nrt", "error_model", "forceinline", "no_cpython_wrapper", "no_cfunc_wrapper"),
+)
+required(
+    "numba.core.compiler.Flags",
+    *("noalias", "no_compile", "no_cpython_wrapper", "no_cfunc_wrapper"),
+)
+config = required("numba.core.config", "DISABLE_JIT", "CACHE_DIR")
+Compiler = required("numba.core.compiler.Compiler", "compile_extra")
+CPUDispatcher = required(
+    "numba.core.registry.CPUDispatcher",
+    *("add_overload", "get_call_template", "get_overload", "nopython_signatures"),
+)
+JITCodeLibrary = required(
+    "numba.core.codegen.JITCodeLibrary",
+    *("add_ir_module", "add_linking_library", "add_llvm_module", "finalize"),
+    *("_ensure_finalized", "_finalize_final_module", "_get_module_for_linking"),
+    *("_optimize_final_module", "_optimize_functions"),
+)
+required(
+    "numba.core.cpu.CPUContext",
+    *("insert_user_function", "codegen", "call_conv", "declare_function"),
+    *("get_constant", "get_value_type", "make_array", "make_tuple"),
+)
+required("numba.core.callconv.CPUCallConv", "call_function")
+required("numba.core.codegen.JITCPUCodegen", "set_env", "magic_tuple")
+lookup_environment = required("numba.core.environment.lookup_environment")
+
+# How compiled functions are kept on disk, see `code_cache`.
+CompileResult = required("numba.core.compiler.CompileResult", "_reduce", "_rebuild")
+dumps = required("numba.core.serialize.dumps")
+NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overload")
+
+# How compiling is announced, see `compile`.
+event = required("numba.core.event", "Event", "Listener", "register")
+Dispatcher = required("numba.core.dispatcher.Dispatcher")
+
+# How an array is described whose memory is known when code is compiled, see `ludarium.play.wasm`.
+populate_array = required("numba.np.arrayobj.populate_array")
+normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
+RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
+
+# How functions that write LLVM's instructions do so.
+cgutils = required(
+    "numba.core.cgutils",
+    *("alloca_once", "alloca_once_value", "get_or_insert_function", "unpack_tuple"),
+)
+
+# How networks get a type for vectors, and learn which processor they are compiled for.
+AbstractTemplate = required("numba.core.typing.templates.AbstractTemplate")
+infer_global = required("numba.core.typing.templates.infer_global")
+signature = required("numba.core.typing.templates.signature")
+cpu_target = required("numba.core.registry.cpu_target", "target_context")
+
+
+def _mangling_args(record: Any) -> tuple[str, tuple[str]]:
+    return type(record).__name__, (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
+
+
+# In the symbols of compiled functions numba calls a record type by its number among the types of
+# the process. Two processes, each with a record of its own, so give a function the same symbol,
+# and one that loads both from the disk cache links the first for both: wrong games, or writing
+# past a record (numba issue 10486 is the same of functions). A name by the layout is no other's.
+required("numba.core.types.Record", "mangling_args").mangling_args = property(_mangling_args)

@@ -1,0 +1,43 @@
+"""Undocumented names of other packages, which may disappear in a later version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PrivateNames:
+    """Where to find the private names of one distribution.
+
+    Attributes:
+        distribution: its name, ``"numba"``.
+        requirement: the versions that the tests run with, as pyproject.toml has them.
+    """
+
+    distribution: str
+    requirement: str
+
+    def __call__(self, path: str, *members: str) -> Any:
+        """The object at a dotted path, which must have these members.
+
+        Raises:
+            ImportError: it, or one of its members, is not there; the message has the remedy.
+        """
+        module, _, name = path.rpartition(".")
+        try:
+            found = getattr(import_module(module), name)
+        except (ImportError, AttributeError):
+            raise self.missing(path) from None
+        for member in members:
+            if not hasattr(found, member):
+                raise self.missing(f"{path}.{member}")
+        return found
+
+    def missing(self, name: str) -> ImportError:
+        """The error for a name that does not exist."""
+        return ImportError(
+            f"{self.distribution} {metadata.version(self.distribution)} has no {name}, which "
+            f"ludarium needs; install a version that has it: pip install '{self.requirement}'"
+        )

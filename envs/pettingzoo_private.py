@@ -1,0 +1,28 @@
+"""The parts of PettingZoo outside its documented interface that the AEC environment uses.
+
+Each name is looked for on import. Where one is gone, the error says which, and which versions of
+PettingZoo have it.
+"""
+
+from __future__ import annotations
+
+from .engine.private_names import PrivateNames
+
+required = PrivateNames("pettingzoo", "pettingzoo>=1.25,<1.28")
+
+# Methods of every AEC environment, and an attribute by which these hand the turn on and back.
+_base = required("pettingzoo.AECEnv", "_accumulate_rewards", "_deads_step_first", "_was_dead_step")
+if "_skip_agent_selection" not in _base._was_dead_step.__code__.co_names:
+    raise required.missing("pettingzoo.AECEnv._skip_agent_selection")
+
+# What a loop over ``agent_iter()`` is made of.
+AECIterable = required("pettingzoo.utils.env.AECIterable", "__iter__")
+AECIterator = required("pettingzoo.utils.env.AECIterator", "__next__")
+
+# The words in which PettingZoo's wrappers warn and refuse.
+EnvLogger = required(
+    "pettingzoo.utils.env_logger.EnvLogger",
+    *("error_agent_iter_before_reset", "error_observe_before_reset", "error_render_before_reset"),
+    *("error_state_before_reset", "error_step_before_reset", "warn_on_illegal_move"),
+    "warn_step_after_terminated_truncated",
+)
