@@ -194,7 +194,7 @@ def _curve(
             continue  # the run goes on, and keeps others
         of_agent = {"agent": digest, "simulations": plan.simulations}
         found: dict[str, Any] = {}
-        if measure.opponents:
+        if measure.against:
             if _contents(game, plan) != opponents:
                 raise ValueError(
                     f"of {', '.join(plan.against)} a network has changed since the games began: "

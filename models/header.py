@@ -88,7 +88,7 @@ def open_checkpoint(
         path: of the file.
         framework: of the tensors that are read: ``np`` or ``pt``.
     """
-    with _naming(Path(path)), _open_file(Path(path), framework) as file:
+    with naming(Path(path)), open_file(Path(path), framework) as file:
         text = (file.metadata() or {}).get(KEY)
         if text is None:
             raise ValueError("it is a safetensors file, but not a ludarium checkpoint")
@@ -102,7 +102,7 @@ def open_checkpoint(
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Turns every error into a short `ValueError` that names the file."""
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
@@ -117,7 +117,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _open_file(path: Path, framework: str) -> Iterator[Any]:
+def open_file(path: Path, framework: str) -> Iterator[Any]:
     """Open a file of the safetensors format."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):

@@ -23,8 +23,8 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # for tests that import onn
 if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# A shell has Ctrl-C ignored by what it runs in the background; tests, and processes that they start,
-# hear it all the same.
+# A shell has Ctrl-C ignored by what it runs in the background; tests, and processes that they
+# start, hear it all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -174,11 +174,12 @@ def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.nd
     Raises:
         ValueError: ``seed`` is below 0.
     """
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        if not isinstance(seed, np.random.SeedSequence):
-            seed = np.random.SeedSequence(seed)
-        seed = seed.generate_state(1, np.uint64)[0]
-    bits = plain(scrambled)(np.uint64(seed), np.arange(1, count + 1, dtype=np.uint64))
+    if isinstance(seed, int | np.integer) and 0 <= seed < 2**64:
+        bits = np.uint64(seed)
+    else:
+        spread = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        bits = spread.generate_state(1, np.uint64)[0]
+    bits = plain(scrambled)(bits, np.arange(1, count + 1, dtype=np.uint64))
     return np.stack([bits & np.uint64(_LOW_32), bits >> np.uint64(32)], axis=1).astype(np.int64)
 
 

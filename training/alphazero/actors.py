@@ -149,8 +149,10 @@ class LocalActors(Actors):
 
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engines."""
-        for player, *own in zip(self.players, weights.networks, weights.examples, strict=True):
-            player.engine.update(*own)
+        for player, network, examples in zip(
+            self.players, weights.networks, weights.examples, strict=True
+        ):
+            player.engine.update(network, examples)
         self._version, self._chunks = weights.version, 0
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
