@@ -15,7 +15,7 @@ from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action, random_playout, show
 from ludarium.envs.engine.rule import ONGOING, seed_stream
-from ludarium.training.search import simulate
+from ludarium.training.search import level, simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
 from ludarium.training.search.gumbel import write_schedule
 from ludarium.training.search.settings import SearchSettings
@@ -39,6 +39,8 @@ sum_owners = foresight.ownership
 begin = simulate.begin
 advance = simulate.advance
 results = simulate.results
+draw_search = level.draw_search
+draw_action = level.draw_action
 
 
 # The game.
@@ -211,17 +213,10 @@ def search_seed(game, search, seed):
     seed_stream(search.rngs[0], seed)
 
 
-@kernel
-def search_begin(game, search):
-    """Begin a search from the game's position, with the settings in memory.
-
-    The planes of the search then hold what its mover sees; answer them and call
-    `search_advance`. ``roots.noise`` is used as it is where ``settings.noise`` is 0.
-
-    Returns:
-        1, or -1 if the settings do not fit the memory, or the game is over.
-    """
-    settings, tree = settings_of(search), search.tree
+@part
+def begin_search(game, search, settings):
+    """Begin a search from the game's position; see `search_begin`."""
+    tree = search.tree
     room = len(tree.nodes[0]) - 1
     rows = len(tree.considered_visits)
     if settings.simulations < 1 or settings.simulations > room:
@@ -236,6 +231,19 @@ def search_begin(game, search):
     considered = min(settings.max_considered, legal)
     write_schedule(considered, settings.simulations, tree.considered_visits[considered])
     return 1
+
+
+@kernel
+def search_begin(game, search):
+    """Begin a search from the game's position, with the settings in memory.
+
+    The planes of the search then hold what its mover sees; answer them and call
+    `search_advance`. ``roots.noise`` is used as it is where ``settings.noise`` is 0.
+
+    Returns:
+        1, or -1 if the settings do not fit the memory, or the game is over.
+    """
+    return begin_search(game, search, settings_of(search))
 
 
 @kernel
@@ -299,12 +307,9 @@ def search_run(game, search, network, most):
     return asked
 
 
-@kernel
-def search_results(game, search):
-    """Write the root's policy, priors, visits, action values and value; return the action to play.
-
-    A search that waits for the network is only looked at: it goes on as if it had not been.
-    """
+@part
+def read_results(game, search):
+    """See `search_results`."""
     root, rng = search.tree.roots[0], search.rngs[0]
     waits = root.waiting >= 0
     first, second = rng[0], rng[1]
@@ -336,6 +341,15 @@ def search_results(game, search):
 
 
 @kernel
+def search_results(game, search):
+    """Write the root's policy, priors, visits, action values and value; return the action to play.
+
+    A search that waits for the network is only looked at: it goes on as if it had not been.
+    """
+    return read_results(game, search)
+
+
+@kernel
 def search_variation(game, search):
     """Write the actions that were visited most, one after the other, and return how many.
 
@@ -362,3 +376,35 @@ def search_variation(game, search):
 def search_forget(game, search):
     """Forget the network's answers, as after a change of the network."""
     search.cache.counts[EMPTIED] = search.cache.counts[CLOCK]
+
+
+# A level of strength.
+
+
+@kernel
+def level_begin(game, search, seed):
+    """Begin the search of a level, whose knobs are in memory, from the game's position.
+
+    Writes the settings and the noise of that search; go on with it as after `search_begin`, and end
+    with `level_choose`.
+
+    Args:
+        seed: a whole number below 2**53, of all that the level draws in this position.
+
+    Returns:
+        1, or -1 if there is no room for so many simulations, or the game is over.
+    """
+    seed_stream(search.rngs[0], seed)
+    search.settings[0] = search.level_settings[0]
+    settings, knobs = search.settings[0], search.knobs[0]
+    settings.simulations = knobs.simulations
+    settings.prove = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
+    return begin_search(game, search, settings_of(search))
+
+
+@kernel
+def level_choose(game, search):
+    """Draw and return the action that the level plays, of what its search has found so far."""
+    best = read_results(game, search)
+    policy = search.tree.roots[0].policy
+    return draw_action(search.knobs[0], search.rngs[0], best, policy, search.action_values[0])

@@ -10,6 +10,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.envs.engine.views import NUM_FACTS
 from ludarium.models import Evaluation
+from ludarium.training.search import level
 from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import Tree, new_tree
@@ -70,7 +71,9 @@ class SearchMemory(NamedTuple):
 
     Attributes:
         settings: structured [1] of `SETTINGS`.
-        rngs: int64 [1, 2], of the noise.
+        level_settings: the same of a level, but for what its knobs decide.
+        knobs: structured [1] of `ludarium.training.search.level.KNOBS`, of a level.
+        rngs: int64 [1, 2], of the noise, and of a level's choice.
         planes: float32 [1, planes, cells], what the network is asked.
         tree: the search tree.
         cache: answers of the network; its ``words`` are the planes.
@@ -82,6 +85,8 @@ class SearchMemory(NamedTuple):
     """
 
     settings: np.ndarray
+    level_settings: np.ndarray
+    knobs: np.ndarray
     rngs: np.ndarray
     planes: np.ndarray
     tree: Tree
@@ -130,11 +135,10 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
     """
     planes = np.zeros((1, *game.planes_shape), np.float32)
     actions = game.num_actions
-    settings = np.zeros(1, SETTINGS)
-    for name, value in largest._asdict().items():
-        settings[name] = value
     return SearchMemory(
-        settings=settings,
+        settings=settings_record(largest),
+        level_settings=settings_record(level.SETTINGS),
+        knobs=np.zeros(1, level.KNOBS),
         rngs=np.ones((1, 2), np.int64),
         planes=planes,
         tree=new_tree(game, 1, largest),
@@ -148,6 +152,14 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
         noise=np.zeros(actions, np.float32),
         line=np.zeros(LONGEST_VARIATION, np.int32),
     )
+
+
+def settings_record(settings: SearchSettings) -> np.ndarray:
+    """Settings as an array of one record, of `SETTINGS`."""
+    record = np.zeros(1, SETTINGS)
+    for name, value in settings._asdict().items():
+        record[name] = value
+    return record
 
 
 def named_arrays(name: str, memory: Any) -> dict[str, np.ndarray]:

@@ -5,8 +5,8 @@ The search knows nothing of networks: whoever runs it evaluates the leaves, or h
 network as a part of its kernels. Cut as in the literature: ``tree`` (storage), ``gumbel`` and
 ``puct`` (which action to try), ``proof`` (exact values), ``simulate`` (the simulation loop),
 ``search`` (running it from Python), ``finding`` (what a search returns), ``results`` (joining what
-several found).
-``leaves`` and ``tree_search`` use the same parts to search one position by all cores.
+several found). ``leaves`` and ``tree_search`` search one position by all cores;
+``level`` is what a level of strength draws before its search and after it.
 """
 
 from .finding import Budget, Finding
