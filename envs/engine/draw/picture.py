@@ -15,16 +15,10 @@ import io
 import os
 from collections.abc import Iterable
 from html import escape
-from math import cos, pi, sin
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-from ..rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED
-
-if TYPE_CHECKING:
-    from ..game import Game
 
 #: What to install where a picture cannot be made.
 RENDER_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]"'
@@ -34,14 +28,16 @@ RENDER_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]
 WIDTH = 800.0
 #: Where the board begins, below the players.
 HEAD = 104.0
-_FOOT = 44.0
+#: Height of the last line.
+FOOT = 44.0
 SMALL_TEXT = 22.0
 
 PAPER, INK, FAINT, LINE = "#f1ece0", "#26241f", "#6f695c", "#c2b9a6"
 #: What `last_mark` and others draw with: one of the two shows on any colour.
 DARK, LIGHT = "#14161a", "#fff6d8"
 GOLD = "#f5c02c"
-_WIDE = 0.55  # of a letter, as a share of the size of the text
+#: How wide a letter is, as a share of the size of the text.
+WIDE = 0.55
 
 
 def svg_document(
@@ -56,92 +52,6 @@ def svg_document(
     if description:
         texts.append(f"<desc>{escape(description)}</desc>")
     return "\n".join([head, *texts, *elements, "</svg>"])
-
-
-def game_document(
-    game: Game,
-    state: np.record,
-    body: Iterable[str],
-    bottom: float,
-    *,
-    pieces: tuple[str, str],
-    roles: tuple[str, str] = ("", ""),
-    last_action: int | None = None,
-    before: np.record | None = None,
-    note: str = "",
-) -> str:
-    """The picture of a position: the players above what the game has drawn, a line below.
-
-    Args:
-        game, state, last_action, before: as for `Game.svg`.
-        body: what the game has drawn, between `HEAD` and ``bottom``.
-        bottom: where it ends.
-        pieces: a drawing for each player about the origin, within 26 units.
-        roles: a few words on each player, such as the colour.
-        note: for the right end of the last line.
-    """
-    elements = [f'<rect width="{WIDTH:g}" height="{bottom + _FOOT:g}" fill="{PAPER}"/>']
-    for player in (0, 1):
-        elements += _side(game, state, player, pieces[player], roles[player])
-    elements += body
-    line = bottom + _FOOT / 2
-    told = "" if last_action is None else _last_ply(game, state, last_action, before)
-    # Both get smaller where they must, the note only while it has half of the line.
-    told_width, note_width = (_WIDE * SMALL_TEXT * len(text) for text in (told, note))
-    note_room = max(WIDTH - 40 - told_width, WIDTH / 2 - 20)
-    told_room = WIDTH - 40 - min(note_width, note_room)
-    elements.append(fitted_text(16, line, told, SMALL_TEXT, INK, told_room, "start"))
-    elements.append(fitted_text(WIDTH - 16, line, note, SMALL_TEXT, FAINT, note_room, "end"))
-    return svg_document(WIDTH, bottom + _FOOT, game.title, elements, game.standing(state))
-
-
-def _side(game: Game, state: np.record, player: int, piece: str, role: str) -> list[str]:
-    """A player: piece, name, role, points; whether to move, has won, or drew."""
-    width, height = WIDTH / 2 - 12, HEAD - 16
-    left = 8 + player * (width + 8)
-    outcome, points = int(state.outcome), game.tally(state)
-    acts = outcome == ONGOING and int(state.mover) == player
-    won = outcome == PLAYER_0_WINS + player
-    border = f'stroke="{INK}" stroke-width="4"' if acts or won else f'stroke="{LINE}"'
-    fill = GOLD if won else "#ffffff" if acts else "none"
-    tally = "" if points is None else str(points[player])
-    room = width - 84 - 0.6 * 44 * len(tally)
-    if outcome == ONGOING:
-        doing = f"to {game.to_do(state)}" if acts else ""
-    elif outcome in (DRAW, TRUNCATED):
-        doing = "drawn" if outcome == DRAW else "drawn at the ply cap"
-    else:
-        doing = "has won" if won else ""
-    name = f"player_{player}" + (f", {role}" if role else "")
-    elements = [
-        f'<rect x="{left:g}" y="8" width="{width:g}" height="{height:g}" rx="10" fill="{fill}" '
-        f"{border}/>",
-        f'<g transform="translate({left + 38:g} {8 + height / 2:g})">{piece}</g>',
-        fitted_text(left + 74, 34, name, 26, INK, room, "start"),
-        svg_text(left + width - 12, 8 + height / 2, tally, 44, INK, "end"),
-    ]
-    if doing:
-        indent = 30 if acts or won else 0
-        elements.append(fitted_text(left + 74 + indent, 70, doing, 24, INK, room - indent, "start"))
-        if acts:
-            elements.append(f'<path d="M{left + 76:g} 58l20 12l-20 12z" fill="{INK}"/>')
-        if won:
-            elements.append(_star(left + 86, 70, 14))
-    return elements
-
-
-def _star(x: float, y: float, radius: float) -> str:
-    turns = [(pi * tip / 5, radius * (1 if tip % 2 == 0 else 0.42)) for tip in range(10)]
-    points = " ".join(f"{x + r * sin(t):.1f},{y - r * cos(t):.1f}" for t, r in turns)
-    return f'<polygon points="{points}" fill="{INK}"/>'
-
-
-def _last_ply(game: Game, state: np.record, action: int, before: np.record | None) -> str:
-    """The last action in words; by whom, if the position before it is known."""
-    if before is None:
-        return f"ply {int(state.ply)}: {game.action_names[action]}"
-    text = game.action_to_text(before, action)
-    return f"ply {int(state.ply)}: player_{int(before.mover)} {text}"
 
 
 def rgb_of(colour: str) -> tuple[int, int, int]:
@@ -172,7 +82,7 @@ def fitted_text(
     x: float, y: float, text: str, size: float, fill: str, room: float, anchor: str = "middle"
 ) -> str:
     """A line of text no longer than ``room``: of smaller letters where it has to be."""
-    return svg_text(x, y, text, min(size, room / (_WIDE * max(len(text), 1))), fill, anchor)
+    return svg_text(x, y, text, min(size, room / (WIDE * max(len(text), 1))), fill, anchor)
 
 
 def moved(x: float, y: float, shapes: str) -> str:

@@ -8,14 +8,31 @@ a page with the game's WebAssembly module, draw the same from one source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..rule import DRAW, ONGOING, PLAYER_0_WINS, RESULTS, TRUNCATED
 from ..views import ROLE
 from .layers import SYMBOLS, cell_spots
-from .picture import HEAD, WIDTH, game_document, moved
+from .picture import (
+    FAINT,
+    FOOT,
+    GOLD,
+    HEAD,
+    INK,
+    LINE,
+    PAPER,
+    SMALL_TEXT,
+    WIDE,
+    WIDTH,
+    fitted_text,
+    moved,
+    svg_document,
+    svg_text,
+)
 
 if TYPE_CHECKING:
     from ..game import Game
@@ -155,19 +172,73 @@ class Scene:
 def scene_document(
     game: Game, state: np.record, last_action: int | None, before: np.record | None
 ) -> str:
-    """The picture of a position, as for `Game.svg`."""
+    """The picture of a position, as for `Game.svg`: players, board, a line with the last action."""
     scene = game.drawn_scene
     shown = game.shown(state, last_action, before).tolist()
     drawn = [slot.drawn(number) for slot, number in zip(scene.slots, shown, strict=True)]
-    roles = [scene.roles[number] for number in game.facts(state)[ROLE : ROLE + 2]]
-    return game_document(
-        *(game, state, [*scene.ground, *filter(None, drawn)], scene.bottom),
-        pieces=(roles[0].piece, roles[1].piece),
-        roles=(roles[0].words, roles[1].words),
-        last_action=last_action,
-        before=before,
-        note=scene.note,
-    )
+    height = scene.bottom + FOOT
+    elements = [f'<rect width="{WIDTH:g}" height="{height:g}" fill="{PAPER}"/>']
+    for player, number in enumerate(game.facts(state)[ROLE : ROLE + 2]):
+        elements += _side(game, state, player, scene.roles[number])
+    elements += [*scene.ground, *filter(None, drawn)]
+    line = scene.bottom + FOOT / 2
+    told = "" if last_action is None else _last_ply(game, state, last_action, before)
+    # Both get smaller where they must, the note only while it has half of the line.
+    told_width, note_width = (WIDE * SMALL_TEXT * len(text) for text in (told, scene.note))
+    note_room = max(WIDTH - 40 - told_width, WIDTH / 2 - 20)
+    told_room = WIDTH - 40 - min(note_width, note_room)
+    elements.append(fitted_text(16, line, told, SMALL_TEXT, INK, told_room, "start"))
+    elements.append(fitted_text(WIDTH - 16, line, scene.note, SMALL_TEXT, FAINT, note_room, "end"))
+    return svg_document(WIDTH, height, game.title, elements, game.standing(state))
+
+
+def _side(game: Game, state: np.record, player: int, role: Role) -> list[str]:
+    """A player: piece, name, role, points; whether to move, has won, or drew."""
+    width, height = WIDTH / 2 - 12, HEAD - 16
+    left = 8 + player * (width + 8)
+    outcome, points = int(state.outcome), game.tally(state)
+    acts = outcome == ONGOING and int(state.mover) == player
+    won = outcome == PLAYER_0_WINS + player
+    border = f'stroke="{INK}" stroke-width="4"' if acts or won else f'stroke="{LINE}"'
+    fill = GOLD if won else "#ffffff" if acts else "none"
+    tally = "" if points is None else str(points[player])
+    room = width - 84 - 0.6 * 44 * len(tally)
+    if outcome == ONGOING:
+        doing = f"to {game.to_do(state)}" if acts else ""
+    elif outcome in (DRAW, TRUNCATED):
+        doing = RESULTS[outcome]
+    else:
+        doing = "has won" if won else ""
+    name = f"player_{player}" + (f", {role.words}" if role.words else "")
+    elements = [
+        f'<rect x="{left:g}" y="8" width="{width:g}" height="{height:g}" rx="10" fill="{fill}" '
+        f"{border}/>",
+        f'<g transform="translate({left + 38:g} {8 + height / 2:g})">{role.piece}</g>',
+        fitted_text(left + 74, 34, name, 26, INK, room, "start"),
+        svg_text(left + width - 12, 8 + height / 2, tally, 44, INK, "end"),
+    ]
+    if doing:
+        indent = 30 if acts or won else 0
+        elements.append(fitted_text(left + 74 + indent, 70, doing, 24, INK, room - indent, "start"))
+        if acts:
+            elements.append(f'<path d="M{left + 76:g} 58l20 12l-20 12z" fill="{INK}"/>')
+        if won:
+            elements.append(_star(left + 86, 70, 14))
+    return elements
+
+
+def _star(x: float, y: float, radius: float) -> str:
+    turns = [(pi * tip / 5, radius * (1 if tip % 2 == 0 else 0.42)) for tip in range(10)]
+    points = " ".join(f"{x + r * sin(t):.1f},{y - r * cos(t):.1f}" for t, r in turns)
+    return f'<polygon points="{points}" fill="{INK}"/>'
+
+
+def _last_ply(game: Game, state: np.record, action: int, before: np.record | None) -> str:
+    """The last action in words; by whom, if the position before it is known."""
+    if before is None:
+        return f"ply {int(state.ply)}: {game.action_names[action]}"
+    text = game.action_to_text(before, action)
+    return f"ply {int(state.ply)}: player_{int(before.mover)} {text}"
 
 
 def describe_scene(game: Game) -> dict[str, Any]:
@@ -200,7 +271,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
     ]
     shapes = list(dict.fromkeys(shape for each, _ in kinds for shape in each))
     number = {shape: place for place, shape in enumerate(shapes)}
-    spots = game.action_spots()
+    spots, clock, diagram = game.action_spots(), game.running_clock, scene.diagram
     return {
         "box": [0, HEAD, WIDTH, scene.bottom - HEAD],
         "ground": "".join(scene.ground),
@@ -218,36 +289,25 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "has_points": game.has_points,
         "spots": [None] * game.num_actions if spots is None else _spots(spots),
         "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
-        "clock": _describe_clock(game),
+        "clock": None
+        if clock is None
+        else {
+            "name": clock.name,
+            "seconds": clock.seconds,
+            "task": clock.task,
+            "action": list(game.action_names).index(clock.action),
+        },
         "handling": None if scene.handling is None else _describe_handling(scene.handling),
-        "diagram": None if scene.diagram is None else _describe_diagram(scene.diagram),
+        "diagram": None
+        if diagram is None
+        else {
+            **asdict(diagram),
+            "names": list(diagram.names),
+            "spots": diagram.spots.round(1).tolist(),
+        },
         "cells": _spots(cell_spots(game)),
         "has_owners": game.has_owners,
         "symbols": SYMBOLS,
-    }
-
-
-def _describe_clock(game: Game) -> dict[str, Any] | None:
-    clock = game.running_clock
-    if clock is None:
-        return None
-    action = list(game.action_names).index(clock.action)
-    return {
-        "name": clock.name,
-        "seconds": clock.seconds,
-        "task": clock.task,
-        "action": action,
-    }
-
-
-def _describe_diagram(diagram: Diagram) -> dict[str, Any]:
-    return {
-        "option": diagram.option,
-        "letters": diagram.letters,
-        "names": list(diagram.names),
-        "places": list(diagram.places),
-        "spots": diagram.spots.round(1).tolist(),
-        "start": diagram.start,
     }
 
 
