@@ -352,7 +352,7 @@ class Game(ABC):
         """
         self._check_owners()
         found = np.empty((len(states), self.planes_shape[1]), np.int8)
-        self._foresee("owners", self.tables, states, found)
+        self._ask("owners", self.tables, states, found)
         return found
 
     def ownership(self, state: np.record, playouts: int = 200, seed: int = 0) -> np.ndarray:
@@ -375,7 +375,7 @@ class Game(ABC):
             raise ValueError(f"playouts are 1 or more, not {playouts}")
         sums = np.zeros(self.planes_shape[1], np.int32)
         there, room, lots = self._alone(state), self.new_states(1), seed_rng(seed)[0]
-        self._foresee("ownership", self.tables, there, room, lots, self.num_actions, playouts, sums)
+        self._ask("ownership", self.tables, there, room, lots, self.num_actions, playouts, sums)
         return (sums / np.float32(playouts)).astype(np.float32)
 
     def threats(self, state: np.record) -> Threats:
@@ -383,7 +383,7 @@ class Game(ABC):
         actions = np.zeros((2, self.num_actions), np.int32)
         cells = np.zeros((2, self.planes_shape[1]), np.int32)
         there = self._alone(state)
-        is_passed = self._foresee("threats", self.tables, there, self.new_states(2), actions, cells)
+        is_passed = self._ask("threats", self.tables, there, self.new_states(2), actions, cells)
         return Threats(actions, cells, bool(is_passed))
 
     def _check_owners(self) -> None:
@@ -500,26 +500,18 @@ class Game(ABC):
         return self.scene()
 
     @cached_property
-    def _views(self) -> SimpleNamespace:
-        """The compiled functions of ``engine.views`` for this game."""
-        return specialise(view_templates, self.rules, self.view)
-
-    @cached_property
-    def _foresight(self) -> SimpleNamespace:
-        """The compiled functions of ``engine.foresight`` for this game."""
-        return specialise(foresight_templates, self.rules, self.view)
+    def _viewing(self) -> SimpleNamespace:
+        """The compiled functions of ``engine.views`` and ``engine.foresight`` for this game."""
+        views, foresight = (
+            vars(specialise(templates, self.rules, self.view))
+            for templates in (view_templates, foresight_templates)
+        )
+        return SimpleNamespace(**{**views, **foresight})
 
     def _ask(self, name: str, *arguments: Any) -> Any:
-        """Call a compiled function of the view; ``ValueError`` says what cannot be compiled."""
-        return self._call(self._views, name, arguments)
-
-    def _foresee(self, name: str, *arguments: Any) -> Any:
-        """Call a compiled function of `foresight`, likewise."""
-        return self._call(self._foresight, name, arguments)
-
-    def _call(self, compiled: SimpleNamespace, name: str, arguments: tuple[Any, ...]) -> Any:
+        """Call one of them; ``ValueError`` says what cannot be compiled."""
         try:
-            return getattr(compiled, name)(*arguments)
+            return getattr(self._viewing, name)(*arguments)
         except COMPILE_ERRORS as error:
             raise compile_error(self, error) from None
 
