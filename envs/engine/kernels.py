@@ -5,13 +5,12 @@ Template functions: ``engine.compile.specialise`` makes one compiled copy per ga
 of one record, ``states`` a structured array, ``rngs`` int64[N, 2], ``masks`` int8[N, A],
 ``planes`` [N, planes, cells] of float32 or uint8 ([N, 1, features] for flat observations).
 
-The ``batch`` of the batch kernels is the tuple (tables, states, rngs, masks, chosen, planes, shown,
-movers, rewards, terminated, truncated, played, canonical). The kernels read the first five, which
-nobody else has; ``chosen``, int64[N], has the actions between their check and their play. The
-others are only written, for the caller: ``shown`` are the masks once more, and ``played`` the
-actions. rngs, masks, planes, shown and rewards have been through `rows`. ``canonical`` says whether
-observations, masks and actions are all in the frame in which the player to move sees the board, or
-in the board's own.
+The ``batch`` of the batch kernels is the tuple (tables, states, choices, planes, shown, movers,
+rewards, terminated, truncated, played, canonical). The kernels read the first three, which nobody
+else has; ``choices`` are of `choice_dtype`. The others are only written, for the caller: ``shown``
+are the masks once more, and ``played`` the actions. planes, shown and rewards have been through
+`rows`. ``canonical`` says whether observations, masks and actions are all in the frame in which the
+player to move sees the board, or in the board's own.
 """
 
 from typing import Any

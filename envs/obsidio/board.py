@@ -59,7 +59,6 @@ _EVENTS = (
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 
-#: What a mover may have to do, as the view numbers it.
 #: Numbered as the view has them.
 _REASONS = (
     "{0} holds a token",
@@ -83,10 +82,8 @@ _REASONS = (
     ),
 )
 
-_TASKS = (
-    *("move", "move or swap"),
-    *("place the second light token", "claim on, or write done"),
-)
+#: Numbered as the view has them.
+_TASKS = ("move", "move or swap", "place the second light token", "claim on, or write done")
 
 _BOARD = "#b9ae97"
 _CELL_COLOURS = {DARK: "#8d8272", LIGHT: "#efe9db", TARGET: "#6a5a48"}

@@ -43,7 +43,6 @@ _PLANES_OF_CELLS = (
     *(rules.SQUARES, rules.RISING_DIAGONALS),
 )
 
-#: What `events` counts; the last only under the swap rule.
 #: Numbered as the view has them.
 _REASONS = (
     "{0} is taken",
@@ -51,7 +50,7 @@ _REASONS = (
     "this game is played without the swap rule (option 'swap_rule')",
     "sides can be swapped only by player_1, in place of its first move",
 )
-
+#: What `events` counts; the last only under the swap rule.
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
 
 _GOALS = ("bottom to top", "left to right")  # of the colours
