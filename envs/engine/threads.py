@@ -24,7 +24,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 #: Works on games ``begin`` to ``end``.
 Share = Callable[[int, int], object]
@@ -110,83 +110,62 @@ def take_turns(
         BaseException: what a task or ``watch`` raised, such as `KeyboardInterrupt`; all tasks
             have ended by then.
     """
-    turns = _Turns(task, count, watch, stop)
-    threads = min(threads, count)
+    results: dict[int, Result] = {}
+    numbers, lock = iter(range(count)), threading.Lock()
+    is_closed, have_ended = threading.Event(), threading.Event()
+    threads = working = min(threads, count)
+
+    def next_number() -> int | None:
+        with lock:
+            return None if is_closed.is_set() else next(numbers, None)
+
+    def close() -> None:
+        with lock:
+            is_first = not is_closed.is_set()
+            is_closed.set()
+        if is_first and stop is not None:
+            stop()
+
+    def look_on() -> None:
+        if watch is not None and watch(len(results)):
+            close()
+
+    def work(thread: int, is_watched: bool) -> None:
+        while (number := next_number()) is not None:
+            results[number] = task(thread, number)
+            if is_watched:
+                look_on()
+
+    def share(part: int, _: int) -> None:
+        """Part 0 watches, the others work."""
+        nonlocal working
+        try:
+            if part:
+                work(part - 1, is_watched=False)
+            else:
+                while not have_ended.wait(_POLL):
+                    look_on()
+        except BaseException:
+            close()
+            raise
+        finally:
+            with lock:
+                working -= part > 0
+                if not working:
+                    have_ended.set()
+
     if threads and _team.is_free.acquire(blocking=False):
         try:
-            turns.running = threads
-            _team.run(turns.share, [(part, part + 1) for part in range(threads + 1)])
+            _team.run(share, [(part, part + 1) for part in range(threads + 1)])
         finally:
             _team.is_free.release()
     elif threads:
-        turns.work(0, watched=True)
-    return turns.results
-
-
-class _Turns(Generic[Result]):
-    """One call of `take_turns`: part 0 watches, the other parts take tasks."""
-
-    def __init__(
-        self,
-        task: Callable[[int, int], Result],
-        count: int,
-        watch: Callable[[int], bool | None] | None,
-        stop: Callable[[], object] | None,
-    ) -> None:
-        self.results: dict[int, Result] = {}
-        self.running = 0
-        self._task = task
-        self._numbers = iter(range(count))
-        self._watch = watch
-        self._stop = stop
-        self._is_closed = False
-        self._lock = threading.Lock()
-        self._all_ended = threading.Event()
-
-    def share(self, begin: int, end: int) -> None:
-        if begin == 0:
-            self._look_on()
-            return
         try:
-            self.work(begin - 1, watched=False)
-        finally:
-            with self._lock:
-                self.running -= 1
-                if not self.running:
-                    self._all_ended.set()
-
-    def work(self, thread: int, watched: bool) -> None:
-        """Take tasks until there are none, or no more shall be begun."""
-        try:
-            while (number := self._next()) is not None:
-                self.results[number] = self._task(thread, number)
-                if watched and self._says_stop():
-                    self._close()
+            work(0, is_watched=True)
         except BaseException:
-            self._close()
+            close()
             raise
-
-    def _next(self) -> int | None:
-        with self._lock:
-            return None if self._is_closed else next(self._numbers, None)
-
-    def _look_on(self) -> None:
-        try:
-            while not self._all_ended.wait(_POLL):
-                if self._says_stop():
-                    self._close()
-        except BaseException:
-            self._close()
-            raise
-
-    def _says_stop(self) -> bool:
-        return self._watch is not None and bool(self._watch(len(self.results)))
-
-    def _close(self) -> None:
-        with self._lock:
-            is_first, self._is_closed = not self._is_closed, True
-        if is_first and self._stop is not None:
-            self._stop()
+    return results
 
 
 class _Worker(threading.Thread):
