@@ -8,7 +8,6 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -21,7 +20,6 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine import threads
 from ludarium.envs.engine.kernels import choice_dtype
-from ludarium.envs.opponents import FromArrays
 from ludarium.envs.vector import VectorBoardGameEnv
 
 BUFFERS = (
@@ -592,24 +590,6 @@ def test_an_illegal_action_loses_its_game_only() -> None:
     with pytest.raises(ValueError, match="game 9: action 9 is out of range"):
         vector.step([0] * 9 + [9, 0, 0])
     assert_same(before, snapshot(vector.batch))
-
-
-def first_legal(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    return masks.argmax(axis=1)
-
-
-def test_a_function_plays_the_other_side() -> None:
-    vector = make_vector(seat=1, opponent=FromArrays(first_legal))
-    observations, _ = vector.reset(seed=0)
-    assert (observations[:, 1, 0, 0] == 1).all()  # its marble on a1, the other player's
-    assert (vector.batch.movers == 1).all()
-
-
-@pytest.mark.parametrize("answer", [lambda o, m: [99] * len(m), lambda o, m: 3])
-def test_an_opponent_that_breaks_the_rules_is_found_out(answer: Callable) -> None:
-    vector = make_vector(seat=1, opponent=FromArrays(answer))
-    with pytest.raises(ValueError, match="the opponent chose an illegal action"):
-        vector.reset(seed=0)
 
 
 @pytest.mark.parametrize(

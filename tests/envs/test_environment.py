@@ -235,23 +235,6 @@ def test_game_goes_from_reset_to_the_end(game: Game, maker: Maker, seed: int) ->
         assert not env.observe("player_1")["action_mask"].any()
 
 
-def test_arrays_given_out_belong_to_the_receiver(default_game: Game) -> None:
-    """Writing into them changes neither the game nor what is given out later."""
-    env, untouched = make(default_game.name), make(default_game.name)
-    for each in (env, untouched):
-        each.reset(seed=0)
-    random = np.random.default_rng(0)
-    while not is_over(env):
-        for agent in AGENTS:
-            for array in env.observe(agent).values():
-                array[:] = 7
-        env.state()[:] = 7
-        assert everything(env) == everything(untouched)
-        action = int(random.choice(untouched.position.legal_actions))
-        env.step(action)
-        untouched.step(action)
-
-
 def test_state_tells_positions_apart(default_game: Game) -> None:
     env = make(default_game.name)
     env.reset(seed=0)

@@ -11,7 +11,6 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from ludarium.envs import Game, Position
-from ludarium.envs.batch import BatchEnv
 from ludarium.envs.opponents import FromArrays
 
 pytest.importorskip("stable_baselines3")
@@ -100,38 +99,6 @@ def test_openings_are_of_all_lengths_and_leave_games_unfinished() -> None:
     assert (states["mover"] == 0).all()
     # Player 0 moves after an even number of plies: of the opening, or one more of the opponent.
     assert set(states["ply"]) == {0, 2, 4}
-
-
-def test_opponents_are_told_of_every_game() -> None:
-    class Recorder:
-        def __init__(self) -> None:
-            self.begun = np.zeros(16, int)
-            self.finished = np.zeros(16, int)
-            self.total = 0.0
-
-        def begin(self, games: np.ndarray) -> None:
-            self.begun[games] += 1
-
-        def choose(self, batch: BatchEnv, games: np.ndarray) -> np.ndarray:
-            assert (batch.movers[games] != env.side.seats[games]).all()
-            return batch.masks[games].argmax(axis=1)
-
-        def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-            self.finished[games] += 1
-            self.total += rewards.sum()
-
-    recorder = Recorder()
-    env = BoardGameVecEnv("corso", 16, opponent=recorder, seed=1, size=3)
-    env.reset()
-    random, total, ends = np.random.default_rng(0), 0.0, np.zeros(16, int)
-    for _ in range(40):
-        _, rewards, dones, _ = env.step(some_legal(env.action_masks(), random))
-        total += rewards.sum()
-        ends += dones
-    np.testing.assert_array_equal(recorder.finished, ends)
-    np.testing.assert_array_equal(recorder.begun, ends + 1)
-    assert ends.min() > 0
-    assert recorder.total == total
 
 
 def test_sb3_contribs_ppo_learns_on_it() -> None:

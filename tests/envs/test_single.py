@@ -79,15 +79,6 @@ def test_older_pettingzoos_without_a_registry_are_enough() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=500)
 
 
-def test_importing_the_environments_imports_nothing_heavy() -> None:
-    script = (
-        "import sys, ludarium.envs, ludarium.envs.batch, ludarium.envs.single\n"
-        "heavy = {'torch', 'pygame', 'matplotlib', 'ludarium.training', 'ludarium.models'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=500)
-
-
 # Playing.
 
 
@@ -239,28 +230,6 @@ def test_the_games_can_be_recorded_and_read(default_game: Game) -> None:
 
 
 # Opponents.
-
-
-def test_a_function_can_be_the_opponent() -> None:
-    asked = []
-
-    def opponent(position: Position) -> int:
-        asked.append(position.ply)
-        return first_legal(position)
-
-    env = gymnasium.make("ludarium/Corso-v0", size=3, opponent=opponent, seat=1)
-    env.reset(seed=0)
-    assert asked == [0]
-    env.step(8)
-    assert asked == [0, 2]
-    assert isinstance(env.unwrapped, SingleAgentEnv)
-    assert env.unwrapped.board.position.state.cells.tolist()[:2] != [0, 0]
-
-
-def test_an_opponent_that_breaks_the_rules_is_found_out() -> None:
-    env = SingleAgentEnv("corso", size=3, seat=1, opponent=lambda position: 9)
-    with pytest.raises(ValueError, match="the opponent chose an illegal action: action 9 is out"):
-        env.reset()
 
 
 class Recorder:
