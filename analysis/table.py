@@ -1,6 +1,6 @@
 """Tables of solved games as files of the safetensors format.
 
-A file has one array, and in its header a description as JSON and the SHA-256 of both.
+A file has one array, and in its header a description, as JSON, with the SHA-256 of both.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def write_table(
     Raises:
         StorageError: it cannot be written.
     """
-    path, text, array = Path(path), json.dumps(description), np.ascontiguousarray(array)
-    header = {_DESCRIPTION: text, _CHECKSUM: _checksum(text, array)}
+    path, array = Path(path), np.ascontiguousarray(array)
+    text = json.dumps(description | {_CHECKSUM: _checksum(description, array)})
     make_folders(path.parent)
-    write_file(path, save({_ARRAY: array}, header))
+    write_file(path, save({_ARRAY: array}, {_DESCRIPTION: text}))
     return path
 
 
@@ -66,13 +66,13 @@ def read_table(
     if not path.exists():
         raise FileNotFoundError(f"there is no table {quoted(str(path), 100)}")
     with naming(path), open_file(path, "np") as file:
-        header = file.metadata() or {}
-        if file.keys() != [_ARRAY] or not {_DESCRIPTION, _CHECKSUM} <= header.keys():
+        text = (file.metadata() or {}).get(_DESCRIPTION)
+        if file.keys() != [_ARRAY] or text is None:
             raise ValueError("it is no table of a solved game")
-        text, array = header[_DESCRIPTION], file.get_tensor(_ARRAY)
-        if _checksum(text, array) != header[_CHECKSUM]:
-            raise ValueError("it is damaged: its checksum is wrong; solve again")
         description: dict[str, Any] = load_json(text.encode(), "its description", dict[str, Any])
+        array = file.get_tensor(_ARRAY)
+        if description.pop(_CHECKSUM, None) != _checksum(description, array):
+            raise ValueError("it is damaged: its checksum is wrong; solve again")
         wanted = zip(shape, array.shape, strict=False)
         fits = array.ndim == len(shape) and all(want in (None, axis) for want, axis in wanted)
         if array.dtype != dtype or not fits:
@@ -84,7 +84,7 @@ def read_table(
     return description, array
 
 
-def _checksum(description: str, array: np.ndarray) -> str:
-    digest = hashlib.sha256(description.encode())
+def _checksum(description: dict[str, Any], array: np.ndarray) -> str:
+    digest = hashlib.sha256(json.dumps(description).encode())
     digest.update(array.data)
     return digest.hexdigest()
