@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.live import Live
 from rich.text import Text
@@ -15,22 +14,19 @@ from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
 from ludarium.analysis.value_graph import plot_values
 from ludarium.envs.engine.console import output, plain_console, say
-from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.record import split_moves
-from ludarium.envs.registry import GAMES, find_game, make_game
-from ludarium.training.agents import Agent, make_agent
+from ludarium.envs.registry import GAMES
+from ludarium.training.agents import make_agent
 from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, output_file, read_count
-from .common import AGENTS_HELP, game_and_agent, read_options, read_record
+from .common import AGENTS_HELP, FALLBACK, agent_for, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
 from .result import Result, warn
-from .terminal import why_untrained
 from .thoughts import effort, headline, moves_table
 
-_FALLBACK = "uct"  # where there is no trained agent
 _SIMULATIONS = 10_000
 _SIMULATIONS_OF_A_MOVE = 1_000  # of each position of a game
 _MOST_SECONDS = 7 * 24 * 3600.0
@@ -53,7 +49,7 @@ With --record, a whole game, move by move: the value after each, and the moves t
 
   ludarium analyse corso --record game.json --picture game.svg
 
-Without --agent the shipped agent thinks, or {_FALLBACK} where there is none. Ctrl-C ends the
+Without --agent the shipped agent thinks, or {FALLBACK} where there is none. Ctrl-C ends the
 thinking and prints what was found. For exact values, see `ludarium probe`; for programs,
 `ludarium engine`.
 
@@ -96,7 +92,10 @@ def run(given: argparse.Namespace) -> Result:
         return _run_game(given)
     if given.picture is not None:
         raise ValueError("--picture draws the values of a game: give one with --record FILE")
-    game, agent = choose_game_and_agent(given.game, given.agent, read_options(given.option))
+    options = read_options(given.option)
+    game, agent, notes = agent_for(given.game, given.agent, options)
+    for note in notes:
+        warn(note)
     position = game.start(given.seed)
     moves = []
     for text in split_moves(game, given.moves):
@@ -121,27 +120,6 @@ def run(given: argparse.Namespace) -> Result:
     }
     lines = [headline(analysis, who), moves_table(analysis), effort(analysis)]
     return Result(data, "\n".join(filter(None, lines)), STOPPED if stop.is_set else 0)
-
-
-def choose_game_and_agent(
-    name: str, spec: str | None, options: dict[str, Any]
-) -> tuple[Game, Agent]:
-    """The game and who thinks: the agent called ``spec``, or the shipped one, or ``uct``.
-
-    Raises:
-        ValueError, FileNotFoundError: see `game_and_agent`.
-    """
-    find_game(name)
-    if spec is not None:
-        return game_and_agent(spec, options, None, name)
-    reason, notes = why_untrained(name, options)
-    if reason:
-        game = make_game(name, **options)
-        warn(f"{reason}: {_FALLBACK} thinks")
-        return game, make_agent(_FALLBACK, game)
-    for note in notes:
-        warn(note)
-    return game_and_agent(name, options, None)
 
 
 def _effort(

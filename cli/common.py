@@ -10,8 +10,11 @@ from typing import Any
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.record import check_record, read_record_file
-from ludarium.envs.registry import GAMES, make_game
-from ludarium.training.agents import Agent, read_agent
+from ludarium.envs.registry import GAMES, find_game, make_game
+from ludarium.models import load_header
+from ludarium.training.agents import Agent, make_agent, read_agent
+from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent
+from ludarium.training.networks import learnt_options
 
 _WORDS = {"true": True, "false": False, "null": None}
 _INTEGER = re.compile(r"[-+]?\d{1,18}", re.ASCII)
@@ -112,6 +115,58 @@ def game_and_agent(
     factory = read_agent(name).with_simulations(simulations)
     game = game_of([name], options, game_name)
     return game, factory.make(game)
+
+
+def agent_for(
+    name: str, spec: str | None, options: dict[str, Any], simulations: int | None = None
+) -> tuple[Game, Agent, list[str]]:
+    """A game, and the agent called ``spec``; without one the shipped agent, or `FALLBACK`.
+
+    Args:
+        name: of the game.
+        spec: as `make_agent` reads it; None for the shipped agent.
+        options: of the game.
+        simulations: per move, for a trained agent whose name gives no number.
+
+    Returns:
+        Also what a person should know of the choice, in lines.
+
+    Raises:
+        ValueError, FileNotFoundError: see `game_and_agent`.
+    """
+    find_game(name)
+    if spec is not None:
+        return *game_and_agent(spec, options, simulations, name), []
+    reason, notes = why_untrained(name, options)
+    if not reason:
+        return *game_and_agent(name, options, simulations), notes
+    game = make_game(name, **options)
+    return game, make_agent(FALLBACK, game), [f"{reason}: {FALLBACK} is there instead"]
+
+
+def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
+    """Why no shipped agent can play a game with these options; empty if one can.
+
+    If one can, the second value has notes: the options for which the agent was not trained.
+
+    Raises:
+        ValueError: the game does not accept the options.
+    """
+    path = shipped_agent(name, options)
+    if path is None:
+        make_game(name, **options)
+        return f"no trained agent of {name} comes along", []
+    header = load_header(path)
+    game = make_game(name, **(header.options | options))
+    learnt = learnt_options(header, game.options)
+    others = [
+        f"{option}={quoted(value)}"
+        for option, value in game.options.items()
+        if value != learnt[option]
+    ]
+    if fitting_agent(game) is None:
+        return f"no trained agent of {name} comes along for {', '.join(others)}", []
+    return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
 
 
 def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None = None) -> Game:

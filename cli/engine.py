@@ -10,9 +10,9 @@ from ludarium.analysis.engine import Engine, write_line
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
 
-from .analyse import choose_game_and_agent
 from .arguments import add_options, read_count
-from .common import AGENTS_HELP, read_options
+from .common import AGENTS_HELP, agent_for, read_options
+from .result import warn
 
 _SIMULATIONS = 1_000
 
@@ -56,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Serve until standard input ends; exit status 130 after Ctrl-C."""
-    _, agent = choose_game_and_agent(given.game, given.agent, read_options(given.option))
+    _, agent, notes = agent_for(given.game, given.agent, read_options(given.option))
+    for note in notes:
+        warn(note)
     engine = Engine(agent, _write, given.simulations)
     say(f"ludarium: {agent.game} is ready, {agent.name} thinks")
     try:

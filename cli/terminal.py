@@ -23,16 +23,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import make_record, read_record_file
-from ludarium.envs.registry import GAMES, make_game
-from ludarium.models import load_header
+from ludarium.envs.registry import GAMES
 from ludarium.training.agents import Agent, GameInPlay, make_agent
-from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
-from ludarium.training.networks import learnt_options
 from ludarium.training.runs.files import write_file
 from ludarium.training.table import text_table
 
-from .common import FALLBACK, game_and_agent, read_options, read_record
+from .common import agent_for, game_and_agent, read_options, read_record
 from .result import print_json
 from .thoughts import headline, moves_table
 
@@ -90,38 +87,7 @@ def _find_opponent(
     if name not in GAMES:
         game, agent = game_and_agent(name, options, given.simulations)
         return game, agent if opponent is None else make_agent(opponent, game), []
-    if opponent is not None:
-        return *game_and_agent(opponent, options, given.simulations, name), []
-    reason, notes = why_untrained(name, options)
-    if reason:
-        game = make_game(name, **options)
-        return game, make_agent(FALLBACK, game), [f"{reason}: you play against {FALLBACK}"]
-    return *game_and_agent(name, options, given.simulations), notes
-
-
-def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
-    """Why no shipped agent can play a game with these options; empty if one can.
-
-    If one can, the second value has notes: the options for which the agent was not trained.
-
-    Raises:
-        ValueError: the game does not accept the options.
-    """
-    path = shipped_agent(name, options)
-    if path is None:
-        make_game(name, **options)
-        return f"no trained agent of {name} comes along", []
-    header = load_header(path)
-    game = make_game(name, **(header.options | options))
-    learnt = learnt_options(header, game.options)
-    others = [
-        f"{option}={quoted(value)}"
-        for option, value in game.options.items()
-        if value != learnt[option]
-    ]
-    if fitting_agent(game) is None:
-        return f"no trained agent of {name} comes along for {', '.join(others)}", []
-    return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
+    return agent_for(name, opponent, options, given.simulations)
 
 
 def _choose_seat(

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.cli import main, terminal
-from ludarium.cli.terminal import why_untrained
+from ludarium.cli import common, main
+from ludarium.cli.common import why_untrained
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent
 from tests.tictactoe import TicTacToe
@@ -62,7 +62,7 @@ def _line_of(keyboard: Typed) -> str:
 def opponent(monkeypatch, agent: type[Agent]) -> None:
     """Lets ``--opponent random`` be another agent."""
     monkeypatch.setattr(
-        terminal, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
+        common, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
     )
 
 
@@ -138,9 +138,9 @@ def test_what_a_person_can_put_right_is_one_line(arguments, message, capsys):
 @pytest.mark.usefixtures("without_agents_of_many")
 def test_without_a_trained_agent_for_the_options_uct_plays_and_is_announced(play):
     out = play(["quit"], "onyx", "--option", "size=8", "--seat", "0")
-    assert "no trained agent of onyx comes along for size=8: you play against uct:1000" in out
+    assert "no trained agent of onyx comes along for size=8: uct:1000 is there instead" in out
     out = play(["quit"], "tictactoe", "--seat", "0")
-    assert "no trained agent of tictactoe comes along: you play against uct:1000" in out
+    assert "no trained agent of tictactoe comes along: uct:1000 is there instead" in out
 
 
 @pytest.mark.usefixtures("without_agents_of_many")
