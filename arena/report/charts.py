@@ -16,7 +16,6 @@ from markupsafe import Markup, escape
 from ludarium.envs.engine.draw.picture import svg_text
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
-_TEXT = 12.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _LETTER = 6.4  # user units of a letter of a label, on average and a little more
 _LEAST_LABEL, _MOST_LABEL = 100.0, 0.55 * _WIDTH  # room for the names beside rows
@@ -96,12 +95,11 @@ def dot_chart(
     rows: Sequence[Row],
     title: str,
     show: Callable[[float], str],
-    span: tuple[float, float] | None = None,
     mark: float | None = None,
 ) -> Markup:
     """A dot with its interval for each row; ``mark`` is a line to compare them with."""
     label = _label_room(rows)
-    low, high = span or (min(row.low for row in rows), max(row.high for row in rows))
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
     ticks = _ticks(low, high, 4)
     height = _ROW * len(rows) + 22
     inner = _WIDTH - label - 66

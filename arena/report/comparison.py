@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .summary import with_interval
+from .summary import of_players, with_interval
 
 Estimate = dict[str, Any]
 
@@ -71,24 +71,12 @@ def _strongest_of_all(reports: Sequence[dict[str, Any]]) -> str:
     return [name for name in of_each[0] if all(name in names for names in of_each)][-1]
 
 
-def _row(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
-    return next(row for row in rows if row["players"] == players)
-
-
-def _length(report: dict[str, Any], players: str) -> dict[str, Any]:
-    return _row(report["length"], players)
-
-
-def _branching(report: dict[str, Any], players: str) -> dict[str, Any]:
-    return _row(report["branching"], players)
-
-
 def _balance(report: dict[str, Any], players: str) -> dict[str, Any]:
-    return _row(report["balance"]["by_strength"], players)
+    return of_players(report["balance"]["by_strength"], players)
 
 
 def _drama(report: dict[str, Any], players: str) -> dict[str, Any]:
-    return _row(report["decisiveness"]["by_strength"], players)
+    return of_players(report["decisiveness"]["by_strength"], players)
 
 
 def _best_first_move(report: dict[str, Any], players: str) -> Estimate | None:
@@ -96,11 +84,6 @@ def _best_first_move(report: dict[str, Any], players: str) -> Estimate | None:
     if openings is None or openings["players"] != players:
         return None
     found: Estimate = openings["chance_without_swap"]
-    return found
-
-
-def _weak_loss(report: dict[str, Any], players: str) -> Estimate:
-    found: Estimate = report["mistakes"]["by_strength"][1]["loss_per_move"]
     return found
 
 
@@ -117,17 +100,15 @@ _FIGURES: tuple[_Figure, ...] = (
     ("player_0's points", True, True, lambda r, p: _balance(r, p)["player_0_score"]),
     ("draws", True, False, lambda r, p: _balance(r, p)["draws"]),
     ("player_0's points after the best first move", True, False, _best_first_move),
-    ("plies of a game", False, True, lambda r, p: _length(r, p)["plies"]),
-    ("legal moves", False, True, lambda r, p: _branching(r, p)["mean"]),
+    ("plies of a game", False, True, lambda r, p: of_players(r["length"], p)["plies"]),
+    ("legal moves", False, True, lambda r, p: of_players(r["branching"], p)["mean"]),
     ("Elo per doubling of playouts", False, True, lambda r, p: r["skill"]["elo_per_doubling"]),
     (
         *("Elo from random play to the strongest search", False, True),
         lambda r, p: r["skill"]["span_of_search"],
     ),
     (
-        "leaves of the game tree, power of ten",
-        False,
-        False,
+        *("leaves of the game tree, power of ten", False, False),
         lambda r, p: r["complexity"]["tree_knuth"],
     ),
 )
@@ -140,5 +121,8 @@ _FIGURES_OF_VALUES: tuple[_Figure, ...] = (
     ),
     ("lead changes", False, False, lambda r, p: _drama(r, p)["lead_changes"]),
     ("comebacks", True, False, lambda r, p: _drama(r, p).get("comebacks")),
-    ("lost per move by the weak search", True, False, _weak_loss),
+    (
+        *("lost per move by the weak search", True, False),
+        lambda r, p: r["mistakes"]["by_strength"][1]["loss_per_move"],
+    ),
 )

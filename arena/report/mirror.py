@@ -33,20 +33,19 @@ class MirrorAgent(Agent):
         game: the rules.
         symmetries: of the game.
         number: of the symmetry.
-        seed: of the actions played where there is no image.
 
     Attributes:
         tried: images that there were to play, by seat, int64[2].
         legal: how many of them were legal, by seat.
     """
 
-    def __init__(self, game: Game, symmetries: Symmetries, number: int, seed: int = 0) -> None:
+    def __init__(self, game: Game, symmetries: Symmetries, number: int) -> None:
         self._symmetries = symmetries
         self._number = number
-        self._otherwise = RandomAgent(game, seed)
+        self._otherwise = RandomAgent(game, 0)
         self.tried = np.zeros(2, np.int64)
         self.legal = np.zeros(2, np.int64)
-        super().__init__(game, f"mirror {number}", seed)
+        super().__init__(game, f"mirror {number}", 0)
 
     def restart(self, seed: Any = None) -> None:
         """See `Agent.restart`."""

@@ -24,13 +24,14 @@ def summarise(report: dict[str, Any]) -> list[str]:
     return [sentence for part in parts for sentence in part(report)]
 
 
-def _of(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
+def of_players(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
+    """The row of some players."""
     return next(row for row in rows if row["players"] == players)
 
 
 def _sides(report: dict[str, Any]) -> Iterator[str]:
     balance, strongest = report["balance"], report["strongest"]
-    strong = _of(balance["by_strength"], strongest)
+    strong = of_players(balance["by_strength"], strongest)
     games = strong["player_0_wins"]["games"]
     first, second, drawn = (
         with_interval(strong[key]) for key in ("player_0_wins", "player_1_wins", "draws")
@@ -58,8 +59,8 @@ def _points(score: dict[str, Any]) -> str:
 
 
 def _length(report: dict[str, Any]) -> Iterator[str]:
-    length = _of(report["length"], report["strongest"])
-    branching = _of(report["branching"], report["strongest"])
+    length = of_players(report["length"], report["strongest"])
+    branching = of_players(report["branching"], report["strongest"])
     middle = length["percentiles"]
     turns = length["turns"]
     in_turns = "" if turns == length["plies"] else f" in {with_interval(turns, False)} turns"
@@ -96,7 +97,7 @@ def _first_moves(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _drama(report: dict[str, Any]) -> Iterator[str]:
-    found = _of(report["decisiveness"]["by_strength"], report["strongest"])
+    found = of_players(report["decisiveness"]["by_strength"], report["strongest"])
     if "clear_at" not in found:
         yield "No game between strong players was decided."
         return
