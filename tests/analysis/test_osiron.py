@@ -557,9 +557,12 @@ def test_solve_says_what_has_no_table(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--moves", "b1-c1 b1-c1"], "'b1-c1' is not legal now: it would undo"),
         (
             ["--moves", "b1-c1", "--table", "nowhere"],
-            "there is no file 'nowhere' to read a table of a solved game from",
+            "there is no table 'nowhere'",
         ),
-        (["--table", __file__], "test_osiron.py' is not a readable safetensors file"),
+        (
+            ["--table", __file__],
+            "test_osiron.py cannot be loaded: it is not a readable safetensors file",
+        ),
     ],
 )
 def test_probe_says_what_is_wrong(
