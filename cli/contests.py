@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ludarium.arena.contest import Contest, Plan, play_contest, read_contest
-from ludarium.envs.engine.progress import UNWATCHED
 
 from .arguments import (
     add_folder,
@@ -78,7 +77,6 @@ def held(
         game = game_of(given.agents, read_options(given.option), given.game)
         chosen = {name: value for name, value in settings.items() if value is not None}
         plan = make(tuple(given.agents), **chosen)
-    task = UNWATCHED
     try:
         with progress() as task:
             return play_contest(

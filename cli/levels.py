@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -178,11 +179,7 @@ def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> 
         "levels": [
             {
                 "level": number,
-                "simulations": level.knobs.simulations,
-                "temperature": level.knobs.temperature,
-                "bound": level.knobs.bound,
-                "blur": level.knobs.blur,
-                "sees_wins": level.knobs.sees_wins,
+                **asdict(level.knobs),
                 "elo": level.rating.elo,
                 "elo_interval_95": [level.rating.low, level.rating.high],
             }
@@ -197,9 +194,7 @@ def _meeting_as_json(meeting: Meeting) -> dict[str, Any]:
     return {
         "upper": meeting.upper,
         "lower": meeting.lower,
-        "wins": meeting.tally.wins,
-        "draws": meeting.tally.draws,
-        "losses": meeting.tally.losses,
+        **meeting.tally.to_dict(),
         "score": meeting.score,
         "score_interval_95": list(meeting.interval),
     }
