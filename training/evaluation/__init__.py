@@ -17,7 +17,7 @@ from .bradley_terry import BradleyTerry, Score, fit_ratings
 from .games import Games, Tally
 from .match import play, play_match
 from .openings import draw_openings
-from .statistics import Match, Rating, elo_difference, expected_score, fit_rating, wilson_interval
+from .statistics import Match, Rating, elo_difference, expected_score, wilson_interval
 from .table import table
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "draw_openings",
     "elo_difference",
     "expected_score",
-    "fit_rating",
     "fit_ratings",
     "load_ratings",
     "measure_ratings",

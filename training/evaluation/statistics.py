@@ -1,4 +1,4 @@
-"""Statistics of games: confidence intervals, Elo differences, ratings.
+"""Statistics of games: confidence intervals, Elo differences; what a rating is.
 
 Ratings are those of the Bradley-Terry model (R. A. Bradley and M. E. Terry, "Rank Analysis of
 Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400 points higher expects
@@ -9,15 +9,16 @@ need be, never narrower, for a game that may be drawn varies less than one that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta
 
 #: Elo points, as a file may hold them.
 _Elo = Annotated[float, Meta(ge=-1e6, le=1e6)]
+
+_POINTS = 400 / math.log(10)  # Elo points of a unit of the logistic function
+_FAR = 20_000.0  # Elo points: further than any rating from its opponents'
 
 Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
 
@@ -87,62 +88,3 @@ class Match:
     second: str
     games: Annotated[int, Meta(ge=1)]
     points: float
-
-
-def fit_rating(opponents: Sequence[float], games: Sequence[int], points: Sequence[float]) -> Rating:
-    """The rating of a player from games against opponents whose ratings are known.
-
-    The most likely one. So that it is finite even where all games went one way, one drawn game is
-    added, shared among the opponents as the games are; against a single opponent that is Firth's
-    correction, or Jeffreys' prior (G. Heinze and M. Schemper, "A solution to the problem of
-    separation in logistic regression", 2002). The interval is that of the profile likelihood, as
-    there: all ratings whose log-likelihood is at most 1.92 below the largest.
-
-    Args:
-        opponents: their ratings in Elo points.
-        games: number of games against each.
-        points: wins plus half the draws against each.
-
-    Raises:
-        ValueError: there are no games, or more points than games.
-    """
-    rated, played, won = (np.asarray(values, float) for values in (opponents, games, points))
-    if played.sum() < 1 or (won < 0).any() or (won > played).any():
-        raise ValueError(f"a rating needs games and points among them, not {points}/{games}")
-    drawn = played / played.sum()
-    played, won = played + drawn, won + drawn / 2
-
-    def likelihood(elo: float) -> float:
-        logits = (elo - rated) / _POINTS
-        return float(-(won * np.logaddexp(0, -logits)).sum()) - float(
-            ((played - won) * np.logaddexp(0, logits)).sum()
-        )
-
-    def surplus(elo: float) -> float:
-        """Points won beyond those expected; falls as ``elo`` rises."""
-        return float((won - played / (1 + np.exp((rated - elo) / _POINTS))).sum())
-
-    best = _root(surplus, float(rated.min()) - _FAR, float(rated.max()) + _FAR)
-    least = likelihood(best) - Z_95**2 / 2
-
-    def room(elo: float) -> float:
-        return likelihood(elo) - least
-
-    return Rating(best, _root(room, best - _FAR, best), _root(room, best, best + _FAR))
-
-
-_POINTS = 400 / math.log(10)  # Elo points of a unit of the logistic function
-_FAR = 20_000.0  # Elo points: further than any rating from its opponents'
-_HALVINGS = 60  # of an interval of that size: more than a float can tell
-
-
-def _root(falling_or_rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a monotone function changes its sign, by bisection."""
-    rises = falling_or_rising(high) > falling_or_rising(low)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if (falling_or_rising(middle) < 0) == rises:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
