@@ -292,9 +292,10 @@ def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
     assert agent.searcher._trees._in_play == 0
 
 
-def test_memory_is_shared_by_the_games_in_play():
+def test_memory_is_shared_by_the_games_in_play(monkeypatch):
     network = build_network(network_shape(GAME), 4, 1)
-    agent = network_agent(GAME, network, seconds=0.001, backend="eager", memory=8_000_000)
+    monkeypatch.setattr("ludarium.training.agents.trees._MEMORY", 8_000_000)
+    agent = network_agent(GAME, network, seconds=0.001, backend="eager")
     states = np.repeat(GAME.start(0).states, 4)
     moves: list[list[int]] = [[] for _ in range(4)]
     games = [GameInPlay(GAME, number, 0, 0, states, moves[number]) for number in range(4)]

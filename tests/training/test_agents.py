@@ -98,11 +98,15 @@ def test_agents_do_not_change_the_positions(corso: Game, spec: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [UCTSearcher, AlphaBetaSearcher])
-def test_threads_change_nothing(corso: Game, kind: type[UCTSearcher | AlphaBetaSearcher]) -> None:
+def test_cores_change_nothing(
+    corso: Game, kind: type[UCTSearcher | AlphaBetaSearcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
     states = stacked(unfinished(corso, 60))
-    alone, shared = (
-        found_by(kind(corso, threads=threads), states, simulations=3) for threads in (1, 7)
-    )
+    found = []
+    for cores in (1, 7):
+        monkeypatch.setattr(sys.modules[kind.__module__], "available_cores", lambda n=cores: n)
+        found.append(found_by(kind(corso), states, simulations=3))
+    alone, shared = found
     for name, array in vars(shared).items():
         np.testing.assert_array_equal(getattr(alone, name), array)
 
@@ -153,13 +157,6 @@ def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
 
 
 # Arguments.
-
-
-def test_threads_are_at_least_one(corso: Game) -> None:
-    with pytest.raises(ValueError, match="uct threads are 1 or more, not 0"):
-        UCTSearcher(corso, threads=0)
-    with pytest.raises(ValueError, match="alphabeta threads are 1 or more, not 0"):
-        AlphaBetaSearcher(corso, threads=0)
 
 
 def test_agents_without_a_network_do_not_import_torch() -> None:

@@ -78,7 +78,6 @@ def test_results_are_counted_for_the_first_agent_in_either_seat(
     assert result.tally == tallies[0] + tallies[1]
     assert result.plies.mean() == (ends[0].ply + ends[1].ply) / 2
     assert result.distinct == (1 if first == second else 2)
-    assert result.repeats_one_pair
 
 
 def test_a_match_of_one_game_again_and_again_says_so(game: Game) -> None:

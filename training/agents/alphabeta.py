@@ -29,27 +29,22 @@ class AlphaBetaSearcher(Searcher):
 
     The value of a position at the horizon is its score. A finished game counts more than any
     score: a win is better the sooner it comes, a loss is better the later it comes. Of equally good
-    actions one is drawn uniformly. No budget is asked.
+    actions one is drawn uniformly. No budget is asked. Each core searches some of the positions.
 
     Args:
         game: the rules.
         depth: plies to look ahead.
-        threads: number of positions searched in parallel; default: one per core. What is found does
-            not depend on it.
 
     Attributes:
         depth: as given.
 
     Raises:
-        ValueError: ``depth`` or ``threads`` is out of range, or the game's rules have no
-            ``score``.
+        ValueError: ``depth`` is out of range, or the game's rules have no ``score``.
     """
 
-    def __init__(self, game: Game, depth: int = DEFAULT_DEPTH, threads: int | None = None) -> None:
+    def __init__(self, game: Game, depth: int = DEFAULT_DEPTH) -> None:
         if not 1 <= depth <= MOST_DEPTH:
             raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {depth!r}")
-        if threads is not None and threads < 1:
-            raise ValueError(f"alphabeta threads are 1 or more, not {threads!r}")
         if not hasattr(game.rules, "score"):
             raise ValueError(
                 f"alphabeta and greedy need a score, and the rules of {game.name} have none; "
@@ -58,7 +53,7 @@ class AlphaBetaSearcher(Searcher):
         super().__init__(game)
         self.depth = depth
         self._kernels = specialise(templates, game.rules)
-        workers = threads or available_cores()
+        workers = available_cores()
         self._lines = game.new_states(workers * (depth + 1)).reshape(workers, depth + 1)
         self._frames = np.empty((workers, depth), templates.FRAME)
         self._lists = np.empty((workers, depth, game.num_actions), np.int32)

@@ -121,7 +121,6 @@ def as_agent(
     simulations: int | None = None,
     temperature: float = 0.0,
     canonical: bool = False,
-    time: float | None = None,
 ) -> Agent:
     """Make an agent of whatever can play.
 
@@ -142,7 +141,6 @@ def as_agent(
         canonical: a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.
-        time: of a module: seconds of search for each move, in place of simulations.
 
     Raises:
         ValueError: it cannot play this game; or it is nothing that plays.
@@ -156,7 +154,6 @@ def as_agent(
         simulations=simulations,
         temperature=temperature,
         canonical=canonical,
-        time=time,
     )
     return made.make(game, seed)
 

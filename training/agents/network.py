@@ -50,7 +50,6 @@ class NetworkSearcher(Searcher):
             it goes for points too. For a network with a score, and a game that has one.
         bound: with seconds: standard errors of the lower confidence bounds by which the action is
             chosen; 0 takes the most visited one. See `TreeSearch.best_action`.
-        memory: with seconds: bytes that the trees may take, see `Trees`.
 
     Raises:
         ValueError: ``score`` is out of range, or the game has none.
@@ -63,7 +62,6 @@ class NetworkSearcher(Searcher):
         backend: str = "auto",
         score: float = 0.0,
         bound: float = BOUND,
-        memory: int = 2**30,
     ) -> None:
         if score:
             check_score(game, score)
@@ -72,7 +70,6 @@ class NetworkSearcher(Searcher):
         self._shared_evaluator = shared_by_threads(self._evaluator)
         self._points: dict[str, Any] = {"score": score, "max_score": max(1, game.max_score)}
         self._bound = bound
-        self._memory = memory
         self._search: Search | None = None
         self._trees: Trees | None = None
 
@@ -89,8 +86,7 @@ class NetworkSearcher(Searcher):
     def _in_trees(self) -> Trees:
         if self._trees is None:
             settings = SETTINGS._replace(**self._points)
-            evaluate, bound = self._shared_evaluator, self._bound
-            self._trees = Trees(self.game, evaluate, settings, bound, self._memory)
+            self._trees = Trees(self.game, self._shared_evaluator, settings, self._bound)
         return self._trees
 
     def _side_by_side(self, simulations: int) -> Search:
@@ -191,12 +187,11 @@ def network_agent(
     score: float = 0.0,
     seconds: float | None = None,
     bound: float | None = None,
-    memory: int = 2**30,
 ) -> Agent:
     """An agent that plays the best action that a `NetworkSearcher` finds.
 
     Args:
-        game, network, backend, score, memory: see `NetworkSearcher`.
+        game, network, backend, score: see `NetworkSearcher`.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: how tables name it.
         seed: of the choice of a move. Without ``temperature`` and time it always plays the same.
@@ -215,9 +210,7 @@ def network_agent(
         raise ValueError("bound is for a time for each move, such as time=1s")
     elif score and not simulations:
         raise ValueError("score is for a search: give simulations too, or leave it out")
-    searcher = NetworkSearcher(
-        game, network, backend, score, BOUND if bound is None else bound, memory
-    )
+    searcher = NetworkSearcher(game, network, backend, score, BOUND if bound is None else bound)
     budget = Budget(simulations=simulations) if seconds is None else Budget(seconds=seconds)
     choice = Drawn(temperature) if temperature else best
     return Agent(game, name, seed, searcher, budget, choice)

@@ -19,7 +19,8 @@ from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
 from ludarium.training.search.cache import empty
 from ludarium.training.search.tree_search import Batch, new_batches
 
-_MEMORY = 2**30  # bytes of the trees of all games in play
+#: Bytes of the trees of all games in play; one that has its share does not grow any more.
+_MEMORY = 2**30
 
 
 @dataclass
@@ -50,8 +51,6 @@ class Trees:
         evaluate: the network, which may be called from several threads at a time.
         settings: of the searches.
         bound: see `TreeSearch.best_action`.
-        memory: bytes that the trees of all games in play may take together. A tree that has its
-            share of it does not grow any more.
     """
 
     def __init__(
@@ -60,13 +59,11 @@ class Trees:
         evaluate: Evaluator,
         settings: SearchSettings,
         bound: float = 0.0,
-        memory: int = _MEMORY,
     ) -> None:
         self.game = game
         self._evaluate = evaluate
         self._settings = settings
         self._bound = bound
-        self._memory = memory
         self._in_play = 0
         self._desks = _new_desks(game)
         self._version = version_of(evaluate)
@@ -139,7 +136,7 @@ class Trees:
         search.play(search.best_action())
 
     def _fresh(self, state: np.ndarray, desk: list[Batch], games: int) -> TreeSearch:
-        memory = self._memory // max(1, games)
+        memory = _MEMORY // max(1, games)
         return TreeSearch(self.game, state, self._evaluate, self._settings, desk, memory)
 
     def _think(

@@ -39,29 +39,24 @@ _PLAYOUTS_AT_ONCE = 200_000  # between chances to stop with Ctrl-C
 class UCTSearcher(Searcher):
     """Plays random games in a UCT search (see `kernels.uct` for the sources).
 
-    Of a budget the simulations are playouts for each position. With seconds one position gets all
+    Of a budget the simulations are playouts for each position, and what is found does not depend on
+    the number of cores. With seconds one position gets all
     cores; of more, as many as there are cores are searched at a time, and a search that has 10
     million playouts before ends then.
 
     Args:
         game: the rules.
         exploration: weight of the exploration term.
-        threads: number of positions searched in parallel; default: one per core. Without a time
-            what is found does not depend on it.
 
     Raises:
-        ValueError: ``exploration`` or ``threads`` is out of range.
+        ValueError: ``exploration`` is out of range.
     """
 
-    def __init__(
-        self, game: Game, exploration: float = EXPLORATION, threads: int | None = None
-    ) -> None:
+    def __init__(self, game: Game, exploration: float = EXPLORATION) -> None:
         if not 0 <= exploration < np.inf:
             raise ValueError(f"uct exploration is a number from 0 on, not {exploration!r}")
-        if threads is not None and threads < 1:
-            raise ValueError(f"uct threads are 1 or more, not {threads!r}")
         super().__init__(game)
-        workers = threads or available_cores()
+        workers = available_cores()
         self._exploration = exploration
         self._kernels = specialise(templates, game.rules)
         self._work = game.new_states(workers)

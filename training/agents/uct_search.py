@@ -34,29 +34,20 @@ class UCTSearch:
         game: the rules.
         streams: int64 [threads, 2], states of random generators, one for each thread.
         exploration: weight of the exploration term.
-        most_playouts: that one search may have.
 
     `restart` it before the first use.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        streams: np.ndarray,
-        exploration: float,
-        most_playouts: int = MOST_PLAYOUTS,
-    ) -> None:
+    def __init__(self, game: Game, streams: np.ndarray, exploration: float) -> None:
         threads = len(streams)
-        nodes = min(1 + most_playouts * game.num_actions, MOST_NODES)
         self.game = game
-        self._most = most_playouts
         self._exploration = exploration
         self._kernels = specialise(templates, game.rules)
         self._root = game.new_states(1)
         self._work = game.new_states(threads)
         self._streams = streams
-        self._trees = np.empty((threads, nodes), templates.NODE)
-        self._paths = np.empty((threads, 1 + min(most_playouts, game.max_plies)), np.int32)
+        self._trees = np.empty((threads, MOST_NODES), templates.NODE)
+        self._paths = np.empty((threads, 1 + game.max_plies), np.int32)
         self._trees["visits"][:, 0] = 0
         self._free = [1] * threads
         self._factors = ucb_factors(exploration, 0)
@@ -83,16 +74,15 @@ class UCTSearch:
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Search on until the budget is spent, or there are ``most_playouts``.
+        """Search on until the budget is spent, or there are `MOST_PLAYOUTS`.
 
         Args:
             budget: its simulations are the playouts of all trees together.
             report, every: see `Watch`.
         """
         watch = Watch(budget, report, every)
-        playouts = budget.simulations
-        threads = len(self._trees)
-        limit = min(self._most, self._most if playouts is None else playouts)
+        threads, playouts = len(self._trees), budget.simulations
+        limit = MOST_PLAYOUTS if playouts is None else min(MOST_PLAYOUTS, playouts)
         shares = [
             limit * (thread + 1) // threads - limit * thread // threads for thread in range(threads)
         ]

@@ -158,18 +158,10 @@ class Games:
         return len({(*begins, *self.moves(number)) for number, begins in enumerate(begun)})
 
     @property
-    def repeats_one_pair(self) -> bool:
-        """Whether one game for each seat is repeated.
-
-        This happens if both agents are deterministic and there are no random openings.
-        """
-        return self.distinct <= 2 < len(self)
-
-    @property
     def caveat(self) -> str | None:
         """Why intervals are not reliable, in words for people; ``None`` if they are."""
         games, distinct = len(self), self.distinct
-        if self.repeats_one_pair:
+        if distinct <= 2 < games:
             return (
                 f"only {distinct} of {games} games differ: both agents always answer alike, and "
                 "all games begin alike, so the score says nothing about others; draw openings "

@@ -23,8 +23,8 @@ _FAR = 20_000.0  # Elo points: further than any rating from its opponents'
 Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
 
 
-def wilson_interval(points: float, games: int, z: float = Z_95) -> tuple[float, float]:
-    """Wilson's score interval for the expected score of one game, in [0, 1].
+def wilson_interval(points: float, games: int) -> tuple[float, float]:
+    """Wilson's 95 % score interval for the expected score of one game, in [0, 1].
 
     E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference",
     1927. Stated for wins out of games; here a draw counts as half a win. A game that may be
@@ -34,14 +34,13 @@ def wilson_interval(points: float, games: int, z: float = Z_95) -> tuple[float, 
     Args:
         points: wins plus half the draws.
         games: number of games, at least one.
-        z: quantile of the normal distribution; the default gives 95 %.
 
     Raises:
         ValueError: there are no games, or more points than games.
     """
     if games < 1 or not 0 <= points <= games:
         raise ValueError(f"an interval needs games and points among them, not {points}/{games}")
-    score = points / games
+    score, z = points / games, Z_95
     spread = z * math.sqrt(score * (1 - score) / games + z**2 / (4 * games**2))
     scale = 1 + z**2 / games
     centre = score + z**2 / (2 * games)
