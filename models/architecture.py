@@ -132,13 +132,6 @@ def check_network(
     for each, parameter in parameters.items():
         if not parameter.requires_grad:
             raise ValueError(f"the parameter {each} of {name} does not learn; make it a buffer")
-    for each, value in network.state_dict().items():
-        axes = zip(value.stride(), value.shape, strict=True)
-        if any(stride == 0 and size > 1 for stride, size in axes):
-            raise ValueError(
-                f"{each} of {name} is an expanded tensor, into which no weights can be loaded: "
-                "register it.clone()"
-            )
     observations = torch.stack([torch.zeros(shape.observation), torch.ones(shape.observation)])
     try:
         output = twin(observations)

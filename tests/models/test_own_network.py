@@ -184,12 +184,6 @@ class Diverged(Net):
         return policy, outcome / observation.sum((1, 2, 3))[:, None], score
 
 
-class Expanded(Net):
-    def __init__(self, shape):
-        super().__init__(shape)
-        self.register_buffer("scale", torch.ones(1).expand(8))
-
-
 class Tied(Net):
     """The outcome's second layer is its first, transposed."""
 
@@ -212,7 +206,6 @@ class Tied(Net):
         (Fixed, r"the parameter module\.hidden\.weight of mine:Bad does not learn"),
         (NoMeta, "cannot be made on torch's device 'meta'"),
         (Diverged, "the outcome of mine:Bad is not finite"),
-        (Expanded, r"module\.scale of mine:Bad is an expanded tensor"),
     ],
 )
 def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, message):

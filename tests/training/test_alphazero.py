@@ -371,14 +371,6 @@ def test_a_run_with_every_economy_goes_on_as_if_it_had_not_been_interrupted(tmp_
     assert json.loads(plain.folder.metrics.read_text())["cache_hits"] == 0
 
 
-def test_proven_positions_have_exact_search_values(group):
-    settings = SearchSettings(simulations=8, noise=1.0)
-    samples = play(group, settings, uniform).samples
-    last = samples["state"]["open_cells"] == 1
-    assert last.any()
-    assert (np.abs(samples["search_value"][last]) == 1).mean() > 0.5
-
-
 @pytest.mark.parametrize("backend", ["auto", "eager"])
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, backend):
     """Also where games are in progress, as with `eager`."""

@@ -10,7 +10,6 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.compat.proto.event_pb2 import SessionLog
-from tensorboard.plugins.custom_scalar import layout_pb2, metadata
 
 from ludarium.training.runs import reporting
 from ludarium.training.runs.columns import as_time, columns_of, time_left
@@ -101,7 +100,7 @@ RATED = {
 }
 
 
-def test_a_rating_is_a_line_and_a_curve_within_its_interval(tmp_path):
+def test_a_rating_is_a_line_and_a_curve_with_its_interval(tmp_path):
     stream = io.StringIO()
     for iterations in ((12, 13), (14,)):  # the second as if the run had been resumed
         reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
@@ -120,17 +119,6 @@ def test_a_rating_is_a_line_and_a_curve_within_its_interval(tmp_path):
             (event.step, event.value) for events in runs for event in events.Scalars(name)
         )
         assert points == [(step, pytest.approx(RATED[name])) for step in (12, 13, 14)]
-    events = runs[0]
-    plugin = metadata.PLUGIN_NAME
-    assert events.PluginTagToContent(plugin).keys() == {metadata.CONFIG_SUMMARY_TAG}
-    layout = layout_pb2.Layout()
-    layout.ParseFromString(
-        events.Tensors(metadata.CONFIG_SUMMARY_TAG)[0].tensor_proto.string_val[0]
-    )
-    (category,) = layout.category
-    (chart,) = category.chart
-    (series,) = chart.margin.series
-    assert (series.value, series.lower, series.upper) == ("elo", "elo_low", "elo_high")
 
 
 def test_curves_go_back_with_the_run(tmp_path):
@@ -146,14 +134,6 @@ def test_curves_go_back_with_the_run(tmp_path):
         if event.HasField("session_log") and event.session_log.status == SessionLog.START
     ]
     assert starts == [13], "TensorBoard forgets what was there from this step on"
-
-
-def test_a_run_without_ratings_has_no_such_chart(tmp_path):
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, io.StringIO())
-    reporter.iteration(METRICS)
-    reporter.close()
-    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert events.Tags()["tensors"] == []
 
 
 def test_nothing_is_written_before_the_first_iteration(tmp_path):

@@ -198,17 +198,6 @@ def test_answers_of_earlier_weights_are_forgotten():
     assert_same(found, network_agent(game, engine, 30).search(states))
 
 
-def test_another_network_is_asked_about_everything():
-    game = make_game("corso", size=4)
-    states = states_of(random_positions(game, 3, 5))
-    search = Search(game, SearchSettings(simulations=30), 5, seed=0, cache=1.0)
-    first, other = engine_of(game), engine_of(game, blocks=1)
-    before = search.run(states, first)
-    fresh = Search(game, SearchSettings(simulations=30), 5, seed=0, cache=1.0)
-    assert_same(search.run(states, other), fresh.run(states, other))
-    assert_same(search.run(states, first), before)
-
-
 def test_trees_of_earlier_weights_are_not_gone_on_with():
     game = make_game("corso", size=4)
     engine = engine_of(game)

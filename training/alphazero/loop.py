@@ -1,10 +1,10 @@
-"""AlphaZero, which `ludarium.training.runs.trainer` calls once for each iteration:
+"""AlphaZero, of which `ludarium.training.runs.trainer` does an iteration after the other:
 
-    played = algorithm.play()         self-play by search, by whoever the actors are
-    metrics = algorithm.learn(played) the replay buffer takes the positions, the learner learns
-    algorithm.publish()               the actors get the new weights
-
-The trainer then evaluates `agent` and saves `state`.
+    played = algorithm.play()             self-play by search, by whoever the actors are
+    metrics = algorithm.learn(played)     the replay takes the positions, the learner learns
+    algorithm.publish()                   the actors get the new weights
+    measure.of(algorithm.agent())         games against fixed opponents, now and then
+    folder.save(algorithm.state())        all that a resumed run needs
 
 Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through
 self-play" (2018), with Gumbel search and the changes named in the configuration.

@@ -156,7 +156,6 @@ class _Curves:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer: SummaryWriter | None = None
-        self._chart_due = True
 
     def add(self, metrics: dict[str, Any]) -> None:
         """Add a point to each curve."""
@@ -165,11 +164,6 @@ class _Curves:
 
             # A run that goes on begins with its last iteration: later points will come again.
             self._writer = SummaryWriter(str(self._path), purge_step=metrics["iteration"])
-        if "elo" in metrics and self._chart_due:  # draws the rating within its interval
-            self._writer.add_custom_scalars_marginchart(
-                ["elo", "elo_low", "elo_high"], "evaluation", "Elo (95 % interval)"
-            )
-            self._chart_due = False
         for name, value in metrics.items():
             if isinstance(value, int | float) and name != "iteration":
                 self._writer.add_scalar(name, value, metrics["iteration"])
