@@ -246,7 +246,7 @@ class RunFolder:
 
         It is a new file, since appending would change a copy by hard links too.
         """
-        found = self.metrics.read_bytes() if self.metrics.exists() else b""
+        found = self.metrics.read_bytes() if self.metrics.is_file() else b""
         lines = [*_lines_before(self._iteration, found), _line(metrics)]
         if len(lines) < self._iteration:
             say(f"{self.metrics} is damaged; {len(lines)} of its {self._iteration} lines stay")
