@@ -136,11 +136,7 @@ def measure_curves(
             with suppress(FileNotFoundError):
                 _moment(path, load_header(path))
     memories = [Memory(folder.curve) for folder in folders]
-    anchors = (
-        _anchors(game, plan, opponents, folders[0], memories[0], task)
-        if len(plan.against) > 1
-        else {}
-    )
+    anchors = _anchors(game, plan, opponents, memories[0], task) if len(plan.against) > 1 else {}
     against = plan.against[0] if len(plan.against) == 1 else plan.against
     measure = Measure(against, plan.games, anchors, truth, plan.seed)
     return [
@@ -229,12 +225,11 @@ def _anchors(
     game: Game,
     plan: Plan,
     opponents: dict[str, str] | None,
-    folder: RunFolder,
     memory: Memory,
     task: Task,
 ) -> dict[str, float]:
     """Ratings of the opponents: those that are known, and others from games between them."""
-    known = known_elo(game, folder.ratings)
+    known = known_elo(game)
     if not set(plan.against) <= set(known):
         task.begin("anchors", len(pairs_to_rate(plan.against, known)) * ANCHOR_GAMES)
         what = {

@@ -38,7 +38,6 @@ from ludarium.models import Checkpoint, load_checkpoint, save_checkpoint
 from ludarium.play.wasm import read_module
 from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.training.agents import read_agent
-from ludarium.training.evaluation import load_ratings
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
 from tests.tictactoe import TicTacToe
 
@@ -201,19 +200,6 @@ def _good_catalogues() -> list[bytes]:
     return [Path(obelisk).with_name("blocks.json").read_bytes()]
 
 
-def _good_ratings() -> list[bytes]:
-    entry = {
-        "game": "tictactoe",
-        "version": 0,
-        "options": {},
-        "date": "2026-01-01",
-        "seed": 1,
-        "players": {"random": {"elo": 0, "low": -1.5, "high": 1}},
-        "matches": [{"first": "random", "second": "uct:1000", "games": 100, "points": 0.5}],
-    }
-    return [json.dumps([entry, entry | {"game": "corso"}]).encode()]
-
-
 def _good_ladders() -> list[bytes]:
     return [files("ludarium.models").joinpath("shipped", "corso.levels.json").read_bytes()]
 
@@ -331,7 +317,6 @@ READERS = [
         _good_requests,
         mutate_json,
     ),
-    Reader("ratings", lambda path: load_ratings(_start().game, path), _good_ratings, mutate_json),
     Reader("ladder", load_ladder, _good_ladders, mutate_json),
     Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),
 ]

@@ -168,7 +168,7 @@ def train(
 def fingerprint(path: Path) -> dict[str, Any]:
     """All that a run has come to, but for the time that it took."""
     states = sorted(file.name for file in path.glob("state-*"))
-    state, files = unpack_state((path / states[-1]).read_bytes())
+    state = unpack_state((path / states[-1]).read_bytes())
     saved = state.description
     return {
         "states": states,
@@ -176,7 +176,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
         "replay": saved["replay"],
         "first_chunk": saved["first_chunk"],
         "logged": saved["metrics"]["iteration"],
-        "copies": files,
+        "of": saved["config"],
         "agent": _without_notes((path / "agent.safetensors").read_bytes()),
         "metrics": metrics(path),
         "config": (path / "config.yaml").read_bytes(),

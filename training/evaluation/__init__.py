@@ -11,7 +11,6 @@ from .anchors import (
     load_ratings,
     measure_ratings,
     play_anchors,
-    ratings_bytes,
 )
 from .bradley_terry import BradleyTerry, Score, fit_ratings
 from .games import Games, Tally
@@ -38,7 +37,6 @@ __all__ = [
     "play",
     "play_anchors",
     "play_match",
-    "ratings_bytes",
     "table",
     "wilson_interval",
 ]

@@ -5,23 +5,20 @@ expected score of 10/11. Ratings of different games, or of different options of 
 compared.
 
 The package ships the ratings of some baselines (``ratings.json``). A training run that needs others
-measures them when it starts (`measure_ratings`), and keeps them in a file of the same form.
+measures them when it starts (`measure_ratings`).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import numpy as np
-from msgspec import Meta
 
-from ludarium.envs.engine.files import MEGABYTE, load_json, read_json_file
+from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 
@@ -36,9 +33,6 @@ REFERENCE_ELO = 1000.0
 
 #: Games per match when anchors are rated that have no rating yet.
 ANCHOR_GAMES = 40
-
-_LARGEST_FILE = 4 * MEGABYTE
-_Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 
 #: The games of an evaluation are split into this many parts; each part picks its opponent.
 _PARTS = 4
@@ -57,23 +51,15 @@ class Ratings:
         players: their ratings; intervals are those of the distance to the players that were
             known before.
         matches: the results.
-
-    Raises:
-        ValueError: a match has more points than games.
     """
 
-    game: _Name
+    game: str
     version: int
     options: dict[str, Any]
-    date: _Name
+    date: str
     seed: int
-    players: dict[_Name, Rating]
+    players: dict[str, Rating]
     matches: tuple[Match, ...]
-
-    def __post_init__(self) -> None:
-        for match in self.matches:
-            if not 0 <= match.points <= match.games:
-                raise ValueError(f"a match has {match.points:g} points of {match.games} games")
 
     @property
     def elo(self) -> dict[str, float]:
@@ -85,42 +71,17 @@ class Ratings:
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
 
-def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Ratings | None:
-    """The ratings of a game with its options: from a file, or the shipped ones.
-
-    Returns:
-        ``None`` if the file holds none of this game with these options, or if there is no file.
-
-    Raises:
-        ValueError: the file is damaged; the message names it.
-    """
-    if path is None:
-        content = files(__package__).joinpath("ratings.json").read_bytes()
-        known = load_json(content, "the shipped ratings", list[Ratings])
-    else:
-        try:
-            known = read_json_file(path, _LARGEST_FILE, "the ratings of players", list[Ratings])
-        except FileNotFoundError:
-            return None
+def load_ratings(game: Game) -> Ratings | None:
+    """The shipped ratings of a game with its options; None if there are none."""
+    content = files(__package__).joinpath("ratings.json").read_bytes()
+    known: list[Ratings] = load_json(content, "the shipped ratings", list[Ratings])
     return next((ratings for ratings in known if ratings.fits(game)), None)
 
 
-def known_elo(game: Game, path: str | os.PathLike[str]) -> dict[str, float]:
-    """Elo ratings by name: the reference's, the shipped ones, and those of a file if it is there.
-
-    Raises:
-        ValueError: the file is damaged; the message names it.
-    """
-    known = {REFERENCE: REFERENCE_ELO}
-    for file in (None, path):
-        ratings = load_ratings(game, file)
-        known |= ratings.elo if ratings is not None else {}
-    return known
-
-
-def ratings_bytes(ratings: Ratings) -> bytes:
-    """The content of a file of ratings that `load_ratings` reads."""
-    return msgspec.json.encode([ratings]) + b"\n"
+def known_elo(game: Game) -> dict[str, float]:
+    """Elo ratings by name: the reference's, and the shipped ones."""
+    ratings = load_ratings(game)
+    return {REFERENCE: REFERENCE_ELO} | (ratings.elo if ratings is not None else {})
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -10,12 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
-
-from msgspec import Meta
-
-#: Elo points, as a file may hold them.
-_Elo = Annotated[float, Meta(ge=-1e6, le=1e6)]
 
 _POINTS = 400 / math.log(10)  # Elo points of a unit of the logistic function
 _FAR = 20_000.0  # Elo points: further than any rating from its opponents'
@@ -74,9 +68,9 @@ class Rating:
     games as independent.
     """
 
-    elo: _Elo
-    low: _Elo
-    high: _Elo
+    elo: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -85,5 +79,5 @@ class Match:
 
     first: str
     second: str
-    games: Annotated[int, Meta(ge=1)]
+    games: int
     points: float

@@ -2,7 +2,6 @@
 
     config.yaml            the configuration, validated
     agent.safetensors      the latest network, to play and to evaluate with
-    ratings.json           ratings of opponents that the run had to measure itself
     metrics.jsonl          one line per iteration
     tensorboard/           the same metrics as curves
     agents/000012.safetensors   the agent after iteration 12, of those that are kept
@@ -12,10 +11,10 @@
     lock                   held by the process that writes here
 
 A run goes on from its latest state, and from nothing else: the state has the SHA-256 of itself and
-of the replay chunks that belong to it, and copies of the configuration and of the ratings. A file
-is written under a temporary name and renamed once it is on the disk, and the previous state is
-kept. So the folder holds a whole state whenever the run is killed. The other files follow the
-state: a run that goes on writes them again.
+of the replay chunks that belong to it, and the configuration. A file is written under a temporary
+name and renamed once it is on the disk, and the previous state is kept. So the folder holds a whole
+state whenever the run is killed. The other files follow the state: a run that goes on writes them
+again.
 
 No file is written through a link, and nothing is removed but what a run has written.
 """
@@ -101,7 +100,6 @@ class RunFolder:
         self.path = Path(path)
         self.agent = self.path / "agent.safetensors"
         self.metrics = self.path / "metrics.jsonl"
-        self.ratings = self.path / "ratings.json"
         self.tensorboard = self.path / "tensorboard"
         self.curve = self.path / "curve.jsonl"
         self._config = self.path / "config.yaml"
@@ -110,10 +108,9 @@ class RunFolder:
         self._lock = FolderLock(self.path / "lock")
         self._restart = restart
         self._made: list[Path] = []  # folders that `open` had to make
-        self._files: dict[str, bytes] = {}  # copies of configuration and ratings, by name
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state
         self._iteration = 0  # of the latest state
-        self._save = Save()  # which agents are kept
+        self._wanted: TrainingConfig  # the configuration, once the folder is open
 
     # Beginning and end.
 
@@ -134,7 +131,7 @@ class RunFolder:
                 message says what to do.
             StorageError: the folder cannot be written.
         """
-        made, self._save = make_folders(self.path), config.save
+        made, self._wanted = make_folders(self.path), config
         try:
             if not self._states():
                 self._check_free()
@@ -143,8 +140,7 @@ class RunFolder:
             if self._restart and self._states():
                 self._clear()
             if self._states():
-                return self._resume(config, say)
-            self._files = {self._config.name: _text_of(config)}
+                return self._resume(say)
         except BaseException:
             self.close()
             raise
@@ -154,8 +150,7 @@ class RunFolder:
         """The configuration of the run that `open` would go on with; None if it would begin one."""
         for number in () if self._restart else reversed(self._states()):
             with suppress(ValueError, LookupError, zipfile.BadZipFile):  # `open` tells of damage
-                _, files = unpack_state(_read(self._state(number)))
-                return parse_config(files[self._config.name].decode(), str(self._config))
+                return self._config_in(unpack_state(_read(self._state(number))))
         return None
 
     def close(self) -> None:
@@ -200,7 +195,7 @@ class RunFolder:
                 remove_file(item)
             with suppress(OSError):  # it is not there, or holds something else
                 folder.rmdir()
-        for item in (self._config, self.agent, self.metrics, self.ratings, self.curve):
+        for item in (self._config, self.agent, self.metrics, self.curve):
             remove_file(item)
             remove_file(item.with_name(item.name + PARTIAL))
         for item in _files_in(self.path, _STATE):
@@ -208,7 +203,7 @@ class RunFolder:
 
     # Resuming.
 
-    def _resume(self, config: TrainingConfig, say: Callable[[str], None]) -> SavedRun:
+    def _resume(self, say: Callable[[str], None]) -> SavedRun:
         """Load the latest whole state."""
         faults: list[str] = []
         for number in reversed(self._states()):
@@ -222,24 +217,18 @@ class RunFolder:
                 f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put "
                 "back what is missing, or start anew (--restart)"
             )
-        self._check_config(config)
+        self._check_config(state)
         saved = state.description
         for damage in faults:
             say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
         self._iteration = number
-        self._files[self._config.name] = _text_of(config)  # some keys may have changed
-        self._write_copies()
+        write_file(self._config, _text_of(self._wanted))
         self._write_log(saved["metrics"], say)
         if not faults:  # keep a damaged state until it is written again: it may be repairable
             self._prune(saved["first_chunk"])
         return SavedRun(
             number, replace(state, description=saved["algorithm"]), saved["loop"], saved["metrics"]
         )
-
-    def _write_copies(self) -> None:
-        """Write configuration and ratings, as the states have them."""
-        for name, content in self._files.items():
-            write_file(self.path / name, content)
 
     def _write_log(self, metrics: dict[str, Any], say: Callable[[str], None]) -> None:
         """Have the log end with the resumed iteration; what comes after it will come again.
@@ -287,7 +276,7 @@ class RunFolder:
         path = self._state(number)
         content = _read(path)
         try:
-            state, self._files = unpack_state(content)
+            state = unpack_state(content)
             saved = state.description
             if (saved["format"], saved["iteration"]) != (_FORMAT, number):
                 raise ValueError("it is of another iteration or version of this program")
@@ -307,10 +296,13 @@ class RunFolder:
         """The positions of one iteration, structured [N]; they stay on the disk until used."""
         return np.load(self._chunk(iteration), mmap_mode="r", allow_pickle=False)
 
-    def _check_config(self, config: TrainingConfig) -> None:
+    def _config_in(self, state: State) -> TrainingConfig:
+        """The configuration of the run whose state it is."""
+        return parse_config(json.dumps(state.description["config"]), str(self._config))
+
+    def _check_config(self, state: State) -> None:
         """Refuse a configuration other than that of the resumed state."""
-        known = parse_config(self._files[self._config.name].decode(), str(self._config))
-        differing = differences(compared(known), compared(config))
+        differing = differences(compared(self._config_in(state)), compared(self._wanted))
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
@@ -318,10 +310,6 @@ class RunFolder:
             )
 
     # Writing.
-
-    def keep_ratings(self, content: bytes) -> None:
-        """Write `ratings` with the first state, and restore them from the states."""
-        self._files[self.ratings.name] = content
 
     def save(
         self,
@@ -353,7 +341,7 @@ class RunFolder:
             content = array_bytes(state.chunk)
             write_file(self._chunk(iteration), content)
             self._chunks[iteration] = digest_of(content)
-        if iteration in kept_agents(self._save, iteration):
+        if iteration in kept_agents(self._wanted.save, iteration):
             make_folders(self._agents)
             write_file(self.past_agent(iteration), agent)
         first_chunk = min(self._chunks, default=iteration)  # the state before may need it
@@ -366,11 +354,12 @@ class RunFolder:
             "replay": [(number, count, self._chunks[number]) for number, count in state.replay],
             "first_chunk": first_chunk,
             "metrics": metrics,
+            "config": msgspec.to_builtins(self._wanted),
         }
-        write_file(self._state(iteration), pack_state(state, description, self._files))
+        write_file(self._state(iteration), pack_state(state, description))
         self.write_agent(agent)
         if iteration == 1:
-            self._write_copies()
+            write_file(self._config, _text_of(self._wanted))
         append(self.metrics, _line(metrics))
         self._iteration = iteration
         self._prune(first_chunk)
@@ -378,7 +367,7 @@ class RunFolder:
     def _prune(self, first_chunk: int) -> None:
         """Delete what is no longer kept: of states, of chunks that none needs, of past agents."""
         states = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
-        agents = kept_agents(self._save, self._iteration)
+        agents = kept_agents(self._wanted.save, self._iteration)
         for folder, pattern, is_kept in (
             (self.path, _STATE, lambda number: number in states),
             (self._replay, _CHUNK, lambda number: number >= first_chunk),

@@ -66,20 +66,18 @@ def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
     return clean
 
 
-def pack_state(state: State, description: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+def pack_state(state: State, description: Mapping[str, Any]) -> bytes:
     """A state as the content of its file.
 
     Args:
         state: its chunk, and the list of chunks, are left out.
         description: JSON values that are stored in place of the state's own.
-        files: further files, by name.
     """
     tensors = {  # copies, since tied weights must not share memory in a file
         name: each.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, each in state.tensors.items()
     }
     members = {
-        **files,
         "state.json": json.dumps(description).encode(),
         "tensors.safetensors": save(tensors),
         **{f"{_ARRAYS}/{name}.npy": array_bytes(array) for name, array in state.arrays.items()},
@@ -93,8 +91,8 @@ def pack_state(state: State, description: Mapping[str, Any], files: Mapping[str,
     return content + digest_of(content).encode()
 
 
-def unpack_state(content: bytes) -> tuple[State, dict[str, bytes]]:
-    """The state, and the further files, of which `pack_state` made this content.
+def unpack_state(content: bytes) -> State:
+    """The state of which `pack_state` made this content.
 
     Raises:
         ValueError: something of it was changed since.
@@ -109,7 +107,7 @@ def unpack_state(content: bytes) -> tuple[State, dict[str, bytes]]:
         name.removesuffix(".npy"): np.load(io.BytesIO(members.pop(f"{_ARRAYS}/{name}")))
         for name in unflatten(members, _ARRAYS, "/")
     }
-    return State(description, tensors, arrays), members
+    return State(description, tensors, arrays)
 
 
 def digest_of(content: bytes) -> str:

@@ -20,7 +20,7 @@ from ludarium.envs.engine.progress import StoppedError
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents.network import network_agent
-from ludarium.training.evaluation import measure_ratings, ratings_bytes
+from ludarium.training.evaluation import measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
 from ludarium.training.networks import (
     chosen_architecture,
@@ -158,6 +158,7 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
+        self._anchors: dict[str, float] = {}  # ratings of those that this run has measured
         self._stop: Callable[[], bool] = lambda: False
         check_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None
@@ -246,7 +247,7 @@ class Trainer:
         position = {"iteration": self.iteration, "progress": progress, "seconds": self.seconds}
         metrics = position | metrics
         with self._clock():
-            loop = {"seconds": self.seconds, "elo": self.elo}
+            loop = {"seconds": self.seconds, "elo": self.elo, "anchors": self._anchors}
             state = self.algorithm.state()
             self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
             self.reporter.iteration(metrics)
@@ -280,6 +281,7 @@ class Trainer:
         try:
             self.seconds = saved.loop["seconds"]
             self.elo = saved.loop["elo"]
+            self._anchors = saved.loop["anchors"]
             self.algorithm.restore(saved.state)
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
             raise ValueError(
@@ -319,23 +321,17 @@ class Trainer:
 
     def _rated_anchors(self) -> dict[str, float]:
         """Ratings of the anchors; those without one are measured, once per run."""
-        evaluation, folder = self.config.evaluation, self.folder
+        evaluation = self.config.evaluation
         if isinstance(evaluation.against, str) or not evaluation.every:
             return {}
-        known = known_elo(self.game, folder.ratings)
+        known = known_elo(self.game) | self._anchors
         anchors = evaluation.against
         if not set(anchors) <= set(known):
-            total = len(pairs_to_rate(anchors, known)) * ANCHOR_GAMES
-            self.reporter.begin("anchors", total)
+            self.reporter.begin("anchors", len(pairs_to_rate(anchors, known)) * ANCHOR_GAMES)
             measured = measure_ratings(
-                self.game,
-                anchors,
-                ANCHOR_GAMES,
-                known,
-                self.config.seed,
-                self.reporter,
+                self.game, anchors, ANCHOR_GAMES, known, self.config.seed, self.reporter
             )
-            folder.keep_ratings(ratings_bytes(measured))
+            self._anchors = measured.elo
             known |= measured.elo
         return {name: known[name] for name in anchors}
 
