@@ -7,8 +7,8 @@ Cut along the way of the code: ``kernels`` (what a module can do), ``memory`` (i
 """
 
 from .linker import LinkerError
+from .memory import Limits
 from .module import (
-    Limits,
     Module,
     build_module,
     digest_of,

@@ -15,8 +15,10 @@ from ludarium.analysis.probing import source_of
 from ludarium.analysis.search import EndgameSolver
 from ludarium.envs.engine.game import Game
 
+from ..objects import in_own_process
 from . import solve_corso, solve_late, solve_osiron
-from .module import Module, assemble, digest_of_parts, in_own_process
+from .linker import find_zig
+from .module import Module, assemble, digest_of_parts
 
 
 def build_solver(game: Game) -> Module:
@@ -25,6 +27,7 @@ def build_solver(game: Game) -> Module:
     Raises:
         LinkerError: there is no linker, or it refuses.
     """
+    find_zig()  # rather than compile first and then miss it
     return in_own_process(_build, game)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +16,37 @@ from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import Tree, new_tree
 
-#: Bytes that the address of every array is a multiple of.
-LINE = 64
-
 DEEPEST_PERFT = 64
 LONGEST_VARIATION = 64
 _OUTCOMES = 5
 
 #: `SearchSettings` as a record of float64, which a page can write without knowing more.
 SETTINGS = record_dtype(*((name, np.float64) for name in SearchSettings._fields))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The memory of a search, which is fixed when a module or library is built.
+
+    Attributes:
+        simulations: most simulations of a search.
+        max_considered: most root actions that sequential halving starts with.
+        cache: megabytes for the network's answers.
+    """
+
+    simulations: int = 1600
+    max_considered: int = 64
+    cache: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name, value, most in (
+            ("simulations", self.simulations, 1_000_000),
+            ("max_considered", self.max_considered, 32_767),
+            ("cache", self.cache, 1024),
+        ):
+            least = 0 if name == "cache" else 1
+            if not least <= value <= most:
+                raise ValueError(f"{name} is {value}; accepted: {least} to {most:,}")
 
 
 class GameMemory(NamedTuple):
@@ -99,6 +122,15 @@ class SearchMemory(NamedTuple):
     priors: np.ndarray
     noise: np.ndarray
     line: np.ndarray
+
+
+def memory_of(game: Game, limits: Limits) -> dict[str, Any]:
+    """The memory of a game and of one search."""
+    largest = SearchSettings(simulations=limits.simulations, max_considered=limits.max_considered)
+    return {
+        "game": game_memory(game),
+        "search": search_memory(game, largest, limits.cache),
+    }
 
 
 def game_memory(game: Game) -> GameMemory:

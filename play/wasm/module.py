@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import re
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,10 +21,11 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.search.settings import SearchSettings
 
+from ..objects import exported_kernels, in_own_process, numbers_of
 from . import kernels
-from .compiler import compile_object, exported_kernels, numbers_of, places_of
+from .compiler import compile_object, places_of
 from .linker import find_zig, link
-from .memory import describe_array, game_memory, named_arrays, search_memory
+from .memory import Limits, describe_array, memory_of, named_arrays
 from .network import any_network, layout_of, part_of
 
 #: Name of the custom section that holds the manifest.
@@ -35,32 +33,7 @@ SECTION = "ludarium"
 _FORMAT = 2
 _MAGIC = b"\0asm\x01\0\0\0"
 _MOST_BYTES = 64 * 2**20
-_MAKERS = ("compiler.py", "linker.py", "memory.py", "module.py", "network.py")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The memory of a module's search, which is fixed when it is built.
-
-    Attributes:
-        simulations: most simulations of a search.
-        max_considered: most root actions that sequential halving starts with.
-        cache: megabytes for the network's answers.
-    """
-
-    simulations: int = 1600
-    max_considered: int = 64
-    cache: float = 4.0
-
-    def __post_init__(self) -> None:
-        for name, value, most in (
-            ("simulations", self.simulations, 1_000_000),
-            ("max_considered", self.max_considered, 32_767),
-            ("cache", self.cache, 1024),
-        ):
-            least = 0 if name == "cache" else 1
-            if not least <= value <= most:
-                raise ValueError(f"{name} is {value}; accepted: {least} to {most:,}")
+_MAKERS = ("../objects.py", "compiler.py", "linker.py", "memory.py", "module.py", "network.py")
 
 
 @dataclass(frozen=True)
@@ -95,19 +68,8 @@ def build_module(game: Game, limits: Limits | None = None) -> Module:
     Raises:
         LinkerError: there is no linker, or it refuses.
     """
-    return in_own_process(_build, game, limits or Limits())
-
-
-def in_own_process(build: Callable[..., Module], *arguments: Any) -> Module:
-    """The module that a function builds in a process of its own.
-
-    Raises:
-        LinkerError: there is no linker.
-    """
     find_zig()  # rather than compile for half a minute and then miss it
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
-        return pool.submit(build, *arguments).result()
+    return in_own_process(_build, game, limits or Limits())
 
 
 def _build(game: Game, limits: Limits) -> Module:
@@ -119,7 +81,7 @@ def _build(game: Game, limits: Limits) -> Module:
         "network": layout_of(game),
     }
     loaded = {"network": any_network(game)}
-    return assemble(game, kernels, _memory_of(game, limits), about, loaded, ask=part_of(game))
+    return assemble(game, kernels, memory_of(game, limits), about, loaded, ask=part_of(game))
 
 
 def assemble(
@@ -141,14 +103,6 @@ def assemble(
     names = [*manifest["exports"], *manifest["arrays"]]
     content = link(compiled, names) + custom_section(SECTION, _as_json(manifest))
     return Module(content, manifest)
-
-
-def _memory_of(game: Game, limits: Limits) -> dict[str, Any]:
-    largest = SearchSettings(simulations=limits.simulations, max_considered=limits.max_considered)
-    return {
-        "game": game_memory(game),
-        "search": search_memory(game, largest, limits.cache),
-    }
 
 
 def _describe(
@@ -192,7 +146,7 @@ def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
     """Digest of what a template module of this package and a game's rules are compiled from."""
     digest = hashlib.sha256(sources_of(templates, game.rules, game.view).encode())
     for name in _MAKERS:
-        digest.update(Path(__file__).with_name(name).read_bytes())
+        digest.update((Path(__file__).parent / name).read_bytes())
     digest.update(_as_json(describe_game(game)))
     digest.update(repr((game.state_dtype, game.tables.dtype)).encode())
     for content in (game.tables.tobytes(), *more):

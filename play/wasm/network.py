@@ -19,12 +19,12 @@ from ludarium.envs.engine.game import Game
 from ludarium.models import Architecture
 from ludarium.models.kernels import digest_of, network_part, ranges_of
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork, pack, turned
-from ludarium.models.kernels.target import WASM
+from ludarium.models.kernels.target import WASM, Target
 from ludarium.models.layers import BoardLayers, Layers, layers, weight_shapes
 from ludarium.training.networks import network_shape, turn_of
 from ludarium.training.random_positions import random_observations
 
-from .memory import LINE
+from ..objects import LINE
 
 #: What a file begins with.
 MAGIC = b"ludarium network"
@@ -33,9 +33,11 @@ _EXAMPLES = 1024  # positions of random games that give the ranges of numbers
 _SEED = 1
 
 
-def packed_network(game: Game, network: Layers) -> PackedNetwork:
-    """A network of a game in eight bits, as modules take it."""
-    packed = pack(network, ranges_of(network, examples_of(game)), WASM)
+def packed_network(
+    game: Game, network: Layers, ranges: np.ndarray, target: Target
+) -> PackedNetwork:
+    """A network of a game in eight bits, as compiled searches take it; see `pack`."""
+    packed = pack(network, ranges, target)
     turn = turn_of(game)
     return packed if turn is None else turned(packed, turn, isinstance(network, BoardLayers))
 
@@ -78,7 +80,9 @@ def network_content(game: Game, network: Layers) -> bytes:
     places: list[list[int]] = []
     parts: list[list[int | bool]] = []
     content, end = b"", 0
-    for number, (name, array) in enumerate(packed_network(game, network)._asdict().items()):
+    ranges = ranges_of(network, examples_of(game))
+    packed = packed_network(game, network, ranges, WASM)
+    for number, (name, array) in enumerate(packed._asdict().items()):
         places.append([end, len(array)])
         end += -(-array.nbytes // LINE) * LINE
         if name not in WRITTEN:
