@@ -97,7 +97,7 @@ class MisfitError(ValueError):
         self.key = key
 
 
-def load_json(text: str | bytes, what: str, kind: Any = Any, depth: int = _MOST_DEPTH) -> Any:
+def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
     """Parse a JSON text, and check what it holds.
 
     Args:
@@ -105,7 +105,6 @@ def load_json(text: str | bytes, what: str, kind: Any = Any, depth: int = _MOST_
         what: what the text should be, for errors: ``the game record game.json``.
         kind: type of the answer, as msgspec understands it: a dataclass or a `msgspec.Struct` with
             bounds in its annotations, or plain lists and dictionaries.
-        depth: deepest accepted nesting of lists and objects.
 
     Raises:
         ValueError: it is no JSON, too deep, or has a number that is not finite or has more than 40
@@ -114,7 +113,7 @@ def load_json(text: str | bytes, what: str, kind: Any = Any, depth: int = _MOST_
     """
     try:
         content = text if isinstance(text, str) else text.decode("utf-8-sig")
-        _check_tokens(content, depth)
+        _check_tokens(content)
         return msgspec.json.decode(content, type=kind)
     except (ValueError, msgspec.MsgspecError) as error:  # a ValueError from msgspec 0.21 on
         reason, _, _ = str(error).removeprefix("JSON is malformed: ").partition(" - at ")
@@ -160,15 +159,15 @@ def _misfit(what: str, error: msgspec.ValidationError, value: Any) -> MisfitErro
     return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}: {reason}", key)
 
 
-def _check_tokens(text: str, limit: int) -> None:
+def _check_tokens(text: str) -> None:
     """Refuse nesting and digits that would take stack or time, before anything is parsed."""
     depth = 0
     for match in _TOKENS.finditer(text):
         first = text[match.start()]
         if first in "[{":
             depth += 1
-            if depth > limit:
-                raise ValueError(f"more than {limit} lists and objects are within each other")
+            if depth > _MOST_DEPTH:
+                raise ValueError(f"more than {_MOST_DEPTH} lists and objects are within each other")
         elif first in "]}":
             depth -= 1
         elif first != '"':

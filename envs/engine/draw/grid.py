@@ -56,6 +56,9 @@ def square_symmetries(size: int) -> np.ndarray:
     return np.stack([image.ravel() for turn in turns for image in (turn, turn[:, ::-1])])
 
 
+_INK = "#3b2c14"  # of coordinates
+
+
 @dataclass(frozen=True)
 class Frame:
     """A rectangular board in a picture, from `HEAD` on and as wide as the picture.
@@ -79,7 +82,7 @@ class Frame:
         return (file + 1) * self.unit, HEAD + (self.height - rank) * self.unit
 
 
-def draw_frame(width: int, height: int, colour: str, ink: str = "#3b2c14") -> Frame:
+def draw_frame(width: int, height: int, colour: str) -> Frame:
     """The background and the coordinates of a board of ``width`` by ``height`` cells."""
     unit = WIDTH / (width + 1)
     board_height = (height + 1) * unit
@@ -89,8 +92,8 @@ def draw_frame(width: int, height: int, colour: str, ink: str = "#3b2c14") -> Fr
     size = min(max(0.28 * unit, SMALL_TEXT), 30)
     for file in range(width):
         x, _ = frame.place(file)
-        elements.append(svg_text(x, bottom - unit / 4, file_letter(file), size, ink))
+        elements.append(svg_text(x, bottom - unit / 4, file_letter(file), size, _INK))
     for rank in range(height):
         _, y = frame.place(rank * width)
-        elements.append(svg_text(unit / 4, y, str(rank + 1), size, ink))
+        elements.append(svg_text(unit / 4, y, str(rank + 1), size, _INK))
     return frame

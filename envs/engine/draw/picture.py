@@ -90,19 +90,18 @@ def moved(x: float, y: float, shapes: str) -> str:
     return f'<g transform="translate({round(x, 2):g} {round(y, 2):g})">{shapes}</g>'
 
 
-def last_mark(shape: str, width: float = 5.0) -> str:
+def last_mark(shape: str) -> str:
     """The mark of the last action: a light line with dark edges along a shape.
 
     Args:
         shape: the beginning of an element, such as ``<circle cx="5" cy="5" r="3"``.
-        width: of the light line.
     """
-    return outlined(shape, LIGHT, width)
+    return outlined(shape, LIGHT, 5)
 
 
-def outlined(shape: str, colour: str, width: float, more: str = "") -> str:
+def outlined(shape: str, colour: str, width: float) -> str:
     """A line of a colour with dark edges along a shape, as for `last_mark`."""
-    line = f'fill="none" stroke-linejoin="round" stroke-linecap="round" {more}'
+    line = 'fill="none" stroke-linejoin="round" stroke-linecap="round"'
     return (
         f'{shape} {line} stroke="{DARK}" stroke-width="{2 * width:g}"/>'
         f'{shape} {line} stroke="{colour}" stroke-width="{width:g}"/>'
