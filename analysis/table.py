@@ -20,13 +20,13 @@ from ludarium.envs.engine.storage import cache_folder
 from ludarium.models.header import naming, open_file
 from ludarium.training.runs.files import make_folders, write_file
 
-SUFFIX = ".safetensors"
+_SUFFIX = ".table.safetensors"
 _ARRAY, _DESCRIPTION, _CHECKSUM = "table", "description", "sha256"
 
 
 def default_path(name: str) -> Path:
     """Default path of the table called ``name``."""
-    return cache_folder() / f"{name}{SUFFIX}"
+    return cache_folder() / f"{name}{_SUFFIX}"
 
 
 def write_table(

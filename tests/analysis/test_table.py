@@ -91,4 +91,4 @@ def test_tables_are_kept_in_the_cache_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_path("x") == tmp_path / "ludarium" / "x.safetensors"
+    assert default_path("x") == tmp_path / "ludarium" / "x.table.safetensors"
