@@ -365,13 +365,20 @@ class RunFolder:
         self._prune(first_chunk)
 
     def _prune(self, first_chunk: int) -> None:
-        """Delete what is no longer kept: of states, of chunks that none needs, of past agents."""
+        """Delete what is no longer kept: of states, of chunks that none needs, of past agents.
+
+        Agents that were kept by another ``save.every`` stay.
+        """
         states = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
-        agents = kept_agents(self._wanted.save, self._iteration)
+        every, agents = self._wanted.save.every, kept_agents(self._wanted.save, self._iteration)
         for folder, pattern, is_kept in (
             (self.path, _STATE, lambda number: number in states),
             (self._replay, _CHUNK, lambda number: number >= first_chunk),
-            (self._agents, _PAST_AGENT, lambda number: number in agents),
+            (
+                self._agents,
+                _PAST_AGENT,
+                lambda number: number in agents or not every or number % every > 0,
+            ),
         ):
             for item in _files_in(folder, pattern):
                 if not is_kept(_number(item, pattern)) or item.name.endswith(PARTIAL):
