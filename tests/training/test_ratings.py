@@ -22,6 +22,7 @@ from ludarium.training.evaluation import (
     measure_ratings,
     play_anchors,
 )
+from ludarium.training.evaluation.bradley_terry import fitted_by_points
 from tests.tasks import Told
 
 # The rating of one player.
@@ -29,9 +30,9 @@ from tests.tasks import Told
 
 def rated(opponents, games, points) -> Rating:
     """A player, by its points in so many games against each opponent."""
-    names = [str(number) for number in range(len(opponents))]
-    given = (dict(zip(names, each, strict=True)) for each in (opponents, games, points))
-    return anchors._rated("new", *given)
+    known = {str(number): elo for number, elo in enumerate(opponents)}
+    matches = [Match("new", *each) for each in zip(known, games, points, strict=True)]
+    return fitted_by_points(matches, known).rating("new")
 
 
 @pytest.mark.parametrize(("points", "games"), [(0, 40), (40, 40), (20, 40), (13.5, 20), (1, 2)])

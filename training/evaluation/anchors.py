@@ -23,7 +23,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..agents import Agent, make_agent
-from .bradley_terry import BradleyTerry, Score, fit_ratings
+from .bradley_terry import fit_ratings, fitted_by_points
 from .match import play_match
 from .statistics import Match, Rating, expected_score
 
@@ -198,24 +198,13 @@ def play_anchors(
         met = play_match(game, agent, opponent, part, _part_seed(seed, index), task=task)
         played[anchor] += part
         points[anchor] += met.tally.points
-        rating = _rated(agent.name, anchors, played, points)
-    weakest_first = sorted((name for name in anchors if played[name]), key=anchors.__getitem__)
-    return AnchoredResult(
-        rating,
-        tuple(Match(agent.name, name, played[name], points[name]) for name in weakest_first),
-    )
-
-
-def _rated(
-    name: str, anchors: Mapping[str, float], played: Mapping[str, int], points: Mapping[str, float]
-) -> Rating:
-    """The rating of a player by its points against anchors, a draw half a win and half a loss."""
-    scores = [
-        Score(name, anchor, points[anchor], 0, played[anchor] - points[anchor])
-        for anchor in anchors
-        if played[anchor]
-    ]
-    return BradleyTerry(scores, anchors, draws=False, advantage=False).rating(name)
+        matches = tuple(
+            Match(agent.name, name, played[name], points[name])
+            for name in sorted(anchors, key=anchors.__getitem__)
+            if played[name]
+        )
+        rating = fitted_by_points(matches, anchors).rating(agent.name)
+    return AnchoredResult(rating, matches)
 
 
 def _choose(anchors: Mapping[str, float], played: Mapping[str, int], elo: float) -> str:

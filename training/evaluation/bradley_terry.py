@@ -265,27 +265,33 @@ class BradleyTerry:
         return end
 
 
-def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
-    """The ratings of all players of some matches whose draws and seats are not known.
+def fitted_by_points(matches: Sequence[Match], fixed: Mapping[str, float]) -> BradleyTerry:
+    """The model of matches whose draws and seats are not known.
 
     A draw is half a win and half a loss, so that 400 points stand for 10/11 of the points whatever
-    the draws: anchors are rated in this way, because by them a run predicts its points. Intervals
-    are 1.96 standard errors to either side.
+    the draws: anchors are rated in this way, because by them a run predicts its points.
 
     Args:
         matches: the results.
-        fixed: players whose ratings are known, at least one of them; their intervals are empty.
-
-    Returns:
-        The rating of each player of ``matches`` and of ``fixed``.
+        fixed: players whose ratings are known, at least one of them.
 
     Raises:
-        ValueError: no chain of matches leads from a player to one whose rating is known.
+        ValueError: there are no matches, or no chain of them leads from a player to one whose
+            rating is known.
     """
     scores = [Score(m.first, m.second, m.points, 0, m.games - m.points) for m in matches]
-    if not scores:
+    return BradleyTerry(scores, fixed, draws=False, advantage=False)
+
+
+def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
+    """The ratings of all players by `fitted_by_points`, within 1.96 standard errors.
+
+    Returns:
+        The rating of each player of ``matches`` and of ``fixed``, whose intervals are empty.
+    """
+    if not matches:
         return {name: Rating(elo, elo, elo) for name, elo in fixed.items()}
-    model = BradleyTerry(scores, fixed, draws=False, advantage=False)
+    model = fitted_by_points(matches, fixed)
     return {name: model.standard_rating(name) for name in model.names}
 
 
