@@ -84,14 +84,6 @@ def test_a_pickle_is_not_loaded(tmp_path):
     assert not (tmp_path / "touched").exists()
 
 
-@pytest.mark.parametrize("cut", [3, 100, 5000])
-def test_truncated_files_are_refused(checkpoint, tmp_path, cut):
-    path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
-    path.write_bytes(path.read_bytes()[:-cut] if cut > 3 else path.read_bytes()[:cut])
-    with pytest.raises(ValueError, match=r"a\.safetensors"):
-        load_checkpoint(path)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -281,16 +273,6 @@ def test_damage_is_found_or_does_not_matter(checkpoint, tmp_path):
             assert len(error) < 600
             refused += 1
     assert refused > 250
-
-
-def test_every_flipped_bit_of_a_weight_is_found(checkpoint, tmp_path):
-    path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
-    whole = path.read_bytes()
-    for place in range(1, 1000, 7):
-        path.write_bytes(
-            whole[:-place] + bytes([whole[-place] ^ 1]) + whole[len(whole) - place + 1 :]
-        )
-        assert error_of(path) is not None
 
 
 def test_the_path_of_a_catalogue_in_a_file_is_not_read():

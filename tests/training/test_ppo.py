@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -353,29 +352,6 @@ def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):
     assert kinds == {".safetensors", ".jsonl", ".yaml", ".zip"}
     lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").open()]
     assert [line.get("opponent") for line in lines] == [None, "random", None, "random"]
-
-
-@pytest.mark.parametrize("simulations", [0, 8])
-def test_evaluate_takes_the_agent_with_and_without_search(run_folder, simulations, capsys):
-    arguments = ["evaluate", str(run_folder), "--simulations", str(simulations), "--games", "4"]
-    assert main([*arguments, "--against", "random", "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["first"] == f"run:{simulations}"
-    assert result["games"] == 4
-
-
-@pytest.mark.parametrize("simulations", [0, 4])
-def test_the_agent_is_an_opponent_of_the_gymnasium_environments(run_folder, simulations):
-    spec = f"{run_folder}:{simulations}"
-    env = gymnasium.make("ludarium/Corso-v0", size=3, opponent=spec, seat=1)
-    env.reset(seed=0)
-    position = make_game("corso", size=3).start()
-    opening = make_agent(spec, position.game).choose(position)
-    position.play(opening)
-    assert env.unwrapped.board.position == position
-    vector = gymnasium.make_vec("ludarium/Corso-v0", 3, size=3, opponent=spec, seat=1)
-    vector.reset(seed=0)
-    assert all(vector.unwrapped.batch.position(game) == position for game in range(3))
 
 
 def test_configurations_of_the_other_algorithm_are_refused(capsys):
