@@ -11,7 +11,6 @@ import numpy as np
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..answer import Answer, Value
 from ..solver import NO_LIMIT, Solver, after
@@ -93,11 +92,9 @@ class CorsoSolver(Solver):
         asked = [kernels.entry_of(self._board, self._table, self._workers[0], c) for c in cells]
         return hardest_known(self._table, self._board, asked, count)
 
-    def outcome(
-        self, position: Position, limit: int | None = None, task: Task = UNWATCHED
-    ) -> Answer:
+    def outcome(self, position: Position, limit: int | None = None) -> Answer:
         """Find out who wins, without the lead; arguments as for `answer_all`."""
-        return self.answer(position, limit, task, leads=False)
+        return self.answer(position, limit, leads=False)
 
     def at_least(self, position: Position, lead: int) -> bool:
         """Whether the mover can lead by ``lead`` or more at the end; the game may be over."""
