@@ -30,9 +30,20 @@ class Prober:
     Args:
         asked: the table or solver that answers.
         otherwise: answers about positions that the table does not know.
+
+    Attributes:
+        game: the rules.
+        source: of the answers, in words.
+        searches: whether answers come from a search, which may take long and leave actions
+            undecided.
+        default_limit: node limit of one question by default; 0 for a table.
     """
 
     def __init__(self, asked: TableSolution | Solver, otherwise: Solver | None = None) -> None:
+        self.game: Game = asked.game
+        self.source: str = asked.source
+        self.searches = isinstance(asked, Solver)
+        self.default_limit = asked.default_limit if isinstance(asked, Solver) else 0
         self._asked = asked
         self._otherwise = otherwise
 
@@ -42,26 +53,6 @@ class Prober:
             return self
         known = position.is_over or self._asked.knows(position.states)[0]
         return Prober(self._asked if known else self._otherwise)
-
-    @property
-    def game(self) -> Game:
-        """The rules."""
-        return self._asked.game
-
-    @property
-    def source(self) -> str:
-        """The source of the answers, in words."""
-        return self._asked.source
-
-    @property
-    def default_limit(self) -> int:
-        """Default node limit of one question; 0 for a table."""
-        return self._asked.default_limit if isinstance(self._asked, Solver) else 0
-
-    @property
-    def searches(self) -> bool:
-        """Whether answers come from a search, which may take long and leave actions undecided."""
-        return isinstance(self._asked, Solver)
 
     def actions(
         self,
