@@ -65,7 +65,7 @@ test-cluster: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000
-	$(BIN)/python tests/survival/survive.py --kills 1000 --damages 2000
+	SURVIVAL_TIMES=100 $(BIN)/python -m pytest --timeout 0 tests/survival
 
 lint: $(VENV)/.dev types
 	$(BIN)/ruff format --check .

@@ -34,11 +34,6 @@ class Kind(NamedTuple):
     numbers: tuple[signal.Signals, ...]
     moment: str = "any"
 
-    @property
-    def name(self) -> str:
-        """The kind in words."""
-        return f"{', '.join(number.name for number in self.numbers)} ({self.moment})"
-
 
 _INT, _TERM = signal.SIGINT, signal.SIGTERM
 KINDS = (

@@ -22,7 +22,7 @@ from ludarium.training.trainers import make_trainer
 
 from .killing import killed_at_random
 from .signals import KINDS, command
-from .tiny import arguments_of, fingerprint, tiny_config, train
+from .tiny import TIMES, arguments_of, fingerprint, tiny_config, train
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,10 +34,12 @@ def test_a_run_killed_at_random_moments_is_the_run_that_was_not(algorithm, tmp_p
     began = time.perf_counter()
     train(algorithm, tmp_path / "whole")
     seconds, kills, number, rng = time.perf_counter() - began, 0, 0, random.Random(1)
-    while not kills:  # a run that was over before its first kill is no test: earlier, then
-        run, number, seconds = tmp_path / f"run-{number}", number + 1, 0.7 * seconds
+    while kills < TIMES:
+        run, number = tmp_path / f"run-{number}", number + 1
         killed = killed_at_random(algorithm, run, seconds, 4, rng)
-        kills = killed.kills
+        kills += killed.kills
+        if not killed.kills:
+            seconds *= 0.7  # a run that was over before its first kill is no test: earlier, then
         assert killed.failure is None
         assert fingerprint(run) == fingerprint(tmp_path / "whole")
 
@@ -45,12 +47,15 @@ def test_a_run_killed_at_random_moments_is_the_run_that_was_not(algorithm, tmp_p
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals processes that are forked")
 def test_a_command_that_gets_signals_goes_on_to_the_run_that_got_none(tmp_path):
     """Once and twice, while it begins, saves and evaluates."""
-    said = tmp_path / "said"
+    said, began = tmp_path / "said", time.perf_counter()
     assert command(arguments_of("alphazero", tmp_path / "whole"), None, said) == 0, said.read_text()
-    for number, kind in enumerate(kind for kind in KINDS if kind.moment != "any"):
+    seconds, rng = time.perf_counter() - began, random.Random(1)
+    kinds = [kind for kind in KINDS if kind.moment != "any" or TIMES > 1]
+    for number, kind in enumerate(TIMES * kinds):
         run = tmp_path / f"run-{number}"
-        ended = command(arguments_of("alphazero", run), kind, said)
-        assert ended in (0, STOPPED), (kind, said.read_text())
+        ended = command(arguments_of("alphazero", run), kind, said, rng.uniform(0, seconds))
+        killed_by = [-each for each in kind.numbers] if kind.moment == "any" else []
+        assert ended in (0, STOPPED, *killed_by), (kind, said.read_text())
         assert "Traceback" not in said.read_text()
         assert command(arguments_of("alphazero", run), None, said) == 0, said.read_text()
         assert fingerprint(run) == fingerprint(tmp_path / "whole"), kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import State, array_bytes, flatten, unflatten, unpack_state
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.trainers import algorithm_of
+
+#: How often what is random is tried; with more than once the rest is tried throughout.
+TIMES = int(os.environ.get("SURVIVAL_TIMES", "1"))
 
 ITERATIONS = 4
 

@@ -219,24 +219,29 @@ class RunFolder:
             )
         self._check_config(state)
         saved = state.description
+        logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
+        if not faults and max(logged, default=0) > number:
+            faults.append(f"{self._state(number + 1)} is missing")
         for damage in faults:
             say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
         self._iteration = number
         write_file(self._config, _text_of(self._wanted))
-        self._write_log(saved["metrics"], say)
+        self._write_log(logged, saved["metrics"], say)
         if not faults:  # keep a damaged state until it is written again: it may be repairable
             self._prune(saved["first_chunk"])
         return SavedRun(
             number, replace(state, description=saved["algorithm"]), saved["loop"], saved["metrics"]
         )
 
-    def _write_log(self, metrics: dict[str, Any], say: Callable[[str], None]) -> None:
+    def _write_log(
+        self, logged: dict[int, bytes], metrics: dict[str, Any], say: Callable[[str], None]
+    ) -> None:
         """Have the log end with the resumed iteration; what comes after it will come again.
 
         It is a new file, since appending would change a copy by hard links too.
         """
-        found = self.metrics.read_bytes() if self.metrics.is_file() else b""
-        lines = [*_lines_before(self._iteration, found), _line(metrics)]
+        lines = [line for number, line in logged.items() if number < self._iteration]
+        lines.append(_line(metrics))
         if len(lines) < self._iteration:
             say(f"{self.metrics} is damaged; {len(lines)} of its {self._iteration} lines stay")
         write_file(self.metrics, b"".join(lines))
@@ -400,17 +405,16 @@ def _line(metrics: dict[str, Any]) -> bytes:
     return f"{json.dumps(metrics)}\n".encode()
 
 
-def _lines_before(iteration: int, log: bytes) -> list[bytes]:
-    """The lines of a log of iterations before this one that are whole and in order."""
-    lines, before = [], 0
+def _lines_of(log: bytes) -> dict[int, bytes]:
+    """The lines of a log that are whole and in order, by iteration."""
+    lines: dict[int, bytes] = {}
     for line in log.splitlines(keepends=True):
         try:
             number = json.loads(line)["iteration"]
         except (ValueError, LookupError, TypeError):
             continue
-        if isinstance(number, int) and before < number < iteration and line.endswith(b"\n"):
-            lines.append(line)
-            before = number
+        if isinstance(number, int) and number > max(lines, default=0) and line.endswith(b"\n"):
+            lines[number] = line
     return lines
 
 
