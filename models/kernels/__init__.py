@@ -24,7 +24,7 @@ from types import FunctionType
 
 import numpy as np
 
-from ludarium.envs.engine import code_cache, codegen, numba_private
+from ludarium.envs.engine import code_cache, codegen, mathematics, numba_private
 from ludarium.envs.engine.compile import GivenPart
 from ludarium.models.evaluation import Evaluation, NetworkInSearch
 from ludarium.models.layers import BoardLayers, Layers
@@ -165,7 +165,8 @@ def digest_of(compiled_for: target.Target) -> str:
 def source_digest() -> str:
     """Digest of the sources of the kernels, the same on all machines."""
     digest = hashlib.sha256()
-    modules = (block, evaluate, packing, parts, target, vector, code_cache, codegen, numba_private)
+    of_engine = (code_cache, codegen, mathematics, numba_private)
+    modules = (block, evaluate, packing, parts, target, vector, *of_engine)
     for module in modules:
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:12]

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from ludarium.envs.engine.codegen import part
+from ludarium.envs.engine.mathematics import exp
 
 from . import target
 from .block import LEFT_END, MOST_CELLS, RIGHT_END, STREAMS, multiply_part, multiply_rows
@@ -268,8 +269,8 @@ def write_outcome(heads, first, wdl, scores, n):
     best = max(heads[first], heads[first + 1], heads[first + 2])
     total = np.float32(0)
     for k in range(3):
-        wdl[n, k] = np.float32(math.exp(heads[first + k] - best))
+        wdl[n, k] = np.float32(exp(heads[first + k] - best))
         total += wdl[n, k]
     for k in range(3):
         wdl[n, k] /= total
-    scores[n] = np.float32(math.tanh(heads[first + 3]))
+    scores[n] = np.float32(1 - 2 / (exp(2 * np.float64(heads[first + 3])) + 1))  # tanh

@@ -7,10 +7,9 @@ an improved policy (section 4 and appendix D), deterministic selection below the
 ``tests/training/test_search_against_mctx.py``.
 """
 
-import math
-
 import numpy as np
 
+from ludarium.envs.engine.mathematics import exp
 from ludarium.envs.engine.rule import compiled
 
 from .settings import SearchSettings
@@ -181,10 +180,10 @@ def improve(root, nodes, edges, settings, number):
         best = max(best, root.values[index])
     factor = np.float32(0)
     if root.best_unvisited != NO_EDGE:
-        factor = np.float32(math.exp(mixed - best))
+        factor = np.float32(exp(mixed - best))
     total = root.unvisited_prior * factor
     for index in range(visited):
-        gain = np.float32(math.exp(root.values[index] - best))
+        gain = np.float32(exp(root.values[index] - best))
         root.values[index] = max(edges[root.visited[index]].prior, _TINY) * gain
         total += root.values[index]
     for index in range(visited):

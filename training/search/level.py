@@ -5,12 +5,12 @@ places that play levels. Numbers are float64, and what is added up is added in t
 actions, so that the same seed gives the same move on every machine.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
+from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import random_bits, record_dtype
 
 from .settings import SearchSettings
@@ -52,7 +52,7 @@ def draw_search(knobs, rng, noise):
     """
     sees_wins = uniform(rng) < knobs.sees_wins
     for action in range(len(noise)):
-        noise[action] = -knobs.blur * math.log(-math.log(uniform(rng)))
+        noise[action] = -knobs.blur * log(-log(uniform(rng)))
     return sees_wins
 
 
@@ -66,12 +66,12 @@ def weight_of(knobs, best, policy, action_values, most, action):
     """
     if action == best:
         return 1.0
-    loss = float(action_values[best]) - float(action_values[action])
+    loss = np.float64(action_values[best]) - np.float64(action_values[action])
     if not max(loss, 0.0) <= knobs.bound:
         return 0.0
-    favour = math.log(max(float(policy[action]), _LEAST_POLICY))
-    loss = max(loss, 0.0) + _PREFERENCE * (math.log(max(most, _LEAST_POLICY)) - favour)
-    return math.exp(-loss / knobs.temperature)
+    favour = log(max(np.float64(policy[action]), _LEAST_POLICY))
+    loss = max(loss, 0.0) + _PREFERENCE * (log(max(most, _LEAST_POLICY)) - favour)
+    return exp(-loss / knobs.temperature)
 
 
 @part
@@ -89,7 +89,7 @@ def draw_action(knobs, rng, best, policy, action_values):
         return best
     most = 0.0
     for action in range(len(policy)):
-        most = max(most, float(policy[action]))
+        most = max(most, np.float64(policy[action]))
     total = 0.0
     for action in range(len(policy)):
         total += weight_of(knobs, best, policy, action_values, most, action)

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import compiled, random_bits
 
 from .tree import NO_EDGE, NO_NODE, is_settled, node_value
@@ -107,7 +108,7 @@ def choose_edge(root, nodes, edges, settings, rng):
 @compiled
 def tempered(weight, settings):
     """A weight to the power 1/temperature; 0 stays 0."""
-    return math.pow(weight, 1 / settings.temperature) if weight > 0 else 0.0
+    return exp(log(weight) / settings.temperature)
 
 
 @compiled
@@ -115,16 +116,26 @@ def gamma(alpha, rng):
     """Draw from the Gamma distribution (Marsaglia and Tsang, 2000)."""
     boost = 1.0
     if alpha < 1:
-        boost = math.pow((random_bits(rng) + 0.5) * _UNIFORM, 1 / alpha)
+        boost = exp(log((random_bits(rng) + 0.5) * _UNIFORM) / alpha)
         alpha += 1
     d = alpha - 1 / 3
     c = 1 / math.sqrt(9 * d)
     while True:
-        radius = math.sqrt(-2 * math.log((random_bits(rng) + 0.5) * _UNIFORM))
-        normal = radius * math.cos(2 * math.pi * random_bits(rng) * _UNIFORM)
+        normal = standard_normal(rng)
         v = 1 + c * normal
         if v > 0:
             v = v * v * v
             u = (random_bits(rng) + 0.5) * _UNIFORM
-            if math.log(u) < 0.5 * normal * normal + d - d * v + d * math.log(v):
+            if log(u) < 0.5 * normal * normal + d - d * v + d * log(v):
                 return boost * d * v
+
+
+@compiled
+def standard_normal(rng):
+    """Draw from the normal distribution (Marsaglia and Bray's polar method, 1964)."""
+    while True:
+        x = (random_bits(rng) + 0.5) * (2 * _UNIFORM) - 1
+        y = (random_bits(rng) + 0.5) * (2 * _UNIFORM) - 1
+        square = x * x + y * y
+        if square < 1:  # never 0: x and y are odd multiples of 2**-32
+            return x * math.sqrt(-2 * log(square) / square)

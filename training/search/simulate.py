@@ -3,12 +3,12 @@
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
+from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
@@ -114,7 +114,7 @@ def evaluate_node(node, edges, value):
         best = max(best, edges[edge].logit)
     total = np.float32(0)
     for edge in range(node.first, node.end):
-        edges[edge].prior = math.exp(edges[edge].logit - best)
+        edges[edge].prior = exp(edges[edge].logit - best)
         total += edges[edge].prior
     for edge in range(node.first, node.end):
         edges[edge].prior /= total
@@ -151,7 +151,7 @@ def draw_noise(root, node, edges, settings, rng):
         action = edges[edge].action
         if settings.algorithm == GUMBEL:
             uniform = (random_bits(rng) + 0.5) / 4294967296.0
-            root.noise[action] = -settings.noise * math.log(-math.log(uniform))
+            root.noise[action] = -settings.noise * log(-log(uniform))
         else:
             root.noise[action] = puct.gamma(settings.dirichlet_alpha, rng)
             total += root.noise[action]

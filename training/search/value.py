@@ -17,10 +17,9 @@ the best of them, most often by an error of the network's, has nearly all weight
 too high. docs/results/solved.md compares them with exact values.
 """
 
-import math
-
 import numpy as np
 
+from ludarium.envs.engine.mathematics import exp
 from ludarium.envs.engine.rule import compiled
 
 from .gumbel import complete_values, list_visited, sigma_scale
@@ -42,11 +41,11 @@ def root_value(root, nodes, edges, settings):
     weighted = np.float32(0)
     if root.best_unvisited != NO_EDGE:
         best = max(best, mixed)
-        total = root.unvisited_prior * np.float32(math.exp(scale * (mixed - best)))
+        total = root.unvisited_prior * np.float32(exp(scale * (mixed - best)))
         weighted = total * mixed
     for index in range(visited):
         value = root.values[index]
-        weight = edges[root.visited[index]].prior * np.float32(math.exp(scale * (value - best)))
+        weight = edges[root.visited[index]].prior * np.float32(exp(scale * (value - best)))
         total += weight
         weighted += weight * value
     value = weighted / total if total > 0 else best
