@@ -137,13 +137,21 @@ def evaluator_of(
 ) -> Evaluator:
     """The network of a game in a backend, for at most ``batch`` at once; a function as it is.
 
-    In ``compiled-int8`` the ranges of the network's numbers are those in positions of random games.
+    In ``compiled-int8`` the ranges of the network's numbers are those in `examples_of` the game.
     """
     if not is_network(network):
         return cast("Evaluator", network)
     is_small = backend == "compiled-int8"
-    examples = random_observations(game, _EXAMPLES, _SEED) if is_small else None
+    examples = examples_of(game) if is_small else None
     return inference_engine(game, cast("Network", network), batch, backend, examples=examples)
+
+
+def examples_of(game: Game) -> np.ndarray:
+    """Observations in positions of random games, as a network sees them, always the same ones.
+
+    From them networks in eight bits take the ranges of their numbers.
+    """
+    return random_observations(game, _EXAMPLES, _SEED)
 
 
 def shared_by_threads(evaluate: Evaluator) -> Evaluator:

@@ -35,6 +35,7 @@ from . import block, evaluate, packing, parts, target, vector
 from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
 _SMALLER = 4  # by which weights in eight bits are smaller
+_BITS = 8  # of the ends of a range
 
 __all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of", "source_digest"]
 
@@ -98,6 +99,8 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     """The least and the greatest number that each layer of the trunk reads, in float32.
 
     Ranges hold all that was seen: to cut off even one number in 10,000 makes the answers worse.
+    They are rounded outwards to `_BITS` bits, far more coarsely than sums in float32, which
+    processors round in two ways, so that they are the same on all.
 
     Args:
         layers: of a network.
@@ -110,7 +113,9 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
     answer = Evaluation.empty(len(observations), layers.shape.num_actions)
     _kernel_for(layers)(packed, _flat(observations, layers.shape), *answer)
-    return packed.ranges.reshape(-1, 2)
+    fractions, exponents = np.frexp(packed.ranges.reshape(-1, 2))
+    steps = np.copysign(np.ceil(np.abs(fractions) * 2**_BITS), fractions)
+    return np.ldexp(steps, exponents - _BITS).astype(np.float32)
 
 
 def _flat(observations: np.ndarray, shape: NetworkShape) -> np.ndarray:

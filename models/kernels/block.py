@@ -10,6 +10,10 @@ every processor and in blocks of every size. The kind of number is that of the a
 activations in eight bits, whose products with int8 weights are added in int32, two or four
 neighbouring inputs at a time (see `Target`).
 
+In float32 a product and its sum are rounded once where the processor can do so, and twice
+elsewhere. In a network in eight bits what is left in float32 is rounded twice everywhere: its
+answers are the same, bit for bit, on every processor.
+
 Weights come packed: a block of outputs after another, each [tap][input / per][output][per], where
 ``per`` inputs are multiplied at a time; see `packing.packed`.
 
@@ -92,6 +96,7 @@ class _Operands(NamedTuple):
         stride, pitch: from one cell to the next, and from one row to the next.
         rows, inputs: how many there are.
         stream: from one block of weights to the next.
+        fuses: whether a product in float32 may be added without being rounded first.
     """
 
     kind: str
@@ -103,6 +108,7 @@ class _Operands(NamedTuple):
     rows: Any
     inputs: Any
     stream: Any
+    fuses: bool = True
 
 
 def _write(builder: ir.IRBuilder, target: Target, block: _Block, given: _Operands) -> None:
@@ -149,9 +155,7 @@ def _write(builder: ir.IRBuilder, target: Target, block: _Block, given: _Operand
                     for k, weight in enumerate(loaded):
                         kept = sums[cell * vectors + k]
                         builder.store(
-                            _added(
-                                builder, target, given.kind, builder.load(kept), activation, weight
-                            ),
+                            _added(builder, target, given, builder.load(kept), activation, weight),
                             kept,
                         )
     for k, kept in enumerate(sums):
@@ -189,11 +193,18 @@ def _spread(builder: ir.IRBuilder, address: Any, number: ir.Type, lanes: int) ->
 
 
 def _added(
-    builder: ir.IRBuilder, target: Target, kind: str, total: Any, activation: Any, weight: Any
+    builder: ir.IRBuilder,
+    target: Target,
+    given: _Operands,
+    total: Any,
+    activation: Any,
+    weight: Any,
 ) -> Any:
     """A vector of sums with one more product, or with two or four."""
-    vector = total.type
+    kind, vector = given.kind, total.type
     lanes = vector.count
+    if kind == "float32" and not given.fuses:
+        return builder.fadd(total, builder.fmul(activation, weight))
     if kind == "float32":
         name, arguments = f"llvm.fmuladd.v{lanes}f32", [activation, weight, total]
     elif kind == "uint8":
@@ -334,13 +345,15 @@ def _multiply_rows(
     weights: Any,
     first_weight: Any,
     sums: Any,
+    trunk: Any,
 ) -> Any:
     _check_arrays(activations, weights, sums)
+    fuses = str(trunk.dtype) == "float32"
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
         outputs, rows, streams, activations, first, stride, inputs = arguments[:7]
-        weights, first_weight, sums = arguments[7:]
+        weights, first_weight, sums, _ = arguments[7:]
         target = machine.current
         given = _Operands(
             kind=str(kinds[3].dtype),
@@ -352,6 +365,7 @@ def _multiply_rows(
             rows=_I64(1),
             inputs=inputs,
             stream=builder.mul(inputs, _I64(target.step)),
+            fuses=fuses,
         )
         blocks = {
             _number(of_block, cells, of_streams): _Block(cells, of_block, 1, 0, of_streams)
@@ -364,7 +378,9 @@ def _multiply_rows(
 
     whole = types.intp
     return (
-        types.void(*(whole, whole, whole, activations, whole, whole, whole, weights, whole, sums)),
+        types.void(
+            *(whole, whole, whole, activations, whole, whole, whole, weights, whole, sums, trunk)
+        ),
         generate,
     )
 
@@ -450,6 +466,7 @@ def _multiply_rows_plainly(
     weights: np.ndarray,
     first_weight: int,
     sums: np.ndarray,
+    trunk: np.ndarray,
 ) -> None:
     block = _Block(rows, outputs, 1, 0, streams)
     _multiply(block, activations, first, stride, 0, 1, inputs, weights, first_weight, sums, 0)
@@ -462,6 +479,7 @@ def _multiply_rows_plainly(
 multiply_part: Callable = _multiply_part_plainly if config.DISABLE_JIT else _multiply_part
 
 #: ``multiply_rows(outputs, rows, streams, activations, first, stride, inputs, weights,
-#: first_weight, sums)``: a dense layer's sums for `Target.rows` rows and a block of outputs, or for
-#: a single row and 1 or `STREAMS` blocks. ``sums`` get [row][output].
+#: first_weight, sums, trunk)``: a dense layer's sums for `Target.rows` rows and a block of outputs,
+#: or for a single row and 1 or `STREAMS` blocks. ``sums`` get [row][output]. ``trunk`` are the
+#: weights of the network's trunk, whose type tells whether the network is one in eight bits.
 multiply_rows: Callable = _multiply_rows_plainly if config.DISABLE_JIT else _multiply_rows

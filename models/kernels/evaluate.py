@@ -47,6 +47,7 @@ def head(net, rows, x, stride, number, floor, out, at):
             net.head_scale,
             layer,
             net.head_sums,
+            net.weights,
         ),
         *(False, floor, out, at, layer.outputs),
     )
@@ -143,7 +144,7 @@ def feed(net, rows, values, number, of_each, skips, floor, out):
     read_by_layer(net, number, values, rows * of_each)
     dense(
         *(rows, net.q, 0, of_each, net.weights, net.table, net.scale, layer, net.sums),
-        *(skips, floor, out, 0, layer.outputs),
+        *(net.weights, skips, floor, out, 0, layer.outputs),
     )
 
 

@@ -21,6 +21,7 @@ from ludarium.models.turn import Turn
 
 from .block import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
+from .parts import SUMS
 from .target import HOST, PER, RANGES, Target
 
 #: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; none, if there is no such
@@ -392,7 +393,7 @@ def _pack_vector(layers: VectorLayers, ranges: np.ndarray | None, target: Target
         policy=rows * int(heads.layers[HEADS]["outputs"]),
         hidden=rows * channels,
         head_sums=max(rows, STREAMS) * target.step,
-        lanes=target.narrow,
+        lanes=SUMS,
     )
 
 

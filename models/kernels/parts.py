@@ -31,6 +31,8 @@ from .vector import (
 )
 
 _EPSILON = np.float32(1e-5)  # of torch's normalisation
+#: Sums that are made of a row of numbers side by side: as many as the longest vector has numbers.
+SUMS = 16
 
 
 @part
@@ -85,7 +87,9 @@ def block_at(o, outputs):
 
 
 @part
-def dense(rows, x, first, stride, weights, table, scale, layer, sums, skips, floor, out, at, apart):
+def dense(
+    rows, x, first, stride, weights, table, scale, layer, sums, trunk, skips, floor, out, at, apart
+):
     """A dense layer of ``rows`` rows of ``x``, ``stride`` apart, to rows of ``out``."""
     inputs, outputs = layer.inputs, layer.outputs
     row = 0
@@ -97,7 +101,7 @@ def dense(rows, x, first, stride, weights, table, scale, layer, sums, skips, flo
             streams = STREAMS if together == 1 and o + STREAMS * target.STEP <= outputs else 1
             multiply_rows(
                 *(of_block, together, streams, x, first + row * stride, stride, inputs),
-                *(weights, layer.weights + o * inputs, sums),
+                *(weights, layer.weights + o * inputs, sums, trunk),
             )
             finish(
                 *(sums, 0, together, streams * of_block, table, layer.table + o),
@@ -231,7 +235,7 @@ def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
     """Layer normalisation of ``count`` of the ``channels`` of a row; those padded become 0.
 
     ``weights`` have gains [channels] from ``norm`` on, then biases [channels]. ``lanes`` is memory
-    for a vector.
+    for `SUMS` numbers.
     """
     share = np.float32(1.0 / count)
     mean = total_of_row(x, first, count, np.float32(0), False, lanes) * share
@@ -245,14 +249,20 @@ def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
 
 @part
 def total_of_row(x, first, count, mean, squares, lanes):
-    """The sum of a row's numbers, or of the ``squares`` of their differences from the mean."""
-    means, total = spread(mean), spread(np.float32(0))
-    whole = count // target.LANES * target.LANES
-    for k in range(0, whole, target.LANES):
-        difference = load(x, first + k) - means
-        total = total + (difference * difference if squares else difference)
-    store(lanes, 0, total)
-    half = target.LANES // 2
+    """The sum of a row's numbers, or of the ``squares`` of their differences from the mean.
+
+    Numbers are added in the same order with vectors of any length: every `SUMS`-th to each other,
+    in ``lanes``, and then these sums.
+    """
+    means = spread(mean)
+    whole = count // SUMS * SUMS
+    for lane in range(0, SUMS, target.LANES):
+        total = spread(np.float32(0))
+        for k in range(lane, whole, SUMS):
+            difference = load(x, first + k) - means
+            total = total + (difference * difference if squares else difference)
+        store(lanes, lane, total)
+    half = SUMS // 2
     while half > 0:
         for lane in range(half):
             lanes[lane] += lanes[half + lane]

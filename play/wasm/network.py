@@ -21,16 +21,13 @@ from ludarium.models.kernels import digest_of, network_part, ranges_of
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork, pack, turned
 from ludarium.models.kernels.target import WASM, Target
 from ludarium.models.layers import BoardLayers, Layers, layers, weight_shapes
-from ludarium.training.networks import network_shape, turn_of
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import examples_of, network_shape, turn_of
 
 from ..objects import LINE
 
 #: What a file begins with.
 MAGIC = b"ludarium network"
 _FORMAT = 2
-_EXAMPLES = 1024  # positions of random games that give the ranges of numbers
-_SEED = 1
 
 
 def packed_network(
@@ -40,11 +37,6 @@ def packed_network(
     packed = pack(network, ranges, target)
     turn = turn_of(game)
     return packed if turn is None else turned(packed, turn, isinstance(network, BoardLayers))
-
-
-def examples_of(game: Game) -> np.ndarray:
-    """Observations as a network sees them, which give the ranges of its numbers."""
-    return random_observations(game, _EXAMPLES, _SEED)
 
 
 def any_network(game: Game) -> PackedNetwork:
