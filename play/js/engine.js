@@ -31,6 +31,7 @@ export const Outcome = Object.freeze({
 });
 
 const ALGORITHMS = { gumbel: 0, puct: 1 };
+const KNOBS = ["simulations", "temperature", "bound", "blur", "sees_wins"];
 const CHOICES = { rescale_values: [false, true], prove: [false, true] };
 
 const ARRAYS = {
@@ -475,26 +476,52 @@ export class Search {
    * @throws {RangeError} a setting is unknown or does not fit the memory.
    * @throws {Error} the game is over, a search is running, or there is no network.
    */
-  async run(settings = {}, { evaluate = null, signal, onProgress, noise } = {}) {
-    this.#check(evaluate);
-    if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
+  async run(settings = {}, { noise, ...run } = {}) {
+    this.#check(run.evaluate);
     this.#write(settings);
-    const { shape, room } = this.#requests();
+    const room = this.#memory.view("search_tree_roots", "noise");
     if (noise && noise.length !== room.length) {
       throw new RangeError(`the noise is of ${noise.length} actions, not ${room.length}`);
     }
     room.fill(0);
     if (noise) room.set(noise);
+    return this.#go(() => this.#functions.search_begin(), run);
+  }
+
+  /**
+   * Search and choose a move as a level of strength does; see docs/guide/levels.md.
+   * @param {object} knobs of the level, see levels.js.
+   * @param {number} seed of all that is drawn, a whole number from 0 to 2**53 - 1: the same gives
+   *   the same move everywhere.
+   * @param {object} [run] evaluate, signal and onProgress, as for `run`.
+   * @returns {Promise<object>} the results, with the level's `action` instead of the best.
+   * @throws {RangeError | Error} as `run`.
+   */
+  async playLevel(knobs, seed, run = {}) {
+    this.#check(run.evaluate);
+    checkWhole("simulations", knobs.simulations, 1, this.limits.simulations);
+    checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+    for (const name of KNOBS) {
+      if (!Number.isFinite(knobs[name])) throw new RangeError(`the knob ${name} is ${knobs[name]}`);
+      this.#memory.view("search_knobs", name)[0] = knobs[name];
+    }
+    const found = await this.#go(() => this.#functions.level_begin(seed), run);
+    return { ...found, action: this.#functions.level_choose() };
+  }
+
+  /** Begin a search and go on with it to its end; the results. */
+  async #go(begin, { evaluate = null, signal, onProgress }) {
+    if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
     if (evaluate !== this.#answerer) this.forget();
     this.#answerer = evaluate;
-    if (this.#functions.search_begin() < 0) throw new RangeError("the search cannot begin");
+    if (begin() < 0) throw new RangeError("the search cannot begin");
     this.#running = true;
     this.#begun = false;
     let evaluations = 0;
     try {
       for (let waits = true; waits && !(this.#begun && signal?.aborted); ) {
         if (evaluate) {
-          let answer = evaluate(this.#memory.array("search_planes"), shape);
+          let answer = evaluate(this.#memory.array("search_planes"), this.#game.observationShape);
           if (typeof answer?.then === "function") answer = await answer;
           this.#take(answer);
           evaluations += 1;
@@ -561,13 +588,6 @@ export class Search {
       actionValues: this.#memory.array("search_action_values").slice(),
       variation: Array.from(this.#memory.array("search_line").subarray(0, length)),
       simulations: this.simulations,
-    };
-  }
-
-  #requests() {
-    return {
-      shape: this.#game.observationShape,
-      room: this.#memory.view("search_tree_roots", "noise"),
     };
   }
 

@@ -7,7 +7,6 @@
 
 import { Engine } from "./engine.js";
 import { fetchFile } from "./fetching.js";
-import { playLevel } from "./levels.js";
 import { serve } from "./serving.js";
 
 const BREATH = 25; // ms of thinking between looks at the messages
@@ -61,7 +60,7 @@ async function search({ id, seed, diagram, actions, settings, time, knobs, repor
   };
   const run = { signal: stop.signal, onProgress };
   return knobs
-    ? playLevel(game, knobs, Math.random, run)
+    ? game.search.playLevel(knobs, Math.floor(Math.random() * 2 ** 53), run)
     : game.search.run(settings, run);
 }
 

@@ -4,11 +4,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Engine } from "../../play/js/engine.js";
-import { playLevel } from "../../play/js/levels.js";
 
 const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
-const { games, searches, levels, hasOwners, reasons, answers } = JSON.parse(request);
+const { games, searches, levels, hasOwners, reasons, answers, ladder } = JSON.parse(request);
 
 /** Numbers in range(2**32), as agreement.py draws them. */
 class Draws {
@@ -101,15 +100,13 @@ function wander(game, seed, draws) {
   if (game.isOver) game.undo();
 }
 
-async function movesOfLevel({ knobs, positions, seed }) {
+async function movesOfLevel({ knobs, seeds, seed }) {
   const moves = [];
   const game = engine.newGame();
   const draws = new Draws(seed);
-  const lots = new Draws(seed);
-  while (moves.length < positions) {
-    wander(game, seed + moves.length, draws);
-    const random = () => lots.below(2 ** 32) / 2 ** 32;
-    moves.push((await playLevel(game, knobs, random, { evaluate: answer })).action);
+  for (const [number, each] of seeds.entries()) {
+    wander(game, seed + number, draws);
+    moves.push((await game.search.playLevel(knobs, each, { evaluate: answer })).action);
   }
   return moves;
 }
@@ -142,6 +139,18 @@ function answersOfNetwork({ network, positions, seed }) {
   });
 }
 
+async function gamesOfLadder({ network, games }) {
+  engine.useNetwork(readFileSync(network));
+  const game = engine.newGame();
+  const played = [];
+  for (const { knobs, seed, seeds } of games) {
+    game.start(seed);
+    for (const each of seeds) game.play((await game.search.playLevel(knobs, each)).action);
+    played.push(game.actions);
+  }
+  return played;
+}
+
 const report = { games: [], searches: [], levels: [], perft: [] };
 for (const [first, end] of games) report.games.push(digestOfGames(first, end));
 for (const search of searches) report.searches.push(await digestsOfSearches(search));
@@ -150,4 +159,5 @@ const game = engine.newGame(1);
 report.perft = [0, 1, 2].map((depth) => game.perft(depth));
 report.random = engine.newGame(5).randomGames(100);
 if (answers) report.answers = answersOfNetwork(answers);
+if (ladder) report.ladder = await gamesOfLadder(ladder);
 console.log(JSON.stringify(report));

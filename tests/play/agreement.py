@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import sys
 import tempfile
 from dataclasses import asdict
@@ -24,6 +23,7 @@ import numpy as np
 import torch
 
 from ludarium.arena.knobs import Knobs, knobs_at
+from ludarium.arena.ladder import find_ladder, load_ladder, shipped_ladders
 from ludarium.arena.level import LevelSearcher
 from ludarium.configs.schema import Network
 from ludarium.envs import Game
@@ -34,10 +34,11 @@ from ludarium.models import Evaluation, build_network
 from ludarium.models.layers import BoardLayers, Layers, VectorLayers
 from ludarium.models.network import layers_of
 from ludarium.play.wasm import Limits, build_module
-from ludarium.play.wasm.network import examples_of, network_content
+from ludarium.play.wasm.network import network_content
 from ludarium.training.agents import Agent
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import (
+    examples_of,
     fresh_network,
     inference_engine,
     network_shape,
@@ -73,11 +74,6 @@ class Draws:
     def below(self, bound: int) -> int:
         self.bits = (self.bits * 1664525 + 1013904223) & 0xFFFFFFFF
         return self.bits * bound >> 32
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        """Uniform numbers, as a numpy generator gives them."""
-        numbers = [self.below(2**32) / 2**32 for _ in range(math.prod(shape))]
-        return np.array(numbers).reshape(shape)
 
 
 def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
@@ -168,6 +164,40 @@ def compare_networks(game: Game, module: Path, positions: int) -> str:
     return f"{positions} answers agree"
 
 
+def compare_levels(game: Game, module: Path, games: int) -> str:
+    """What agreed of games in which the levels of the shipped ladder play themselves, in words.
+
+    Raises:
+        AssertionError: a level played other moves.
+    """
+    agent = fitting_agent(game)
+    assert agent is not None
+    network = stored_network(agent, game, game.name)
+    assert isinstance(network, BoardLayers | VectorLayers)
+    file = module.with_suffix(".network")
+    file.write_bytes(network_content(game, network))
+    ladder = find_ladder(game)
+    searcher = LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
+    played, ours = [], []
+    for number in range(games):
+        knobs = ladder.levels[number * len(ladder.levels) // games].knobs
+        searcher.adjust(knobs)
+        player, position = Agent(game, "level", number, searcher), Position(game, number)
+        actions: list[int] = []
+        while not position.is_over:
+            actions.append(int(player.actions(position.states)[0]))
+            position.play(actions[-1])
+        ours.append(actions)
+        seeds = seeds_of_level(len(actions), number)
+        played.append({"knobs": asdict(knobs), "seed": number, "seeds": seeds})
+    asked = {"network": str(file), "games": played}
+    request = json.dumps(NOTHING | {"ladder": asked})
+    theirs = ask(SCRIPT, str(module), request)["ladder"]
+    differing = [number for number in range(games) if ours[number] != theirs[number]]
+    assert not differing, f"{game!r}: games {differing[:5]} of levels differ"
+    return f"{games} games of levels agree, of {sum(map(len, ours)):,} plies"
+
+
 def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
     """A random position in which the game goes on, structured array [1]."""
     position = Position(game, seed)
@@ -184,12 +214,17 @@ def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
 def moves_of_level(game: Game, knobs: Knobs, positions: int, seed: int) -> list[int]:
     searcher = LevelSearcher(game, fresh_network(game, Network(channels=2, blocks=1)), knobs)
     searcher._evaluator = lambda planes: answer(planes, game.num_actions)  # type: ignore
-    agent = Agent(game, "level", searcher=searcher)
-    agent.rng = Draws(seed)  # type: ignore[assignment]
+    agent = Agent(game, "level", seed, searcher)
     draws = Draws(seed)
     return [
         int(agent.actions(wander(game, seed + number, draws))[0]) for number in range(positions)
     ]
+
+
+def seeds_of_level(positions: int, seed: int) -> list[int]:
+    """The seeds that an agent with this seed draws, one position after the other."""
+    rng = np.random.default_rng(seed)
+    return [int(rng.integers(1 << 53, size=1)[0]) for _ in range(positions)]
 
 
 def digests_of_searches(
@@ -241,7 +276,7 @@ def in_module(module: Path, game: Game, games: int, positions: int) -> dict[str,
         for seed, settings in enumerate(SETTINGS if positions else ())
     ]
     levels = [
-        {"knobs": asdict(knobs), "positions": positions, "seed": seed}
+        {"knobs": asdict(knobs), "seeds": seeds_of_level(positions, seed), "seed": seed}
         for seed, knobs in enumerate(LEVELS if positions else ())
     ]
     asked = {"games": _chunks(games), "searches": searches, "levels": levels}
@@ -293,6 +328,8 @@ def main() -> None:
                 path.write_bytes(build_module(game).content)
             print(name, compare(game, path, arguments.games, arguments.positions), flush=True)
             print(name, compare_networks(game, path, arguments.positions), flush=True)
+            if any(load_ladder(each).fits(game) for each in shipped_ladders(game.name)):
+                print(name, compare_levels(game, path, arguments.positions), flush=True)
     sys.stdout.flush()
 
 

@@ -205,6 +205,24 @@ test("what does not fit is told, and the next search works", async () => {
   await assert.rejects(play(0, 3, 1, 4, 2).search.run({}, { evaluate }), /finished game/);
 });
 
+test("a level plays the same move with the same seed, and no other with other knobs", async () => {
+  const { search } = engine.newGame();
+  const strongest = { simulations: 32, temperature: 0, bound: 0, blur: 0, sees_wins: 1 };
+  const weak = { ...strongest, temperature: 5, bound: 2, blur: 40, sees_wins: 0 };
+  const move = async (knobs, seed) => (await search.playLevel(knobs, seed, { evaluate })).action;
+  const best = (await search.run({ simulations: 32 }, { evaluate })).action;
+  const moves = new Set();
+  for (let seed = 0; seed < 20; seed += 1) {
+    assert.equal(await move(strongest, seed), best);
+    assert.equal(await move(weak, 2 ** 53 - 1 - seed), await move(weak, 2 ** 53 - 1 - seed));
+    moves.add(await move(weak, seed));
+  }
+  assert.ok(moves.size > 3);
+  await assert.rejects(move({ ...weak, simulations: 1601 }, 1), /simulations is 1601; accepted/);
+  await assert.rejects(move({ ...weak, blur: undefined }, 1), /the knob blur is undefined/);
+  await assert.rejects(move(weak, 0.5), /seed is 0.5; accepted/);
+});
+
 test("remembered answers are not asked again, until they are forgotten", async () => {
   const { search } = engine.newGame();
   const asked = async () => (await search.run({ simulations: 100 }, { evaluate })).evaluations;

@@ -16,9 +16,8 @@ from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import make_game
 from ludarium.play.wasm import module_name
-from ludarium.play.wasm.network import examples_of
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.networks import inference_engine, stored_network
+from ludarium.training.networks import examples_of, inference_engine, stored_network
 from ludarium.training.search import Finding, Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 

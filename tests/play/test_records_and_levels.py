@@ -9,15 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ludarium.arena.adaptive import OpponentEstimate
-from ludarium.arena.knobs import Knobs, knobs_at
+from ludarium.arena.knobs import Knobs
 from ludarium.arena.ladder import load_ladder
-from ludarium.arena.level import choice_probabilities, choose
 from ludarium.envs import make_game
 from ludarium.envs.engine.files import MEGABYTE, load_json
 from ludarium.envs.engine.record import (
@@ -26,7 +24,6 @@ from ludarium.envs.engine.record import (
     check_line,
     split_moves,
 )
-from ludarium.training.search import Finding
 from tests.survival.readers import mutate_json
 
 from .node import ask
@@ -205,59 +202,6 @@ def test_plain_lists_are_split_as_in_python(name: str) -> None:
 # Levels.
 
 
-def searched(rng: np.random.Generator) -> Finding:
-    """A search that found something, about which nothing is known."""
-    actions = int(rng.integers(2, 60))
-    values = rng.uniform(-1, 1, actions).astype(np.float32)
-    if rng.random() < 0.3:
-        values[rng.integers(actions)] = 1  # a win at once
-    policy = rng.dirichlet(np.full(actions, rng.choice([0.05, 1.0]))).astype(np.float32)
-    best = int(rng.integers(actions)) if rng.random() < 0.5 else int(values.argmax())
-    is_tried = rng.random(actions) < 0.7
-    is_tried[best] = True
-    policy[~is_tried] = 0
-    return Finding.of(
-        np.array([best]),
-        policy[None],
-        values=values[best : best + 1],
-        visits=is_tried[None].astype(np.int32),
-        action_values=np.where(is_tried, values, np.float32(np.nan))[None],
-    )
-
-
-def as_choice(result: Finding, knobs: Knobs, lot: float) -> dict[str, Any]:
-    values = result.action_values[0].tolist()
-    return {
-        "action": int(result.actions[0]),
-        "policy": result.policies[0].tolist(),
-        "actionValues": [None if np.isnan(value) else value for value in values],
-        "knobs": {"temperature": knobs.temperature, "bound": knobs.bound},
-        "lot": lot,
-    }
-
-
-def test_levels_choose_as_in_python() -> None:
-    rng = np.random.default_rng(3)
-    cases = [
-        (searched(rng), knobs_at(float(rng.uniform(-2, 9.5)), 256), float(rng.random()))
-        for _ in range(500)
-    ]
-    won = searched(rng)
-    won.action_values[0, 0], won.actions[0] = 1, 0  # a win at once, and the loss of all others
-    won.action_values[0, 1:] = -1
-    cases += [(won, Knobs(16, temperature=0.5), 0.9), (won, Knobs(16, 0.01, bound=1.0), 0.999)]
-    request = {"choices": [as_choice(*case) for case in cases], "ladders": []}
-    answers = in_node("levels.mjs", request)["chosen"]
-    assert sum(answer["chances"] is None for answer in answers) > 5  # the strongest
-    for (result, knobs, lot), answer in zip(cases, answers, strict=True):
-        assert answer["drawn"] == choose(result, knobs, np.array([lot]))[0]
-        if knobs.temperature:
-            chances = choice_probabilities(result, knobs)[0]
-            assert answer["chances"] == pytest.approx(chances, abs=1e-6)
-    assert answers[-1]["chances"][0] == 1
-    assert 0.5 < answers[-2]["chances"][0] < 1
-
-
 def test_an_adapting_opponent_on_the_page_learns_as_in_python() -> None:
     rng = np.random.default_rng(5)
     cases, expected = [], []
@@ -278,7 +222,7 @@ def test_an_adapting_opponent_on_the_page_learns_as_in_python() -> None:
 def test_ladders_are_those_of_python(file: Path) -> None:
     ladder = load_ladder(file)
     words = {number: word for word, number in ladder.words.items()}
-    (levels,) = in_node("levels.mjs", {"choices": [], "ladders": [file.read_text()]})["levels"]
+    (levels,) = in_node("levels.mjs", [file.read_text()])
     assert [(each["number"], each["name"], each["elo"]) for each in levels] == [
         (number, words.get(number, ""), level.rating.elo)
         for number, level in enumerate(ladder.levels, 1)
@@ -310,5 +254,5 @@ def test_what_is_no_ladder_is_told(change: dict[str, Any], said: str) -> None:
             level[key] |= value
         else:
             {"format": ladder, "levels": ladder["ladder"]}.get(key, level)[key] = value
-    (message,) = in_node("levels.mjs", {"choices": [], "ladders": [json.dumps(ladder)]})["levels"]
+    (message,) = in_node("levels.mjs", [json.dumps(ladder)])
     assert said in message

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ludarium.envs import GAMES
+from ludarium.arena.ladder import load_ladder, shipped_ladders
+from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.storage import cache_folder
 from ludarium.play import build
 from ludarium.play.wasm import (
@@ -30,10 +31,11 @@ from ludarium.play.wasm.module import custom_section
 from ludarium.play.wasm.network import network_content
 from ludarium.training.search.gumbel import sequence_of_considered_visits
 from tests.games import ALL_GAMES
-from tests.play.agreement import compare, compare_networks, some_layers
+from tests.play.agreement import compare, compare_levels, compare_networks, some_layers
 from tests.play.node import need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
+LADDERS = [path for name in sorted(GAMES) for path in shipped_ladders(name)]
 ENGINE_TESTS = Path(__file__).with_name("engine.test.mjs")
 EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
 
@@ -92,6 +94,18 @@ def test_networks_answer_as_in_python(name: str, tmp_path: Path) -> None:
     game = build.read_game(name)
     path = build.write_module(tmp_path, game, build_module(game))
     assert "answers agree" in compare_networks(game, path, positions=100)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("ladder", LADDERS, ids=lambda path: path.name)
+def test_levels_play_the_moves_of_python(ladder: Path, tmp_path: Path) -> None:
+    need_tools()
+    found = load_ladder(ladder)
+    game = make_game(found.game, **found.options)
+    path = build.write_module(tmp_path, game, build_module(game))
+    assert "answers agree" in compare_networks(game, path, positions=200)
+    assert "games of levels agree" in compare_levels(game, path, games=200)
 
 
 @pytest.mark.slow
