@@ -75,6 +75,7 @@ setup(
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
+        "ludarium.play.native": ["templates/*"],
         "ludarium.play": ["js/*", "page/**/*", "built/**/*"],
     },
 )

@@ -1,11 +1,14 @@
-"""``ludarium export``: write a trained network as an ONNX file."""
+"""``ludarium export``: a trained network as an ONNX file, or a whole game as a library for C."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ludarium.envs.engine.console import say
 from ludarium.envs.engine.description import describe_game
+from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents.checkpoints import ShippedFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
@@ -16,16 +19,27 @@ from .common import read_options
 from .progress import progress
 from .result import Result
 
-HELP = "write a network for other programs (ONNX)"
+if TYPE_CHECKING:
+    from ludarium.arena.ladder import Ladder
+    from ludarium.envs.engine.game import Game
+
+HELP = "write an agent for other programs: ONNX, or a library for C"
 DESCRIPTION = """\
-Write a checkpoint's network for programs that have neither this package nor PyTorch. The
-exported network takes batches of any size. The file also describes its inputs and outputs, see
-docs/guide/export.md. The file is compared with the network on positions of random games before it
-is put in place.
+Write an agent for programs that have neither this package nor Python.
+
+As onnx: the network alone, which takes batches of any size. The file also describes its inputs and
+outputs, see docs/guide/export.md. It is compared with the network on positions of random games
+before it is put in place.
+
+As c: the rules of the game, a search, the network in eight bits and its levels of strength as a
+native library without dependencies, for video games, see docs/guide/c.md. A folder gets the header,
+a static and a shared library for each target, an example, and licences. It takes a minute or two.
 
   ludarium export corso                          the shipped agent, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
-  ludarium export a.safetensors --output b.onnx"""
+  ludarium export a.safetensors --output b.onnx
+  ludarium export corso --as c                   in corso-c, for this machine
+  ludarium export onyx --as c --target x86_64-windows --target arm64-macos --output lib/onyx"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,29 +48,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
     parser.add_argument(
+        "--as", dest="kind", choices=("onnx", "c"), default="onnx", help="default: onnx"
+    )
+    parser.add_argument(
         "--output",
-        metavar="FILE",
-        type=output_file(),
-        help="default: beside the checkpoint; for a game's name, in the current folder",
+        metavar="PATH",
+        type=Path,
+        help="the file, or for c the folder; default: beside the checkpoint, and for a game's name "
+        "and for c in the current folder",
     )
     parser.add_argument(
         "--positions",
         type=read_positive,
         default=1024,
         metavar="N",
-        help="to compare on (default 1024)",
+        help="onnx: to compare on (default 1024)",
     )
-    add_seed(parser, "of these positions (default 1)")
+    add_seed(parser, "onnx: of these positions (default 1)")
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="TARGET",
+        help="c: x86_64-linux, aarch64-linux, x86_64-windows, arm64-macos, x86_64-macos, or, "
+        "without a shared library, arm64-android, arm64-ios (may be repeated; default: this "
+        "machine's)",
+    )
+    parser.add_argument(
+        "--levels",
+        type=Path,
+        metavar="FILE",
+        help="c: levels of this agent by `ludarium levels`; default: those that ship with it",
+    )
     add_options(parser)
     add_json(parser)
 
 
 def run(given: argparse.Namespace) -> Result:
+    """Write what is asked for."""
+    return _write_library(given) if given.kind == "c" else _write_onnx(given)
+
+
+def _write_onnx(given: argparse.Namespace) -> Result:
     """Write the file and return its largest difference from the network."""
     from ludarium.models import load_checkpoint
     from ludarium.models.export import SUFFIX, TOLERANCE, export_checkpoint
     from ludarium.training.networks import fitted
 
+    if given.target or given.levels:
+        raise ValueError("--target and --levels are for --as c")
+    try:
+        output = given.output and output_file()(str(given.output))
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"--output: {error}") from None
     agent = read_trained_agent(given.agent)
     options = read_options(given.option)
     source = agent.checkpoint_path(options)
@@ -64,7 +108,7 @@ def run(given: argparse.Namespace) -> Result:
     game = agent.choose_game(options)
     checkpoint = fitted(checkpoint, game, str(source))
     beside = Path(source.name) if isinstance(agent, ShippedFactory) else source
-    path = given.output or beside.with_suffix(SUFFIX)
+    path = output or beside.with_suffix(SUFFIX)
     with progress() as task:
         task.begin(f"writing and checking {path}")
         differences = export_checkpoint(
@@ -88,3 +132,59 @@ def run(given: argparse.Namespace) -> Result:
         text_table(None, rows),
     ]
     return Result(data, "\n".join(lines))
+
+
+def _write_library(given: argparse.Namespace) -> Result:
+    """Write the folder and return the libraries in it."""
+    from ludarium.models.layers import BoardLayers, VectorLayers
+    from ludarium.play.native import TARGETS, Library, this_machine, write_library
+    from ludarium.training.networks import stored_network
+
+    agent = read_trained_agent(given.agent)
+    options = read_options(given.option)
+    source = agent.checkpoint_path(options)
+    game = agent.choose_game(options)
+    targets = list(dict.fromkeys(given.target)) or [this_machine()]
+    for name in targets:
+        if name not in TARGETS:
+            raise ValueError(
+                f"no library is made for {quoted(name)}; accepted: {', '.join(TARGETS)}"
+            )
+    network = stored_network(source, game, str(source))
+    if not isinstance(network, BoardLayers | VectorLayers):
+        raise ValueError(f"a library plays networks of ludarium only, not {source}")
+    library = Library(game, network, _ladder_of(source, game, given.levels))
+    folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}-c")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--output: {quoted(str(folder))} is a file: name a folder")
+    written = write_library(library, targets, folder, say)
+    rows = [[str(path), f"{path.stat().st_size / 1e3:,.0f} kB"] for path in written]
+    levels = 0 if library.ladder is None else len(library.ladder.levels)
+    data = {
+        "folder": str(folder),
+        "libraries": {str(path): path.stat().st_size for path in written},
+        "levels": levels,
+    }
+    told = f"{folder}  {game}, {levels} levels; README.md there tells how to use it"
+    return Result(data, "\n".join([told, text_table(None, rows)]))
+
+
+def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
+    """The levels of an agent: those in a file, or those that ship with it; None: there are none.
+
+    Raises:
+        ValueError: they are of another agent or game.
+    """
+    from ludarium.arena.ladder import digest_of, find_ladder, load_ladder
+
+    if file is not None:
+        ladder = load_ladder(file)
+        ladder.check_fits(game, quoted(str(file), 100))
+        if ladder.agent != digest_of(source):
+            raise ValueError(f"the levels in {quoted(str(file), 100)} are of another agent")
+        return ladder
+    try:
+        ladder = find_ladder(game)
+    except FileNotFoundError:
+        return None
+    return ladder if ladder.agent == digest_of(source) else None

@@ -1,8 +1,10 @@
-"""The games outside Python: their rules and the search as WebAssembly, and a page to play them on.
-Only the command line imports it: `build`, `site`, `variants` and `server`.
+"""The games outside Python: their rules and the search as WebAssembly or as native libraries, and
+a page to play them on. Only the command line imports it: `build`, `native`, `site`, `variants` and
+`server`.
 
     python -m ludarium.play.build --output build/modules corso
 
 `wasm` compiles a game from its unchanged Python sources; ``js/engine.js`` loads what comes out, in
-a browser or in Node. ``docs/guide/wasm.md`` tells how.
+a browser or in Node. ``docs/guide/wasm.md`` tells how. `native` makes libraries for C of the same
+kernels, see ``docs/guide/c.md``.
 """

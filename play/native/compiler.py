@@ -1,0 +1,243 @@
+"""Compiles a game, and its network for each kind of processor, to functions over one buffer.
+
+The arrays of a game lie in the caller's buffer, one after the other, behind what `glue.c` keeps
+there. What is only read is in the library: the constants of the rules, and the network's weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ludarium.envs.engine import codegen
+from ludarium.envs.engine.compile import GivenPart, specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.numba_private import cgutils
+from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
+from ludarium.models.kernels.target import HOST
+
+from ..objects import (
+    LINE,
+    Exports,
+    Machine,
+    address_of,
+    begin_compiling,
+    constant,
+    exported_kernels,
+    numbers_of,
+)
+from ..wasm import kernels
+from ..wasm.memory import Limits, memory_of, named_arrays
+from ..wasm.network import part_of
+from . import answering
+
+#: The kernels that the library calls.
+KERNELS = (
+    *("game_seed", "game_start", "game_set_up", "game_play", "game_score", "game_random_action"),
+    *("game_view", "game_word"),
+    *("search_seed", "search_begin", "search_run", "search_results"),
+    *("level_begin", "level_choose"),
+)
+_CONSTANTS = {f"network_{name}" for name in PackedNetwork._fields if name not in WRITTEN}
+_WORD, _BYTE = ir.IntType(64), ir.IntType(8)
+_POINTER = _BYTE.as_pointer()
+_KEPT = 256
+
+
+class Asked(NamedTuple):
+    """What stands for a network in the search: the whole buffer, by its first bytes."""
+
+    buffer: np.ndarray
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where arrays are in the buffer.
+
+    Attributes:
+        offsets: in bytes from its start, by name.
+        end: behind them.
+    """
+
+    offsets: Mapping[str, int]
+    end: int
+
+    @classmethod
+    def of(cls, memory: Mapping[str, Any], start: int = 0) -> Layout:
+        """Of arrays one after the other."""
+        offsets = {}
+        for name, array in _buffered(memory):
+            offsets[name] = start
+            start += -(-array.nbytes // LINE) * LINE
+        return cls(offsets, start)
+
+
+def game_layout(game: Game, limits: Limits) -> Layout:
+    """Of a game and the search over it."""
+    return Layout.of(_memory(game, limits))
+
+
+def network_bytes(packed: PackedNetwork) -> int:
+    """Bytes of the buffer that a network computes in."""
+    return Layout.of({"network": packed}).end
+
+
+def compile_game(
+    game: Game, limits: Limits, prefix: str, machines: Sequence[Machine]
+) -> list[bytes]:
+    """Object files, for each machine, of rules and search; for a process of its own.
+
+    They define ``PREFIX_KERNEL(buffer, ...)`` for each of `KERNELS`, which take and return int64;
+    ``PREFIX_fill(buffer)``, which writes what is not 0 at first; and call ``PREFIX_ask(buffer)``.
+    """
+    begin_compiling(HOST)
+    given = specialise(kernels, game.rules, game.view, ask=_asking(f"{prefix}_ask"))
+    memory = _memory(game, limits)
+    exports = _Exports(prefix, memory, Layout.of(memory))
+    exports.add_fill()
+    templates = exported_kernels(kernels)
+    for name in KERNELS:
+        numbers = numbers_of(templates[name], memory)
+        exports.add(name, getattr(given, name).py_func, numbers)
+    return [exports.object_code(machine) for machine in machines]
+
+
+def compile_network(
+    game: Game,
+    limits: Limits,
+    prefix: str,
+    kind: str,
+    packed: PackedNetwork,
+    machines: Sequence[Machine],
+) -> list[bytes]:
+    """Object files, for each of machines with the same blocks, of a network.
+
+    They define ``PREFIX_KIND_network_answer(buffer)``. For a process of its own.
+    """
+    begin_compiling(machines[0].network)
+    given = specialise(answering, game.rules, game.view, ask=part_of(game))
+    memory = {"search": _memory(game, limits)["search"], "network": packed}
+    layout = game_layout(game, limits)
+    scratch = Layout.of({"network": packed}, layout.end)
+    both = Layout({**layout.offsets, **scratch.offsets}, scratch.end)
+    exports = _Exports(prefix, memory, both)
+    exports.add(f"{kind}_network_answer", given.network_answer.py_func, [])
+    return [exports.object_code(machine) for machine in machines]
+
+
+def kept_bytes(game: Game) -> int:
+    """Bytes at the start of the buffer for what `glue.c` keeps, actions of 4 bytes among it."""
+    return _KEPT + 4 * game.max_plies
+
+
+def _memory(game: Game, limits: Limits) -> dict[str, Any]:
+    kept = np.zeros(kept_bytes(game), np.uint8)
+    return {"network": Asked(kept), **memory_of(game, limits)}
+
+
+def _buffered(memory: Mapping[str, Any]) -> list[tuple[str, np.ndarray]]:
+    """The arrays that lie in the buffer, by name, each once."""
+    found: dict[int, tuple[str, np.ndarray]] = {}
+    for name, value in memory.items():
+        for full_name, array in named_arrays(name, value).items():
+            if not _is_constant(full_name):
+                found.setdefault(address_of(array), (full_name, array))
+    return list(found.values())
+
+
+def _is_constant(name: str) -> bool:
+    return name.endswith("_tables") or name in _CONSTANTS
+
+
+def _asking(symbol: str) -> GivenPart:
+    """A part that calls a function of this name, with the buffer, for the network's answer."""
+
+    @intrinsic
+    def call(typing_context: Any, buffer: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(_WORD, [_POINTER])
+            function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.call(function, [array.data])
+
+        return types.int64(buffer), generate
+
+    def ask(net, planes, evaluation, n):  # type: ignore[no-untyped-def]
+        return call(net.buffer) != 0
+
+    return GivenPart(codegen.part(ask), symbol)
+
+
+class _Exports(Exports):
+    """Functions that take the buffer first, and int64."""
+
+    number = _WORD
+
+    def __init__(self, prefix: str, memory: Mapping[str, Any], layout: Layout) -> None:
+        super().__init__(memory)
+        self._prefix = prefix
+        self._buffer: Any = None  # of the export that is being written
+        self._offsets: dict[int, int] = {}
+        self._constants: dict[int, Any] = {}
+        for name, array in _buffered(memory):
+            self._offsets[address_of(array)] = layout.offsets[name]
+        for name, value in memory.items():
+            for full_name, array in named_arrays(name, value).items():
+                if _is_constant(full_name):
+                    self._add_constant(full_name, array)
+
+    def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
+        """See `Exports.begin`."""
+        kind = ir.FunctionType(_WORD, [_POINTER] + [_WORD] * numbers)
+        export = ir.Function(self.module, kind, f"{self._prefix}_{name}")
+        self.names.add(export.name)
+        self._buffer, *given = export.args
+        return ir.IRBuilder(export.append_basic_block()), given
+
+    def as_number(self, builder: ir.IRBuilder, signed: bool, value: Any) -> Any:
+        """See `Exports.as_number`."""
+        if value.type == _WORD:
+            return value
+        return (builder.sext if signed else builder.zext)(value, _WORD)
+
+    def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:
+        """A place in the buffer, or a constant."""
+        address = address_of(array)
+        if address in self._constants:
+            return self._constants[address], None
+        return builder.gep(self._buffer, [_WORD(self._offsets[address])], inbounds=True), None
+
+    def finish(self, module: Any) -> None:
+        """Besides, keep what is named within the library: no program calls it by accident."""
+        super().finish(module)
+        for each in module.functions:
+            if each.name in self.names:
+                each.visibility = "hidden"
+
+    def add_fill(self) -> None:
+        """Add ``PREFIX_fill``: what arrays hold at first, where that is not 0."""
+        builder, _ = self.begin("fill", 0)
+        one = ir.IntType(1)
+        kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _WORD, one])
+        copy = ir.Function(self.module, kind, "llvm.memcpy.p0.p0.i64")
+        for name, array in _buffered(self.memory):
+            content = array.tobytes()
+            if any(content):
+                start = constant(self.module, f"{name}_at_first", content)
+                start.global_constant = True
+                target, _ = self.place(builder, array)
+                source = builder.bitcast(start, _POINTER)
+                builder.call(copy, [target, source, _WORD(len(content)), one(0)])
+        builder.ret(_WORD(0))
+
+    def _add_constant(self, name: str, array: np.ndarray) -> None:
+        if address_of(array) not in self._constants:
+            variable = constant(self.module, name, array.tobytes())
+            variable.global_constant = True
+            self._constants[address_of(array)] = variable

@@ -1,0 +1,137 @@
+"""Puts a library together: objects of the compiler, and functions for C around them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ludarium.envs.engine.draw.scene import describe_scene
+from ludarium.models.kernels import ranges_of
+from ludarium.models.kernels.packing import PackedNetwork
+from ludarium.models.kernels.target import Target as Blocks
+from ludarium.training.networks import examples_of
+from ludarium.training.runs.files import make_folders, write_file
+
+from ..objects import in_own_process
+from ..wasm.linker import find_zig, run_zig
+from ..wasm.network import packed_network
+from . import texts
+from .compiler import compile_game, compile_network, network_bytes
+from .targets import TARGETS, Target
+from .texts import Library
+
+
+def write_library(
+    library: Library, targets: Sequence[str], folder: Path, say: Callable[[str], None]
+) -> list[Path]:
+    """Write a folder with everything for some of `TARGETS`; return the libraries.
+
+    Raises:
+        LinkerError: there is no linker, or it refuses.
+        StorageError: a file cannot be written.
+    """
+    find_zig()  # rather than compile first and then miss it
+    chosen = {name: TARGETS[name] for name in targets}
+    say(f"compiling {library.game} and its network")
+    ranges = ranges_of(library.network, examples_of(library.game))
+    networks = {
+        blocks: packed_network(library.game, library.network, ranges, blocks)
+        for blocks in {m.network for target in chosen.values() for m in target.machines.values()}
+    }
+    scratch = max(map(network_bytes, networks.values()))
+    header = texts.header(library, scratch)
+    objects = _objects(library, chosen, networks)
+    make_folders(folder)
+    for name, text in {
+        f"{library.prefix}.h": header,
+        "example.c": texts.template(library, "example.c"),
+        "README.md": texts.readme(library, chosen),
+        "LICENCES.md": texts.licences(library),
+        "scene.json": json.dumps(describe_scene(library.game), ensure_ascii=False) + "\n",
+    }.items():
+        write_file(folder / name, text.encode())
+    written = []
+    for name, target in chosen.items():
+        say(f"linking for {name}")
+        make_folders(folder / name)
+        sources = {
+            f"{library.prefix}.h": header,
+            "made.h": texts.made(library, target, scratch),
+            "glue.c": texts.template(library, "glue.c"),
+        }
+        for file, content in _linked(library, target, objects[name], sources).items():
+            write_file(folder / name / file, content)
+            written.append(folder / name / file)
+    return written
+
+
+def _objects(
+    library: Library, targets: dict[str, Target], networks: dict[Blocks, PackedNetwork]
+) -> dict[str, dict[str, bytes]]:
+    """Object files by target and name; each frontend runs once, in a process of its own."""
+    found: dict[str, dict[str, bytes]] = {name: {} for name in targets}
+    machines = [target.machine for target in targets.values()]
+    game, limits = library.game, library.limits
+    compiled = in_own_process(compile_game, game, limits, library.prefix, machines)
+    for name, content in zip(targets, compiled, strict=True):
+        found[name]["game.o"] = content
+    for blocks, packed in networks.items():
+        wanted = [
+            (name, kind, machine)
+            for name, target in targets.items()
+            for kind, machine in target.machines.items()
+            if machine.network == blocks
+        ]
+        # The kind stands in the function's name, so kinds of the same blocks are compiled apart.
+        for kind in dict.fromkeys(kind for _, kind, _ in wanted):
+            those = [(name, machine) for name, each, machine in wanted if each == kind]
+            compiled = in_own_process(
+                *(compile_network, game, limits, library.prefix, kind, packed),
+                [machine for _, machine in those],
+            )
+            for (name, _), content in zip(those, compiled, strict=True):
+                found[name][f"{kind}.o"] = content
+    return found
+
+
+def _linked(
+    library: Library, target: Target, objects: dict[str, bytes], sources: dict[str, str]
+) -> dict[str, bytes]:
+    """The static and the shared library of a target."""
+    zig = find_zig()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in objects.items():
+            Path(folder, name).write_bytes(content)
+        for name, text in sources.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        exported = f"{{ global: {library.prefix}_*; local: *; }};"
+        Path(folder, "exported.map").write_text(exported, encoding="utf-8")
+        flags = [
+            *("-std=c11", "-ffreestanding", "-fvisibility=hidden", "-DLUDARIUM_BUILD"),
+            *(f"-I{folder}", f"-I{zig / 'lib/include'}"),
+        ]
+        found = {}
+        for name, kind in ((target.static, "-static"), (target.shared, "-dynamic")):
+            if name is None:
+                continue
+            file = name.format(name=library.prefix)
+            run_zig(
+                zig,
+                [
+                    *("build-lib", kind, "-target", target.zig, "-mcpu", "baseline", "-fPIC"),
+                    *("-O", "ReleaseFast", "-fstrip", "-fno-stack-check", "-fno-stack-protector"),
+                    *("--gc-sections", "--name", library.prefix, f"-femit-bin={folder}/{file}"),
+                    *(
+                        ["--version-script", f"{folder}/exported.map"]
+                        if "linux" in target.zig
+                        else []
+                    ),
+                    *("-cflags", *flags, "--", f"{folder}/glue.c"),
+                    *(f"{folder}/{name}" for name in objects),
+                ],
+                folder,
+            )
+            found[file] = Path(folder, file).read_bytes()
+        return found

@@ -1,0 +1,99 @@
+"""The systems that a library can be made for, and the processors that it tells apart there."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludarium.models.kernels.target import Target as Blocks
+
+from ..objects import Machine
+
+
+@dataclass(frozen=True)
+class Target:
+    """A system with a kind of processor.
+
+    Attributes:
+        zig: what zig calls it.
+        machines: by name, those whose networks are compiled; the first one runs everywhere, and
+            rules and search are compiled for it alone. The last one that the processor is of
+            computes the network.
+        static, shared: names of the files, of ``{name}``; None: zig has no linker or no libraries
+            for it.
+    """
+
+    zig: str
+    machines: dict[str, Machine]
+    static: str
+    shared: str | None
+
+    @property
+    def machine(self) -> Machine:
+        """That of rules and search."""
+        return next(iter(self.machines.values()))
+
+
+_PAIRS, _BYTES = np.dtype(np.int16), np.dtype(np.uint8)
+_NEON = Blocks(4, 4, 4, _PAIRS)
+
+
+def _x86(triple: str) -> dict[str, Machine]:
+    return {
+        "v2": Machine(triple, Blocks(4, 2, 4, _PAIRS), "x86-64-v2"),
+        "v3": Machine(triple, Blocks(8, 2, 4, _PAIRS), "x86-64-v3"),
+        "vnni": Machine(
+            triple, Blocks(16, 2, 8, _BYTES), "x86-64-v4", "+avx512vnni,-prefer-256-bit"
+        ),
+    }
+
+
+def _arm(triple: str, processor: str) -> dict[str, Machine]:
+    return {"neon": Machine(triple, _NEON, processor, "+neon")}
+
+
+_STATIC, _LINUX = "lib{name}.a", "lib{name}.so"
+#: By the name that ``--target`` takes.
+TARGETS = {
+    "x86_64-linux": Target("x86_64-linux-musl", _x86("x86_64-unknown-linux-gnu"), _STATIC, _LINUX),
+    "aarch64-linux": Target(
+        "aarch64-linux-musl", _arm("aarch64-unknown-linux-gnu", "generic"), _STATIC, _LINUX
+    ),
+    "x86_64-windows": Target(
+        "x86_64-windows-gnu", _x86("x86_64-w64-windows-gnu"), _STATIC, "{name}.dll"
+    ),
+    "arm64-macos": Target(
+        "aarch64-macos.11.0",
+        _arm("arm64-apple-macosx11.0.0", "apple-m1"),
+        _STATIC,
+        "lib{name}.dylib",
+    ),
+    "x86_64-macos": Target(
+        "x86_64-macos.11.0", _x86("x86_64-apple-macosx11.0.0"), _STATIC, "lib{name}.dylib"
+    ),
+    "arm64-android": Target(
+        "aarch64-linux-musl", _arm("aarch64-unknown-linux-android21", "generic"), _STATIC, None
+    ),
+    "arm64-ios": Target(
+        "aarch64-ios.14.0", _arm("arm64-apple-ios14.0.0", "apple-a12"), _STATIC, None
+    ),
+}
+
+
+def this_machine() -> str:
+    """The target of the machine on which this runs.
+
+    Raises:
+        ValueError: it is none of `TARGETS`.
+    """
+    processor = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), platform.machine().lower()
+    )
+    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+    name = f"{processor}-{system}".replace("aarch64-macos", "arm64-macos")
+    if name not in TARGETS:
+        raise ValueError(f"no library is made for {name}; accepted: {', '.join(TARGETS)}")
+    return name

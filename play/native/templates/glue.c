@@ -1,0 +1,441 @@
+/* The functions of ludarium_game.h, around the compiled rules and search. made.h has the sizes. */
+
+#include <stddef.h>
+
+#include "ludarium_game.h"
+#include "made.h"
+
+/* The compiled rules, search and networks: compiler.py. All take the buffer. */
+typedef int64_t i64;
+i64 ludarium_game_fill(void *), ludarium_game_game_seed(void *, i64);
+i64 ludarium_game_game_start(void *), ludarium_game_game_set_up(void *, i64);
+i64 ludarium_game_game_play(void *, i64), ludarium_game_game_score(void *);
+i64 ludarium_game_game_random_action(void *), ludarium_game_game_view(void *, i64);
+i64 ludarium_game_game_word(void *, i64), ludarium_game_search_seed(void *, i64);
+i64 ludarium_game_search_begin(void *), ludarium_game_search_run(void *, i64);
+i64 ludarium_game_search_results(void *);
+i64 ludarium_game_level_begin(void *, i64), ludarium_game_level_choose(void *);
+
+enum { ALIGNMENT = 16, SAVE_VERSION = 1, SAVE_HEAD = 52, CRC_BYTES = 4 };
+enum { NO_SEARCH, RUNNING, DONE };
+static const i64 READY = 0x4c554441 ^ RULES;
+
+/* What is kept at the start of the buffer. */
+struct kept {
+    i64 ready, processor;
+    i64 seed, places; /* of the start; places < 0: that of the rules */
+    i64 status;       /* 2 * outcome + mover */
+    i64 plies, search, is_level, chosen;
+    int32_t actions[MOST_PLIES];
+};
+_Static_assert(sizeof(struct kept) <= KEPT_BYTES, "there is room for it");
+
+static i64 length_of(const char *text) {
+    i64 length = 0;
+    while (text[length]) length++;
+    return length;
+}
+
+static void *at(void *buffer, i64 offset) { return (char *)buffer + offset; }
+
+static int32_t fault(void *buffer) {
+    if (!buffer) return LUDARIUM_NULL;
+    if ((uintptr_t)buffer % ALIGNMENT) return LUDARIUM_ALIGNMENT;
+    return ((struct kept *)buffer)->ready == READY ? 0 : LUDARIUM_NOT_READY;
+}
+
+#define KEPT(buffer)                  \
+    struct kept *kept = buffer;       \
+    int32_t code = fault(buffer);     \
+    if (code) return code
+
+static int32_t is_over(const struct kept *kept) { return kept->status >= 2; }
+
+/* The kind of processor. */
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static int has(unsigned word, unsigned bits) { return (word & bits) == bits; }
+
+static int32_t best_processor(void) {
+    enum { KEEPS_AVX = 0x6, KEEPS_AVX512 = 0xe6 }; /* what the system keeps of a thread */
+    unsigned a, b, c, d, of_1, of_7b, of_7c, kept, high;
+    if (!__get_cpuid(1, &a, &b, &of_1, &d)) return -1;
+    if (!has(of_1, bit_SSE3 | bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT)) return -1;
+    if (!has(of_1, bit_OSXSAVE | bit_AVX | bit_F16C | bit_FMA | bit_MOVBE)) return 0;
+    if (!__get_cpuid_count(7, 0, &a, &of_7b, &of_7c, &d)) return 0;
+    if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !has(c, bit_LZCNT)) return 0;
+    __asm__("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+    if (!has(kept, KEEPS_AVX) || !has(of_7b, bit_BMI | bit_AVX2 | bit_BMI2)) return 0;
+    if (!has(kept, KEEPS_AVX512) || !has(of_7c, bit_AVX512VNNI)) return 1;
+    unsigned avx512 = bit_AVX512F | bit_AVX512DQ | bit_AVX512CD | bit_AVX512BW | bit_AVX512VL;
+    return has(of_7b, avx512) ? 2 : 1;
+}
+#else
+static int32_t best_processor(void) { return 0; }
+#endif
+
+#define NETWORK(name) extern i64 ludarium_game_##name##_network_answer(void *);
+NETWORKS
+#undef NETWORK
+
+/* The search calls it for the network's answer. */
+i64 ludarium_game_ask(void *buffer) {
+#define NETWORK(name) ludarium_game_##name##_network_answer,
+    static i64 (*const answers[])(void *) = {NETWORKS};
+#undef NETWORK
+    return answers[((struct kept *)buffer)->processor](buffer);
+}
+
+/* The game. */
+
+static void begin_game(void *buffer, i64 seed, i64 places) {
+    struct kept *kept = buffer;
+    kept->seed = seed;
+    kept->places = places;
+    kept->plies = 0;
+    kept->search = NO_SEARCH;
+    ludarium_game_game_seed(buffer, seed);
+    kept->status = ludarium_game_game_start(buffer);
+    if (places >= 0) ludarium_game_game_set_up(buffer, places);
+}
+
+/* Play actions, which are in little-endian order; returns whether all are legal. */
+static int replay(void *buffer, const uint8_t *actions, i64 count) {
+    struct kept *kept = buffer;
+    for (i64 ply = 0; ply < count; ply++, actions += 4) {
+        i64 action = actions[0] | actions[1] << 8 | actions[2] << 16 | (i64)actions[3] << 24;
+        i64 status = action < ACTIONS && !is_over(kept)
+                         ? ludarium_game_game_play(buffer, action) : -1;
+        if (status < 0) return 0;
+        kept->status = status;
+        kept->plies++;
+    }
+    return 1;
+}
+
+/* The same of what is kept, to go back to it. */
+static void play_again(void *buffer, i64 count) {
+    struct kept *kept = buffer;
+    begin_game(buffer, kept->seed, kept->places);
+    for (; kept->plies < count; kept->plies++)
+        kept->status = ludarium_game_game_play(buffer, kept->actions[kept->plies]);
+}
+
+i64 ludarium_game_size(void) { return BUFFER_BYTES; }
+
+int32_t ludarium_game_init(void *buffer, i64 size) {
+    if (!buffer) return LUDARIUM_NULL;
+    if ((uintptr_t)buffer % ALIGNMENT) return LUDARIUM_ALIGNMENT;
+    if (size < BUFFER_BYTES) return LUDARIUM_SIZE;
+    int32_t processor = best_processor();
+    if (processor < 0) return LUDARIUM_PROCESSOR;
+    __builtin_memset(buffer, 0, BUFFER_BYTES);
+    ludarium_game_fill(buffer);
+    struct kept *kept = buffer;
+    kept->processor = processor;
+    kept->ready = READY;
+    begin_game(buffer, 0, -1);
+    return 0;
+}
+
+int32_t ludarium_game_start(void *buffer, i64 seed) {
+    KEPT(buffer);
+    (void)kept;
+    if (seed < 0) return LUDARIUM_SEED;
+    begin_game(buffer, seed, -1);
+    return 0;
+}
+
+int32_t ludarium_game_set_up(void *buffer, const char *letters) {
+    KEPT(buffer);
+    (void)kept;
+    i64 places = 0, count = 0;
+    if (!letters) return LUDARIUM_NULL;
+    for (int32_t k = 0; k < DIAGRAM_PLACES; k++) {
+        if (letters[k] != DIAGRAM_LETTERS[0] && letters[k] != DIAGRAM_LETTERS[1])
+            return LUDARIUM_START;
+        i64 is_first = letters[k] == DIAGRAM_LETTERS[0];
+        places |= is_first << k;
+        count += is_first;
+    }
+    if (!DIAGRAM_PLACES || letters[DIAGRAM_PLACES] || 2 * count != DIAGRAM_PLACES)
+        return LUDARIUM_START;
+    begin_game(buffer, 0, places);
+    return 0;
+}
+
+int32_t ludarium_game_mover(void *buffer) {
+    KEPT(buffer);
+    return kept->status & 1;
+}
+
+int32_t ludarium_game_outcome(void *buffer) {
+    KEPT(buffer);
+    return (int32_t)(kept->status >> 1);
+}
+
+int32_t ludarium_game_plies(void *buffer) {
+    KEPT(buffer);
+    return (int32_t)kept->plies;
+}
+
+int32_t ludarium_game_score(void *buffer, int32_t *score) {
+    KEPT(buffer);
+    (void)kept;
+    if (!score) return LUDARIUM_NULL;
+    *score = (int32_t)ludarium_game_game_score(buffer);
+    return 0;
+}
+
+int32_t ludarium_game_legal(void *buffer, uint8_t *mask, i64 count) {
+    KEPT(buffer);
+    if (!mask) return LUDARIUM_NULL;
+    if (count < ACTIONS) return LUDARIUM_ROOM;
+    const int8_t *legal = at(buffer, AT_game_mask);
+    int32_t found = 0;
+    for (int32_t action = 0; action < ACTIONS; action++)
+        found += mask[action] = !is_over(kept) && legal[action];
+    return found;
+}
+
+static int32_t fault_of(void *buffer, int32_t action) {
+    int32_t code = fault(buffer);
+    if (code) return code;
+    return action < 0 || action >= ACTIONS ? LUDARIUM_ILLEGAL : 0;
+}
+
+int32_t ludarium_game_play(void *buffer, int32_t action) {
+    struct kept *kept = buffer;
+    int32_t code = fault_of(buffer, action);
+    if (code) return code;
+    if (is_over(kept)) return LUDARIUM_OVER;
+    i64 status = ludarium_game_game_play(buffer, action);
+    if (status < 0) return LUDARIUM_ILLEGAL;
+    kept->status = status;
+    kept->actions[kept->plies++] = action;
+    kept->search = NO_SEARCH;
+    return 0;
+}
+
+int32_t ludarium_game_take_back(void *buffer) {
+    KEPT(buffer);
+    if (!kept->plies) return LUDARIUM_START;
+    i64 *rng = at(buffer, AT_game_rngs), first = rng[0], second = rng[1];
+    play_again(buffer, kept->plies - 1);
+    rng[0] = first, rng[1] = second;
+    return 0;
+}
+
+int32_t ludarium_game_random_action(void *buffer) {
+    KEPT(buffer);
+    return is_over(kept) ? LUDARIUM_OVER : (int32_t)ludarium_game_game_random_action(buffer);
+}
+
+i64 ludarium_game_text(void *buffer, int32_t action, char *text, i64 size) {
+    int32_t code = fault_of(buffer, action);
+    if (code) return code;
+    const char *word = words[ludarium_game_game_word(buffer, action)];
+    i64 length = length_of(word);
+    if (!text) return LUDARIUM_NULL;
+    if (size <= length) return LUDARIUM_ROOM;
+    __builtin_memcpy(text, word, (size_t)length + 1);
+    return length;
+}
+
+int32_t ludarium_game_action(void *buffer, const char *text) {
+    KEPT(buffer);
+    if (!text) return LUDARIUM_NULL;
+    const int8_t *legal = at(buffer, AT_game_mask);
+    for (int32_t action = 0; action < ACTIONS; action++) {
+        if (is_over(kept) || !legal[action]) continue;
+        const char *word = words[ludarium_game_game_word(buffer, action)];
+        i64 k = 0;
+        while (word[k] && word[k] == (text[k] | (text[k] >= 'A' && text[k] <= 'Z') << 5)) k++;
+        if (!word[k] && !text[k]) return action;
+    }
+    return LUDARIUM_TEXT;
+}
+
+int32_t ludarium_game_view(void *buffer, int32_t *shown, i64 count) {
+    KEPT(buffer);
+    (void)kept;
+    if (!shown) return LUDARIUM_NULL;
+    if (count < SLOTS) return LUDARIUM_ROOM;
+    ludarium_game_game_view(buffer, -1);
+    __builtin_memcpy(shown, at(buffer, AT_game_shown), SLOTS * sizeof *shown);
+    return 0;
+}
+
+/* Saves: numbers in little-endian order, and the CRC-32 of all before it. */
+
+static uint32_t crc_of(const uint8_t *bytes, i64 count) {
+    uint32_t crc = 0xffffffff;
+    for (; count > 0; count--) {
+        crc ^= *bytes++;
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    return ~crc;
+}
+
+static uint8_t *written(uint8_t *bytes, uint64_t number, int count) {
+    for (; count > 0; count--, number >>= 8) *bytes++ = (uint8_t)number;
+    return bytes;
+}
+
+static uint64_t number_at(const uint8_t *bytes, int count) {
+    uint64_t number = 0;
+    while (count-- > 0) number = number << 8 | bytes[count];
+    return number;
+}
+
+i64 ludarium_game_save_size(void *buffer) {
+    KEPT(buffer);
+    return SAVE_HEAD + 4 * kept->plies + CRC_BYTES;
+}
+
+i64 ludarium_game_save(void *buffer, void *bytes, i64 size) {
+    KEPT(buffer);
+    i64 needed = ludarium_game_save_size(buffer);
+    if (!bytes) return LUDARIUM_NULL;
+    if (size < needed) return LUDARIUM_ROOM;
+    const i64 *rng = at(buffer, AT_game_rngs);
+    uint8_t *place = written(bytes, SAVE_VERSION, 4);
+    place = written(place, RULES, 8);
+    place = written(place, (uint64_t)kept->seed, 8);
+    place = written(place, (uint64_t)kept->places, 8);
+    place = written(place, (uint64_t)rng[0], 8);
+    place = written(place, (uint64_t)rng[1], 8);
+    place = written(place, (uint64_t)kept->plies, 8);
+    for (i64 ply = 0; ply < kept->plies; ply++)
+        place = written(place, (uint64_t)kept->actions[ply], 4);
+    written(place, crc_of(bytes, needed - CRC_BYTES), CRC_BYTES);
+    return needed;
+}
+
+int32_t ludarium_game_restore(void *buffer, const void *bytes, i64 size) {
+    KEPT(buffer);
+    const uint8_t *saved = bytes;
+    if (!saved) return LUDARIUM_NULL;
+    if (size < SAVE_HEAD + CRC_BYTES || number_at(saved, 4) != SAVE_VERSION) return LUDARIUM_SAVE;
+    if (number_at(saved + 4, 8) != RULES) return LUDARIUM_OTHER_GAME;
+    i64 seed = (i64)number_at(saved + 12, 8), places = (i64)number_at(saved + 20, 8);
+    i64 plies = (i64)number_at(saved + 44, 8), length = size - CRC_BYTES;
+    if (plies < 0 || plies > MOST_PLIES || length != SAVE_HEAD + 4 * plies) return LUDARIUM_SAVE;
+    if (number_at(saved + length, CRC_BYTES) != crc_of(saved, length)) return LUDARIUM_SAVE;
+    if (seed < 0 || (places >= 0 && !DIAGRAM_PLACES)) return LUDARIUM_SAVE;
+    if (places >= 0 && (places >> DIAGRAM_PLACES ||
+                        2 * __builtin_popcountll((uint64_t)places) != DIAGRAM_PLACES))
+        return LUDARIUM_SAVE;
+    i64 *rng = at(buffer, AT_game_rngs), first = rng[0], second = rng[1];
+    struct kept before = {.seed = kept->seed, .places = kept->places, .plies = kept->plies};
+    begin_game(buffer, seed, places < 0 ? -1 : places);
+    if (!replay(buffer, saved + SAVE_HEAD, plies)) {
+        kept->seed = before.seed, kept->places = before.places;
+        play_again(buffer, before.plies);
+        rng[0] = first, rng[1] = second;
+        return LUDARIUM_SAVE;
+    }
+    for (i64 ply = 0; ply < plies; ply++)
+        kept->actions[ply] = (int32_t)number_at(saved + SAVE_HEAD + 4 * ply, 4);
+    rng[0] = (i64)number_at(saved + 28, 8), rng[1] = (i64)number_at(saved + 36, 8);
+    return 0;
+}
+
+/* The opponent. */
+
+static int32_t begun(struct kept *kept, i64 answer, i64 is_level) {
+    if (answer < 0) return LUDARIUM_SETTING;
+    kept->search = RUNNING;
+    kept->is_level = is_level;
+    return 0;
+}
+
+static int32_t fault_of_begin(struct kept *kept, i64 seed) {
+    if (seed < 0) return LUDARIUM_SEED;
+    return is_over(kept) ? LUDARIUM_OVER : 0;
+}
+
+int32_t ludarium_game_begin(void *buffer, int32_t simulations, i64 seed) {
+    KEPT(buffer);
+    code = fault_of_begin(kept, seed);
+    if (code) return code;
+    if (simulations < 1 || simulations > MOST_SIMULATIONS) return LUDARIUM_SETTING;
+    double *given = at(buffer, AT_search_settings);
+    __builtin_memcpy(given, settings, sizeof settings);
+    given[0] = simulations;
+    __builtin_memset(at(buffer, AT_noise), 0, ACTIONS * sizeof(float));
+    ludarium_game_search_seed(buffer, seed);
+    return begun(kept, ludarium_game_search_begin(buffer), 0);
+}
+
+int32_t ludarium_game_begin_level(void *buffer, int32_t level, i64 seed) {
+    KEPT(buffer);
+    code = fault_of_begin(kept, seed);
+    if (code) return code;
+    if (level < 1 || level > LEVELS) return LUDARIUM_LEVEL;
+    __builtin_memcpy(at(buffer, AT_search_knobs), levels[level - 1].knobs, sizeof levels[0].knobs);
+    return begun(kept, ludarium_game_level_begin(buffer, seed), 1);
+}
+
+int32_t ludarium_game_run(void *buffer, int32_t most) {
+    KEPT(buffer);
+    if (kept->search == NO_SEARCH) return LUDARIUM_NO_SEARCH;
+    if (most < 1) return LUDARIUM_SETTING;
+    if (kept->search == DONE) return 0;
+    i64 asked = ludarium_game_search_run(buffer, most);
+    if (asked < 0) {
+        kept->search = NO_SEARCH;
+        return LUDARIUM_NETWORK;
+    }
+    if (asked == most) return 1;
+    return ludarium_game_choose(buffer) < 0;
+}
+
+int32_t ludarium_game_choose(void *buffer) {
+    KEPT(buffer);
+    if (kept->search == NO_SEARCH) return LUDARIUM_NO_SEARCH;
+    if (kept->search == RUNNING) {
+        kept->chosen = kept->is_level ? ludarium_game_level_choose(buffer)
+                                      : ludarium_game_search_results(buffer);
+        kept->search = DONE;
+    }
+    return (int32_t)kept->chosen;
+}
+
+int32_t ludarium_game_values(void *buffer, float *values, int32_t *visits, i64 count) {
+    KEPT(buffer);
+    if (kept->search == NO_SEARCH) return LUDARIUM_NO_SEARCH;
+    if (!values || !visits) return LUDARIUM_NULL;
+    if (count < ACTIONS) return LUDARIUM_ROOM;
+    if (kept->search == RUNNING) ludarium_game_search_results(buffer);
+    __builtin_memcpy(values, at(buffer, AT_search_action_values), ACTIONS * sizeof *values);
+    __builtin_memcpy(visits, at(buffer, AT_search_visits), ACTIONS * sizeof *visits);
+    return 0;
+}
+
+int32_t ludarium_game_levels(void) { return LEVELS; }
+
+int32_t ludarium_game_elo(int32_t level) {
+    return level < 1 || level > LEVELS ? LUDARIUM_LEVEL : levels[level - 1].elo;
+}
+
+int32_t ludarium_game_processor(void *buffer) {
+    KEPT(buffer);
+    return (int32_t)kept->processor;
+}
+
+int32_t ludarium_game_use_processor(void *buffer, int32_t processor) {
+    KEPT(buffer);
+    if (processor < 0 || processor > best_processor()) return LUDARIUM_PROCESSOR;
+    if (processor != kept->processor) kept->search = NO_SEARCH;
+    kept->processor = processor;
+    return 0;
+}
+
+const char *ludarium_game_error(int32_t code) {
+    static const char *const texts[] = {ERROR_TEXTS};
+    return code <= 0 && code > -(int32_t)(sizeof texts / sizeof *texts) ? texts[-code]
+                                                                        : "no such code";
+}

@@ -1,0 +1,194 @@
+"""What is written about a library: for C compilers, and for people."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from importlib.resources import files
+from typing import Any
+
+from ludarium.arena.ladder import Ladder
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ludarium.models.layers import Layers
+from ludarium.training.search.settings import SearchSettings
+
+from ..wasm.memory import Limits, memory_of
+from ..wasm.module import module_name
+from .compiler import game_layout, kept_bytes
+from .targets import Target
+
+#: Of the buffer of a library: a few megabytes, and no level asks for more.
+LIMITS = Limits(simulations=400, max_considered=16, cache=1.0)
+
+OUTCOMES = {
+    "PLAYER_0_WINS": PLAYER_0_WINS,
+    "PLAYER_1_WINS": PLAYER_1_WINS,
+    "DRAW": DRAW,
+    "TRUNCATED": TRUNCATED,
+}
+#: Errors by name, from -1 down, and what they mean.
+ERRORS = {
+    "NULL": "an argument is no address",
+    "ALIGNMENT": "the buffer's address is no multiple of 16: align it by 16, better by 64",
+    "SIZE": "the buffer is too short: ludarium_game_size() tells how long it must be",
+    "NOT_READY": "the buffer was not made ready by this library: call ludarium_game_init first",
+    "PROCESSOR": "the processor is too old, or has no code of that number",
+    "SEED": "a seed is 0 or more",
+    "START": "there is nothing to take back, or the places are no start of this game",
+    "ILLEGAL": "the action is not legal here: ludarium_game_legal tells which are",
+    "OVER": "the game is over",
+    "ROOM": "the array is too short",
+    "TEXT": "no legal action has this text",
+    "SAVE": "the saved game is damaged, or of another version of the format",
+    "OTHER_GAME": "the saved game is of another game, or of other options",
+    "LEVEL": "there is no such level: ludarium_game_levels() tells how many there are",
+    "SETTING": "the number is out of range, or larger than the buffer allows",
+    "NO_SEARCH": "no search has begun in this position: call ludarium_game_begin first",
+    "NETWORK": "the network's answer is not of finite numbers",
+}
+
+
+@dataclass(frozen=True)
+class Library:
+    """What is exported.
+
+    Attributes:
+        game: the rules.
+        network: of its agent.
+        ladder: the agent's levels; None: none.
+        limits: of the search.
+    """
+
+    game: Game
+    network: Layers
+    ladder: Ladder | None
+    limits: Limits = LIMITS
+
+    @property
+    def prefix(self) -> str:
+        """What all names begin with, ``ludarium_corso``."""
+        return "ludarium_" + re.sub(r"\W", "_", module_name(self.game))
+
+    def named(self, text: str) -> str:
+        """A template with the names of this game."""
+        return text.replace("ludarium_game", self.prefix).replace(
+            "LUDARIUM_GAME", self.prefix.upper()
+        )
+
+
+def template(library: Library, name: str) -> str:
+    """A file of ``templates`` for this game."""
+    text = files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+    return library.named(text)
+
+
+def header(library: Library, scratch: int) -> str:
+    """The header; ``scratch`` is how many bytes of the buffer a network computes in."""
+    game, levels = library.game, library.ladder.levels if library.ladder else ()
+    words = (
+        {number: word for word, number in library.ladder.words.items()} if library.ladder else {}
+    )
+    rows = [
+        f" *   level {number:2}  {round(level.rating.elo):5} Elo above random play, "
+        f"{level.knobs.simulations:4} simulations  {words.get(number, '')}".rstrip()
+        for number, level in enumerate(levels, 1)
+    ]
+    told = {
+        "TITLE": f"{game.title} ({', '.join(f'{k}={v}' for k, v in game.options.items())})",
+        "LEVELS_TABLE": "\n".join(rows or [" * There are no levels."]),
+        "BUFFER_BYTES": game_layout(game, library.limits).end + scratch,
+        "ACTION_COUNT": game.num_actions,
+        "SLOT_COUNT": len(game.drawn_scene.slots),
+        "SIMULATION_COUNT": library.limits.simulations,
+        "TEXT_BYTES": 1 + max(len(word.encode()) for word in game.words),
+        "OUTCOMES": "\n".join(f"    LUDARIUM_{k} = {v}," for k, v in OUTCOMES.items()),
+        "ERRORS": "\n".join(
+            f"    LUDARIUM_{name} = -{number}, /* {library.named(text)} */"
+            for number, (name, text) in enumerate(ERRORS.items(), 1)
+        ),
+        "PROCESSORS": "0 is the oldest",
+    }
+    text = template(library, "ludarium_game.h")
+    return re.sub("|".join(rf"\b{name}\b" for name in told), lambda m: str(told[m[0]]), text)
+
+
+def licences(library: Library) -> str:
+    """The licences of all that a library holds, and who made the game."""
+    game = library.game
+    reserved = template(library, "obsidio.md") if game.name == "obsidio" else ""
+    return (
+        template(library, "LICENCES.md").replace("CREDIT", f"{game.title}: {game.credit}")
+        + reserved
+    )
+
+
+def readme(library: Library, targets: Mapping[str, Target]) -> str:
+    """How to use the library."""
+    rows = [
+        f"| `{name}` | "
+        + " | ".join(
+            f"`{file.format(name=library.prefix)}`" if file else "none: link the static one"
+            for file in (target.static, target.shared)
+        )
+        + " |"
+        for name, target in targets.items()
+    ]
+    name = next(iter(targets))
+    return (
+        template(library, "README.md")
+        .replace("TARGET_ROWS", "\n".join(rows))
+        .replace("TARGET", name)
+        .replace("TITLE", library.game.title)
+    )
+
+
+def made(library: Library, target: Target, scratch: int) -> str:
+    """The content of ``made.h``, the numbers that `glue.c` takes."""
+    game, limits = library.game, library.limits
+    layout, roots = game_layout(game, limits), memory_of(game, limits)["search"].tree.roots.dtype
+    at = layout.offsets
+    diagram = game.drawn_scene.diagram
+    rules = repr((game.name, game.version, sorted(game.options.items()), game.num_actions))
+    names = ("game_rngs", "game_mask", "game_shown", "search_settings", "search_knobs")
+    places = {name: at[name] for name in (*names, "search_action_values", "search_visits")}
+    places["noise"] = at["search_tree_roots"] + roots.fields["noise"][1]
+    defined: dict[str, Any] = {
+        "BUFFER_BYTES": layout.end + scratch,
+        "KEPT_BYTES": kept_bytes(game),
+        "RULES": f"0x{hashlib.sha256(rules.encode()).hexdigest()[:15]}",
+        "ACTIONS": game.num_actions,
+        "SLOTS": len(game.drawn_scene.slots),
+        "MOST_PLIES": game.max_plies,
+        "MOST_SIMULATIONS": limits.simulations,
+        "DIAGRAM_PLACES": len(diagram.places) if diagram else 0,
+        "DIAGRAM_LETTERS": _quoted(diagram.letters if diagram else "  "),
+        **{f"AT_{name}": place for name, place in places.items()},
+        "NETWORKS": " ".join(f"NETWORK({name})" for name in target.machines),
+        "ERROR_TEXTS": ", ".join(map(_quoted, ("no error", *map(library.named, ERRORS.values())))),
+    }
+    levels = library.ladder.levels if library.ladder else ()
+    rows = [
+        f"{{{round(level.rating.elo)}, {{{', '.join(map(repr, astuple(level.knobs)))}}}}}"
+        for level in levels
+    ]
+    settings = ", ".join(repr(float(each)) for each in SearchSettings())
+    return "\n".join(
+        [
+            *(f"#define {name} {value}" for name, value in defined.items()),
+            f"#define LEVELS {len(levels)}",
+            f"static const double settings[] = {{{settings}}};",
+            "static const struct { int32_t elo; double knobs[5]; } levels[] = "
+            f"{{{', '.join(rows) or '{0}'}}};",
+            f"static const char *const words[] = {{{', '.join(map(_quoted, game.words))}}};",
+            "",
+        ]
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text as C writes it."""
+    return json.dumps(text, ensure_ascii=False)
