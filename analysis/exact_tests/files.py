@@ -176,25 +176,23 @@ def _read_game(game: Game, line: _Line) -> list[ExactPosition]:
 
 
 def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -> ExactPosition:
-    results: dict[int, int] = {}
-    leads: dict[int, int] = {}
+    values: dict[int, Value] = {}
+    has_leads = any(" by " in key for key in worths)
     where = f"the position at ply {len(origin.actions)}"
     for key, texts in worths.items():
         match = _WORTH.fullmatch(key)
         if match is None or not isinstance(texts, list):
             raise ValueError(f"{where} has {quoted(key)}: {quoted(texts, 40)}")
         result = _RESULTS[match[1]]
+        is_led = has_leads and (match[2] is not None or result == 0)
         for text in texts:
             action = position.text_to_action(text)
-            if action in results:
+            if action in values:
                 raise ValueError(f"{where} has {quoted(text)} twice")
-            results[action] = result
-            if match[2] is not None or result == 0:
-                leads[action] = result * int(match[2] or 0)
-    if position.is_over or set(results) != set(position.legal_actions.tolist()):
+            values[action] = Value(result, result * int(match[2] or 0) if is_led else None)
+    if position.is_over or set(values) != set(position.legal_actions.tolist()):
         raise ValueError(f"{where} does not say what each legal action is worth, once")
-    has_leads = len(leads) == len(results) and any(match for match in worths if " by " in match)
-    return ExactPosition(position, origin, results, leads if has_leads else None)
+    return ExactPosition(position, origin, values)
 
 
 def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:

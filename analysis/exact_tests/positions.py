@@ -18,6 +18,7 @@ from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 
+from ..answer import Value
 from ..probing import solver_of
 from ..solution import ILLEGAL, TableSolution
 from ..solutions import table_of
@@ -53,20 +54,23 @@ class ExactPosition:
     Attributes:
         position: the position, not finished.
         origin: how it came about.
-        results: of its legal actions: +1 a win of the player to move, 0 a draw, -1 a loss.
-        leads: of the same actions, the final lead of the player to move; ``None`` where leads
-            were not asked for.
+        values: of its legal actions for the player to move; with leads where these were asked for.
     """
 
     position: Position
     origin: Origin
-    results: dict[int, int]
-    leads: dict[int, int] | None
+    values: dict[int, Value]
+
+    @property
+    def keeping(self) -> list[int]:
+        """The actions that keep the value."""
+        best = max(value.outcome for value in self.values.values())
+        return [action for action, value in self.values.items() if value.outcome == best]
 
     @property
     def has_choice(self) -> bool:
         """Whether some legal action loses value."""
-        return len(set(self.results.values())) > 1
+        return len(self.keeping) < len(self.values)
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,12 @@ class ExactTest:
         states = game.new_states(len(found))
         results = np.full((len(found), game.num_actions), ILLEGAL, np.int8)
         leads = np.zeros(results.shape, np.int16)
+        has_leads = bool(found)
         for index, each in enumerate(found):
             states[index] = each.position.states[0]
-            results[index, list(each.results)] = list(each.results.values())
-            if each.leads is not None:
-                leads[index, list(each.leads)] = list(each.leads.values())
-        has_leads = bool(found) and all(each.leads is not None for each in found)
+            for action, value in each.values.items():
+                results[index, action], leads[index, action] = value.outcome, value.lead or 0
+                has_leads = has_leads and value.lead is not None
         origins = tuple(each.origin for each in found)
         return cls(game, states, results, origins, leads if has_leads else None, made)
 
@@ -218,13 +222,13 @@ def make_exact_test(
 
 
 def _is_hard(found: ExactPosition) -> bool:
-    value = max(found.results.values())
-    keeping = [action for action, result in found.results.items() if result == value]
-    if len(keeping) > FEW * len(found.results):
+    keeping = found.keeping
+    if len(keeping) > FEW * len(found.values):
         return False
-    if value == 1 and any(after(found.position, action).is_over for action in keeping):
+    is_won = found.values[keeping[0]].outcome == 1
+    if is_won and any(after(found.position, action).is_over for action in keeping):
         return False
-    wrong = found.results.keys() - set(keeping)
+    wrong = found.values.keys() - set(keeping)
     return any(not _is_refuted_at_once(found.position, action) for action in wrong)
 
 
@@ -259,9 +263,9 @@ def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]
     known = np.flatnonzero(table.knows(states))
     for index, values in zip(known.tolist(), table.action_values(states[known]), strict=True):
         legal = np.flatnonzero(values != ILLEGAL)
-        results = dict(zip(legal.tolist(), np.sign(values[legal]).tolist(), strict=True))
+        worth = {action: Value(int(np.sign(values[action]))) for action in legal.tolist()}
         position = Position.of_state(table.game, states[index])
-        yield ExactPosition(position, _until(origin, first + index), results, None)
+        yield ExactPosition(position, _until(origin, first + index), worth)
 
 
 def _walk_back(solver: Solver, limit: int, leads: bool, played: _Played) -> Iterator[ExactPosition]:
@@ -271,15 +275,10 @@ def _walk_back(solver: Solver, limit: int, leads: bool, played: _Played) -> Iter
     for index in reversed(range(len(states))):
         position = Position.of_state(solver.game, states[index])
         answers = solver.actions(position, limit, leads=leads)
-        results, margins = {}, {}
-        for action, answer in answers.items():
-            if answer.outcome is None or (leads and answer.lead is None):
-                return
-            results[action] = answer.outcome
-            margins[action] = answer.lead or 0
-        yield ExactPosition(
-            position, _until(origin, first + index), results, margins if leads else None
-        )
+        if not all(answer.is_decided for answer in answers.values()):
+            return
+        values = {action: answer.low for action, answer in answers.items()}
+        yield ExactPosition(position, _until(origin, first + index), values)
 
 
 def _until(origin: Origin, plies: int) -> Origin:
