@@ -20,7 +20,8 @@ RUNS = TinyRuns("corso/demo", ALPHAZERO)
         (Save(every=4, keep=None), 20, [4, 8, 12, 16, 20]),
         (Save(every=1, keep=4), 4, [1, 2, 3, 4]),
         (Save(every=1, keep=4), 5, [2, 4]),
-        (Save(every=1, keep=4), 9, [4, 8]),
+        (Save(every=1, keep=4), 9, [2, 4, 6, 8]),
+        (Save(every=1, keep=4), 10, [4, 8]),
         (Save(every=3, keep=4), 17, [6, 12]),
     ],
 )
