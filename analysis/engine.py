@@ -25,8 +25,8 @@ from msgspec import Meta
 from ludarium.envs.engine.files import MEGABYTE, MisfitError, convert, load_json
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.numbers import SEED_LIMIT
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import SEED_LIMIT
 from ludarium.training.agents import Agent
 from ludarium.training.search import Budget
 

@@ -20,8 +20,9 @@ from pettingzoo import AECEnv
 from .engine.draw.picture import Window, pixels
 from .engine.game import Game
 from .engine.messages import quoted
+from .engine.numbers import checked_seed
 from .engine.position import Position
-from .engine.record import checked_seed, make_record
+from .engine.record import make_record
 from .engine.rule import ONGOING, TRUNCATED
 from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
 

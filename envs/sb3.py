@@ -27,7 +27,7 @@ except ImportError as error:
     ) from error
 
 from .engine.game import Game
-from .engine.record import checked_seed
+from .engine.numbers import checked_seed
 from .one_side import OneSide, agent_space
 from .opponents import SEATS, FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game

@@ -27,8 +27,8 @@ import msgspec
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.numbers import SEED_LIMIT
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import SEED_LIMIT
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.runs.files import write_file
 

@@ -14,7 +14,6 @@ in variations too. ``play/js/record.js`` reads and writes the same.
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,9 @@ from typing import Any
 from .files import MEGABYTE, load_json, read_regular_file
 from .game import Game
 from .messages import quoted, shortened
+from .numbers import SEED_LIMIT
 from .options import check_stored
 from .position import Position
-
-#: Seeds are below this: 128 bits, as those that the system gives.
-SEED_LIMIT = 2**128
 
 #: Most variations within each other, and moves of all variations together.
 MOST_DEPTH = 8
@@ -36,17 +33,6 @@ MOST_VARIED_MOVES = 10_000
 _LARGEST_FILE = 4 * MEGABYTE
 _REQUIRED = ("game", "version", "options", "moves")
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
-
-
-def checked_seed(seed: Any) -> int:
-    """The seed of a game's start; ``ValueError`` unless it is an integer that a record may hold."""
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if not 0 <= number < SEED_LIMIT:
-        raise ValueError(f"seed is {quoted(seed)}; accepted: an integer from 0 to 2**128 - 1")
-    return number
 
 
 def make_record(game: Game, seed: int, moves: Sequence[str], position: Position) -> dict[str, Any]:

@@ -143,6 +143,12 @@ def test_no_way_to_pass_positions_compiles_anew(corso: Game) -> None:
     assert len(searcher._kernels.search.signatures) == compiled
 
 
+@pytest.mark.parametrize("playouts", [None, 0])
+def test_uct_needs_playouts_or_a_time(corso: Game, playouts: int | None) -> None:
+    with pytest.raises(ValueError, match=f"uct playouts are 1 to 10,000,000, not {playouts}"):
+        Agent(corso, "uct", 0, UCTSearcher(corso), Budget(simulations=playouts))
+
+
 def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
     agent = make_agent("random", corso)
     with pytest.raises(ValueError, match=r"plays Corso\(size=5\), not Corso\(size=4\)"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections import deque
@@ -223,8 +224,26 @@ def test_what_ends_the_thinking():
     assert time.perf_counter() - began >= 0.05
     assert reports == sorted(reports)
     assert reports
-    with pytest.raises(ValueError, match="seconds of thinking are 0 or more"):
-        tree.think(Budget(seconds=-1))
+    with pytest.raises(ValueError, match="every is -1; accepted: seconds from 0 on"):
+        tree.think(Budget(simulations=1), every=-1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        *[
+            ({"simulations": wrong}, f"simulations of a budget is {wrong!r}; accepted: a whole")
+            for wrong in (-1, 1.5, True, "9")
+        ],
+        *[
+            ({"seconds": wrong}, f"seconds of a budget is {wrong!r}; accepted: a finite number")
+            for wrong in (-1, math.nan, math.inf, True, "9")
+        ],
+    ],
+)
+def test_a_budget_has_whole_simulations_and_finite_seconds(given: dict, message: str):
+    with pytest.raises(ValueError, match=message):
+        Budget(**given)
 
 
 def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():

@@ -61,7 +61,7 @@ class UCTSearcher(Searcher):
         self._kernels = specialise(templates, game.rules)
         self._work = game.new_states(workers)
         self._searches: list[UCTSearch | None] = [None] * workers
-        self._playouts = -1  # that there is room for in the following; for none yet
+        self._playouts = 0  # that there is room for in the following
         self._spreads = self._inverse_roots = np.empty(0)
         self._trees = np.empty((workers, 0), templates.NODE)
         self._paths = np.empty((workers, 0), np.int32)
@@ -70,12 +70,14 @@ class UCTSearcher(Searcher):
         """See `Searcher.prepare`."""
         if budget.seconds is not None:
             self._fresh_search(self.game.start(0).states, np.ones((1, 2), np.int64))
-        elif budget.simulations != self._playouts:
-            self._make_room(budget.simulations)
-
-    def _make_room(self, playouts: int | None) -> None:
+            return
+        playouts = budget.simulations
         if playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
             raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {playouts!r}")
+        if playouts != self._playouts:
+            self._make_room(playouts)
+
+    def _make_room(self, playouts: int) -> None:
         workers = len(self._work)
         nodes = min(1 + playouts * self.game.num_actions, MOST_NODES)
         self._playouts = playouts

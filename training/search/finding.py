@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.numbers import checked_whole
 
 
 @dataclass(frozen=True)
@@ -14,14 +19,30 @@ class Budget:
     """How long one call of a search goes on: until the first of these conditions holds.
 
     Attributes:
-        simulations: or playouts, in all; those of earlier calls are included.
+        simulations: or playouts, in all; those of earlier calls are included. 0 asks a network for
+            its policy, without search.
         seconds: from the call on.
         stop: asked now and then; true ends the search.
+
+    Raises:
+        ValueError: ``simulations`` is no whole number from 0 on, or ``seconds`` no finite number
+            from 0 on.
     """
 
     simulations: int | None = None
     seconds: float | None = None
     stop: Callable[[], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if self.simulations is not None:
+            checked_whole("simulations of a budget", self.simulations, 0)
+        seconds = self.seconds
+        if seconds is not None and not (
+            isinstance(seconds, Real) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
+        ):
+            raise ValueError(
+                f"seconds of a budget is {quoted(seconds)}; accepted: a finite number from 0 on"
+            )
 
 
 @dataclass(frozen=True)

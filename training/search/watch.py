@@ -20,7 +20,7 @@ class Watch:
         is_over: whether the thinking shall end; anyone may set it.
 
     Raises:
-        ValueError: ``seconds`` or ``every`` is negative.
+        ValueError: ``every`` is negative.
     """
 
     def __init__(
@@ -30,9 +30,8 @@ class Watch:
         every: float = 0.5,
     ) -> None:
         seconds = budget.seconds
-        for name, value in (("seconds", seconds), ("every", every)):
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name} of thinking are 0 or more, not {value!r}")
+        if not every >= 0:
+            raise ValueError(f"every is {every!r}; accepted: seconds from 0 on")
         now = time.perf_counter()
         self.is_over = False
         self._deadline = float("inf") if seconds is None else now + seconds

@@ -1,0 +1,49 @@
+"""Numbers that a caller gives: whole ones, within bounds, and seeds."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from .messages import quoted
+
+#: Seeds are below this: 128 bits, as those that the system gives.
+SEED_LIMIT = 2**128
+
+
+def index(value: Any) -> int:
+    """``operator.index``, which takes neither False nor True.
+
+    Raises:
+        TypeError: the value is no whole number.
+    """
+    if isinstance(value, bool):
+        raise TypeError("False and True are no whole numbers")
+    return operator.index(value)
+
+
+def checked_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number from ``least`` to ``most``.
+
+    Raises:
+        ValueError: it is none; the message begins with ``name``.
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if number < least or (most is not None and number > most):
+        end = "on" if most is None else f"to {most:,}"
+        raise ValueError(f"{name} is {quoted(value)}; accepted: a whole number from {least} {end}")
+    return number
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed of a game's start; ``ValueError`` unless it is an integer that a record may hold."""
+    try:
+        number = index(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < SEED_LIMIT:
+        raise ValueError(f"seed is {quoted(seed)}; accepted: an integer from 0 to 2**128 - 1")
+    return number
