@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from ludarium.envs.engine.console import output, say
-from ludarium.envs.engine.messages import did_you_mean, quoted
+from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 
 from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
 from .result import Result, show
@@ -84,6 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         except (ValueError, OSError) as error:
             say(f"ludarium: {error}")
+            return 2
+        except MemoryError as error:
+            say(f"ludarium: there is not enough memory: ask for less ({shortened(str(error))})")
             return 2
         except ImportError as error:
             if str(error.name).partition(".")[0] in _TRAIN:

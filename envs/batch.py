@@ -15,6 +15,7 @@ that a Gymnasium ``VectorEnv``, `ludarium.envs.sb3` a Stable-Baselines3 ``VecEnv
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,7 +23,9 @@ import numpy as np
 
 from .engine.game import Game
 from .engine.kernels import choice_dtype, rows
+from .engine.memory import require_memory
 from .engine.messages import quoted
+from .engine.numbers import checked_whole
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
@@ -106,17 +109,21 @@ class BatchEnv:
         seed: int | np.random.SeedSequence | None = None,
         canonical: bool = False,
     ) -> None:
-        _require_positive("num_envs", num_envs)
+        num_envs = checked_whole("num_envs", num_envs, 1)
         if threads is not None:
-            _require_positive("threads", threads)
+            checked_whole("threads", threads, 1)
         dtype = checked_dtype(game, observation_dtype)
+        choices = choice_dtype(game.num_actions)
+        planes = dtype.itemsize * math.prod(game.planes_shape)
+        size = game.state_dtype.itemsize + choices.itemsize + game.num_actions + planes
+        require_memory(f"num_envs={num_envs}", num_envs * size)
         self.game = game
         self.canonical = bool(canonical)
         entries = num_envs * (int(np.prod(game.planes_shape)) + game.num_actions)
         worthwhile = max(1, entries // _WORTH_A_THREAD)
         self.threads = min(threads or available_cores(), worthwhile, num_envs)
         self._states = game.new_states(num_envs)
-        self._choices = np.zeros(num_envs, choice_dtype(game.num_actions))
+        self._choices = np.zeros(num_envs, choices)
         self._some_over = False  # `play` may have finished some of the games
         self.actions = np.zeros(num_envs, np.int64)
         self.masks = np.zeros((num_envs, game.num_actions), np.int8)
@@ -360,8 +367,3 @@ def _digest(game: Game, states: np.ndarray, rngs: np.ndarray) -> np.ndarray:
     name = f"{game.name} {game.version} {game.options!r}\n".encode()
     content = name + contents_of(states) + rngs.tobytes()
     return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), np.uint8).copy()
-
-
-def _require_positive(name: str, value: Any) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; accepted: a positive integer")

@@ -7,6 +7,7 @@ import numpy as np
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine.draw.grid import square_symmetries
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.memory import zeros
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 
@@ -54,7 +55,7 @@ def new_table(size: int, memory: int) -> np.ndarray:
     Its buckets do not cross the lines of the processor's cache.
 
     Raises:
-        ValueError: the memory is too little.
+        ValueError: the memory is too little, or more than there is.
     """
     if memory < smallest_table(size):
         raise ValueError(
@@ -62,7 +63,7 @@ def new_table(size: int, memory: int) -> np.ndarray:
             f"give at least {smallest_table(size)}"
         )
     entries = 1 << (memory // 8).bit_length() - 1
-    room = np.zeros(entries + BUCKET, np.int64)
+    room = zeros(f"a table of {memory} bytes", entries + BUCKET, np.int64)
     skipped = -(room.ctypes.data // 8) % BUCKET
     return room[skipped : skipped + entries]
 

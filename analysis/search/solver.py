@@ -8,6 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.memory import zeros
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import reward
 
@@ -151,7 +152,8 @@ def _new_table(memory: int) -> np.ndarray:
     bucket = kernels.BUCKET * 16
     if memory < bucket:
         raise ValueError(f"a table takes {bucket} bytes or more, not {memory}")
-    return np.zeros((kernels.BUCKET << (memory // bucket).bit_length() - 1, 2), np.int64)
+    entries = kernels.BUCKET << (memory // bucket).bit_length() - 1
+    return zeros(f"a table of {memory} bytes", (entries, 2), np.int64)
 
 
 def random_factors(words: int, seed: int) -> np.ndarray:

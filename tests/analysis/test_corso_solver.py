@@ -200,6 +200,9 @@ def test_what_cannot_be_solved_is_refused() -> None:
         CorsoSolver(make_game("corso", size=6))
     with pytest.raises(ValueError, match=f"give at least {smallest_table(5)}"):
         CorsoSolver(make_game("corso"), memory=smallest_table(5) - 1)
+    for memory in (1 << 55, 1 << 70):
+        with pytest.raises(ValueError, match=f"a table of {memory} bytes is more memory than"):
+            CorsoSolver(make_game("corso", size=3), memory=memory)
     solver = CorsoSolver(make_game("corso", size=4), MEMORY)
     with pytest.raises(ValueError, match="this solves"):
         solver.answer(make_game("corso", size=3).start())

@@ -71,3 +71,18 @@ def test_the_word_that_was_meant_is_named(
     assert len(captured.err.splitlines()) == 1
     assert not captured.out
     assert not list(tmp_path.iterdir())
+
+
+def test_what_takes_too_much_memory_is_refused_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["probe", "corso", "--memory", "99999999GiB", "--option", "size=2"]) == 2
+    assert "bytes is more memory than there is: ask for less" in capsys.readouterr().err
+
+    def run(arguments: list[str]) -> int:
+        raise MemoryError("Unable to allocate\n7 GiB")
+
+    monkeypatch.setattr("ludarium.cli._run", run)
+    assert main(["games"]) == 2
+    said = "ludarium: there is not enough memory: ask for less (Unable to allocate 7 GiB)\n"
+    assert capsys.readouterr().err == said

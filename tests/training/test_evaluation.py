@@ -163,10 +163,19 @@ def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
         play_match(corso, "random", "random", 60, task=Told(stop))
 
 
-@pytest.mark.parametrize("games", [0, -2, 7])
-def test_the_number_of_games_is_even(corso: Game, games: int) -> None:
+@pytest.mark.parametrize(
+    ("games", "message"),
+    [
+        *((wrong, f"games is {wrong!r}; accepted: a whole number from 2 on") for wrong in (0, 2.0)),
+        (7, "games is a positive even number .* not 7"),
+        (10**15, "500000000000000 openings would take .* GB of memory"),
+    ],
+)
+def test_the_number_of_games_is_even_and_within_memory(
+    corso: Game, games: int, message: str
+) -> None:
     agent = make_agent("random", corso)
-    with pytest.raises(ValueError, match=f"positive even number .* not {games}"):
+    with pytest.raises(ValueError, match=message):
         play_match(corso, agent, agent, games)
 
 

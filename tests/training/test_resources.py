@@ -7,18 +7,15 @@ import torch
 
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
+from ludarium.envs.engine import memory
+from ludarium.envs.engine.memory import available_memory
 from ludarium.envs.registry import GAMES
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.games import games_of
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.runs.resources import (
-    available_memory,
-    check_device,
-    check_resources,
-    memory_of,
-)
+from ludarium.training.runs.resources import check_device, check_resources, memory_of
 from ludarium.training.search.tree import new_tree
 from ludarium.training.trainers import make_trainer
 from tests.tictactoe import TicTacToe
@@ -114,8 +111,8 @@ def test_on_a_cluster_trees_and_workers_are_those_of_others(monkeypatch, machine
     ("limit", "free"), [("2147483648", 2**31 - 2**30 + 2**20), ("1", 0), ("max", 2**40)]
 )
 def test_a_containers_limit_counts(limit, free, tmp_path, monkeypatch):
-    monkeypatch.setattr(resources, "_CONTAINER", tmp_path)
-    monkeypatch.setattr(resources, "_SYSTEM", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    monkeypatch.setattr(memory, "_SYSTEM", tmp_path / "meminfo")
     assert available_memory() == float("inf")
     (tmp_path / "meminfo").write_text(f"MemTotal: 7 kB\nMemAvailable: {2**30} kB\nHugePages: 0\n")
     assert available_memory() == 2**40

@@ -20,6 +20,7 @@ import numpy as np
 
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..agents import Agent, make_agent
@@ -186,7 +187,8 @@ def play_anchors(
     """
     if not anchors:
         raise ValueError("there are no anchors to play against")
-    if games < 2 or games % 2:
+    checked_whole("games", games, 2)
+    if games % 2:
         raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
     elo = min(anchors.values()) if guess is None else guess
     played = dict.fromkeys(anchors, 0)

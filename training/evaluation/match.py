@@ -8,6 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.rule import ONGOING
@@ -51,7 +52,8 @@ def play_match(
             plays another game, or an agent chose an illegal action; the message says which.
         StoppedError: the task was stopped.
     """
-    if games < 2 or games % 2:
+    checked_whole("games", games, 2)
+    if games % 2:
         raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
     game = as_game(game, {})
     agents = as_agent(first, game), as_agent(second, game)

@@ -6,23 +6,20 @@ counted: the system would end the process without a word.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.memory import available_memory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.search.tree import EDGE, NODE
 
 _MOST_WORKERS_OF_A_CORE = 8
 _TREES = "self_play.games or self_play.simulations"  # the keys that trees grow with
-_SYSTEM = Path("/proc/meminfo")
-_CONTAINER = Path("/sys/fs/cgroup")  # limits of this container, if it is one
 
 
 def check_resources(
@@ -99,28 +96,3 @@ def check_device(wanted: str) -> str:
             f"{', '.join(there)}"
         )
     return wanted
-
-
-def available_memory() -> float:
-    """Bytes that are free, in the system and in the container that this is; infinite if not known.
-
-    Up to the container's limit, pages of files that would make room are free too.
-    """
-    free = math.inf
-    if _SYSTEM.exists():
-        free = 1024 * _numbers(_SYSTEM)["MemAvailable:"]
-    try:
-        limit, used = (
-            int((_CONTAINER / f"memory.{name}").read_text(encoding="ascii"))
-            for name in ("max", "current")
-        )
-        files = _numbers(_CONTAINER / "memory.stat")["inactive_file"]
-    except (OSError, ValueError):  # there is no limit, whose text is "max", or no container
-        return free
-    return min(free, max(0, limit - used + files))
-
-
-def _numbers(path: Path) -> dict[str, int]:
-    """The numbers in a file of the system, by the words before them."""
-    lines = (line.split() for line in path.read_text(encoding="ascii").splitlines())
-    return {name: int(number) for name, number, *_ in lines}

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.memory import require_memory
 from ludarium.envs.engine.rule import compiled
 
 from .settings import SearchSettings
@@ -127,8 +128,17 @@ def search_of(tree, b):
 
 
 def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
-    """Allocate ``batch`` searches for these settings, or for fewer simulations."""
+    """Allocate ``batch`` searches for these settings, or for fewer simulations.
+
+    Raises:
+        ValueError: they would take more memory than is free.
+    """
     simulations = settings.simulations
+    node = game.state_dtype.itemsize + NODE.itemsize + game.num_actions * EDGE.itemsize
+    require_memory(
+        f"a search of {batch} positions with {simulations} simulations",
+        batch * (simulations + 1) * node,
+    )
     tree = Tree(
         states=np.zeros((batch, simulations + 2), game.state_dtype),
         nodes=np.zeros((batch, simulations + 1), NODE),

@@ -1,0 +1,64 @@
+"""Memory: how much is free, and arrays that are refused where they do not fit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SYSTEM = Path("/proc/meminfo")
+_CONTAINER = Path("/sys/fs/cgroup")  # limits of this container, if it is one
+
+
+def available_memory() -> float:
+    """Bytes that are free, in the system and in the container that this is; infinite if not known.
+
+    Up to the container's limit, pages of files that would make room are free too.
+    """
+    free = math.inf
+    if _SYSTEM.exists():
+        free = 1024 * _numbers(_SYSTEM)["MemAvailable:"]
+    try:
+        limit, used = (
+            int((_CONTAINER / f"memory.{name}").read_text(encoding="ascii"))
+            for name in ("max", "current")
+        )
+        files = _numbers(_CONTAINER / "memory.stat")["inactive_file"]
+    except (OSError, ValueError):  # there is no limit, whose text is "max", or no container
+        return free
+    return min(free, max(0, limit - used + files))
+
+
+def require_memory(what: str, needed: int) -> None:
+    """Raise ``ValueError`` where so many bytes, which are written at once, are not free.
+
+    Args:
+        what: takes them; the message begins with it.
+        needed: bytes.
+    """
+    free = available_memory()
+    if needed > free:
+        raise ValueError(
+            f"{what} would take {needed / 2**30:,.1f} GB of memory, and {free / 2**30:,.1f} GB are "
+            "free: ask for less"
+        )
+
+
+def zeros(what: str, shape: Any, dtype: Any) -> np.ndarray:
+    """An array of zeros, whose memory the system provides as it is written.
+
+    Raises:
+        ValueError: the system will never have as much; the message begins with ``what``.
+    """
+    try:
+        return np.zeros(shape, dtype)
+    except (MemoryError, ValueError, OverflowError):
+        raise ValueError(f"{what} is more memory than there is: ask for less") from None
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    """The numbers in a file of the system, by the words before them."""
+    lines = (line.split() for line in path.read_text(encoding="ascii").splitlines())
+    return {name: int(number) for name, number, *_ in lines}
