@@ -168,7 +168,7 @@ def _asking(symbol: str) -> GivenPart:
 
         return types.int64(buffer), generate
 
-    def ask(net, planes, evaluation, n):  # type: ignore[no-untyped-def]
+    def ask(net, planes, evaluation, n):
         return call(net.buffer) != 0
 
     return GivenPart(codegen.part(ask), symbol)

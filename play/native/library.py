@@ -113,10 +113,10 @@ def _linked(
             *(f"-I{folder}", f"-I{zig / 'lib/include'}"),
         ]
         found = {}
-        for name, kind in ((target.static, "-static"), (target.shared, "-dynamic")):
-            if name is None:
+        for pattern, kind in ((target.static, "-static"), (target.shared, "-dynamic")):
+            if pattern is None:
                 continue
-            file = name.format(name=library.prefix)
+            file = pattern.format(name=library.prefix)
             run_zig(
                 zig,
                 [
