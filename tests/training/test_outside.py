@@ -92,6 +92,41 @@ def test_a_module_of_another_shape_is_refused(game: Game) -> None:
         as_agent(nn.Linear(4, 9), game)
 
 
+@pytest.mark.parametrize("with_score", [False, True])
+def test_a_module_returns_what_a_network_to_train_returns(game: Game, with_score: bool) -> None:
+    class Trained(Corner):
+        def forward(self, observations: torch.Tensor) -> Any:
+            logits, _ = super().forward(observations)
+            outcome = torch.tensor([0.0, -99, -99]).expand(len(observations), -1)
+            score = torch.full((len(observations),), 0.25)
+            return (logits, outcome, score) if with_score else (logits, outcome)
+
+    agent = as_agent(Trained(game), game, simulations=4)
+    assert isinstance(agent.searcher, NetworkSearcher)
+    assert agent.searcher.evaluate(game.start().states).values.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "NoneType"),
+        ((), "an empty tuple"),
+        ((torch.zeros(1, 9),) * 4, "Tensor, Tensor, Tensor, Tensor"),
+        ([torch.zeros(1, 9)], "list"),
+        ((torch.zeros(1, 9), "x"), "Tensor, str"),
+    ],
+)
+def test_a_module_that_returns_something_else_is_told_what_is_accepted(
+    game: Game, answer: Any, said: str
+) -> None:
+    class Odd(Corner):
+        def forward(self, observations: torch.Tensor) -> Any:
+            return answer
+
+    with pytest.raises(ValueError, match=f"Odd returned {said}; return a tensor of policy logits"):
+        as_agent(Odd(game), game)
+
+
 def test_a_module_is_left_in_the_mode_in_which_it_was(game: Game) -> None:
     module = Corner(game).train()
     as_agent(module, game).choose(game.start())

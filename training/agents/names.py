@@ -130,8 +130,8 @@ def as_agent(
             parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
             arguments; or a `Policy`, any other function, from a position to an action. A module
             takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions],
-            or a tuple of these and values [B] for the player to move in [-1, 1], or this
-            package's `Output`.
+            or a tuple of these and values [B] for the player to move in [-1, 1]; or, as a network
+            to train does, of these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
         game: the rules, or a game's name.
         seed: of its random numbers.
         name: how tables name it; default: its own.

@@ -266,7 +266,7 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
                 answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
         finally:
             module.train(was_training)
-        found = _evaluation_of(answer, name, needs_values)
+        found = _evaluation_of(answer, len(observations), name, needs_values)
         return checked(found, len(observations), game.num_actions, name)
 
     try:
@@ -280,19 +280,25 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     return evaluate
 
 
-def _evaluation_of(answer: Any, name: str, needs_values: bool) -> Evaluation:
-    """What a torch module returned, see `names.as_agent`."""
-    from ludarium.models.network import Output
+def _evaluation_of(answer: Any, count: int, name: str, needs_values: bool) -> Evaluation:
+    """What a torch module returned of ``count`` observations, see `names.as_agent`."""
+    import torch
 
-    if isinstance(answer, Output):
-        policy, outcome, score = (None if each is None else each.float().cpu() for each in answer)
-        assert policy is not None
-        assert outcome is not None
-        unknown = np.full(len(policy), np.nan, np.float32)
-        wdl = outcome.softmax(1).numpy()
-        return Evaluation(policy.numpy(), wdl, unknown if score is None else score.numpy())
-    logits, values = answer if isinstance(answer, tuple) else (answer, None)
-    if values is None and needs_values:
+    given = answer if isinstance(answer, tuple) else (answer,)
+    if len(given) > 1 and given[-1] is None:
+        given = given[:-1]
+    if not 1 <= len(given) <= 3 or not all(isinstance(each, torch.Tensor) for each in given):
+        kinds = ", ".join(type(each).__name__ for each in given) or "an empty tuple"
+        raise ValueError(
+            f"{name} returned {kinds}; return a tensor of policy logits, or a tuple of these and "
+            "values [B], or of these, outcome logits [B, 3] and perhaps scores [B]"
+        )
+    logits, *others = (each.float().cpu().numpy() for each in given)
+    if len(others) == 2 or (others and others[0].shape[1:] == (3,)):
+        wdl = torch.from_numpy(others[0]).softmax(-1).numpy()
+        score = others[1].reshape(-1) if len(others) == 2 else np.full(count, np.nan, np.float32)
+        return Evaluation(logits, wdl, score)
+    if not others and needs_values:
         raise ValueError(f"{name} returned no values, which a search needs: simulations=0")
-    values = logits[:, 0] * 0 if values is None else values.reshape(-1)
-    return Evaluation.of_values(logits.float().cpu().numpy(), values.float().cpu().numpy())
+    values = others[0].reshape(-1) if others else np.zeros(count, np.float32)
+    return Evaluation.of_values(logits, values)
