@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -13,7 +14,11 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from ludarium.envs.engine.console import output, say
+try:
+    from ludarium.envs.engine.console import output, say
+except FileNotFoundError:  # of PettingZoo, which asks for the current folder
+    print("ludarium: the current folder was deleted: change to another one", file=sys.stderr)
+    sys.exit(2)
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 
 from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
@@ -74,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status (2 for an error that the user can correct)."""
     if arguments is None:
         interrupt_by_signals()
-    _take_any_text()
+    _ready_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
@@ -102,11 +107,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return STOPPED
 
 
-def _take_any_text() -> None:
-    """Escape what a stream cannot encode or decode, such as names of files that are not UTF-8."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
+def _ready_streams() -> None:
+    """Have streams that take any text, such as names of files that are not UTF-8.
+
+    A closed standard input is an empty one, and writing to a closed standard output is an error.
+    """
+    for name, mode, errors in (
+        ("stdin", "r", "surrogateescape"),
+        ("stdout", "r", "backslashreplace"),
+        ("stderr", "w", "backslashreplace"),
+    ):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=errors)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,7 +18,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from ludarium.analysis.thinking import make_thinker
-from ludarium.envs.engine.console import plain_console
+from ludarium.envs.engine.console import plain_console, say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
@@ -239,7 +239,8 @@ class _Table:
         except EOFError:
             self.say("")
             return False
-        except OSError:  # the terminal is gone
+        except OSError as error:
+            say(f"ludarium: the terminal is gone ({error.strerror or error}), the game stops")
             raise KeyboardInterrupt from None
         word, _, rest = line.partition(" ")
         word = word.lower()

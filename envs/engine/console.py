@@ -28,8 +28,6 @@ def say(text: str) -> None:
 def output(text: str, end: str = "\n") -> None:
     """Print a result on standard output.
 
-    Without a standard output, as where a program has no window, nothing is printed.
-
     Raises:
         OSError: it cannot be written; then nothing more is written there.
     """

@@ -126,6 +126,59 @@ def test_a_closed_pipe_is_told_and_no_success() -> None:
     assert done.stderr.splitlines()[-1] == "ludarium: cannot write standard output (Broken pipe)"
 
 
+_PLAY = ("play", "corso", "--terminal", "--opponent", "random", "--seat", "0")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed as a shell does")
+@pytest.mark.parametrize(
+    ("arguments", "closed", "status", "told"),
+    [
+        (_PLAY, [0], 0, ""),
+        (_PLAY[:2] + _PLAY[3:], [0], 0, ""),
+        (("engine", "corso", "--agent", "uct:8"), [0], 0, "is ready"),
+        (_PLAY, [2], 0, ""),
+        (("games",), [1], 2, "cannot write standard output"),
+        (_PLAY, [1], 130, "the terminal is gone"),
+        (("games",), [0, 1, 2], 2, ""),
+    ],
+)
+def test_a_closed_input_is_empty_and_a_closed_output_an_error(
+    arguments: tuple[str, ...], closed: list[int], status: int, told: str, tmp_path: Path
+) -> None:
+    line = " ".join([f'exec "{sys.executable}" "$@"', *(f"{stream}>&-" for stream in closed)])
+    program = "import sys; from ludarium.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == status, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="others keep the current folder")
+def test_a_current_folder_that_was_deleted_is_told_in_a_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", sys.executable, "-c", "import ludarium.cli"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("ludarium: the current folder was deleted")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_game_is_saved_under_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
+    done = run(
+        *_PLAY, cwd=tmp_path, input=os.fsdecode(b"save a\xff.json\n"), errors="surrogateescape"
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(os.listdir(os.fsencode(tmp_path))) == [b"a\xff.json"]
+
+
 @needs_full
 def test_an_engine_ends_where_its_answers_cannot_be_written() -> None:
     query = json.dumps({"id": "a", "moves": [], "simulations": 8})
