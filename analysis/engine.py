@@ -150,9 +150,11 @@ def _turns(query: Query, game: Game) -> list[Turn]:
         raise MisfitError(f"seed is {quoted(query.seed)}, not less than 2**128", "seed")
     wanted, moves = query.analyze_turns, query.moves
     numbers = [len(moves)] if wanted is None else list(dict.fromkeys(wanted))
+    if not numbers:
+        raise MisfitError("analyzeTurns is empty: leave it out for the last turn", "analyzeTurns")
     if len(numbers) > _MOST_WAITING:
         raise MisfitError(f"analyzeTurns has more than {_MOST_WAITING:,} turns", "analyzeTurns")
-    if max(numbers, default=0) > len(moves):
+    if max(numbers) > len(moves):
         raise MisfitError(
             f"analyzeTurns are from 0 to {len(moves)}, not {quoted(wanted)}", "analyzeTurns"
         )

@@ -13,6 +13,7 @@ import stat
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec import inspect
 
 from .messages import quoted, shortened
 
@@ -20,8 +21,10 @@ MEGABYTE = 2**20
 
 _MOST_DIGITS = 40  # of an integer: 128 bits, as seeds and states of generators have
 _MOST_DEPTH = 32
-#: Strings, brackets, and numbers with too many digits.
-_TOKENS = re.compile(rf'"(?:[^"\\]+|\\.)*+"?|[\[\]{{}}]|\d{{{_MOST_DIGITS + 1},}}', re.DOTALL)
+#: Strings, with the colon that follows a key, brackets, and numbers with too many digits.
+_TOKENS = re.compile(
+    rf'("(?:[^"\\]+|\\.)*+"?)(\s*:)?|[\[\]{{}}]|\d{{{_MOST_DIGITS + 1},}}', re.DOTALL
+)
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -107,19 +110,21 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
             bounds in its annotations, or plain lists and dictionaries.
 
     Raises:
-        ValueError: it is no JSON, too deep, or has a number that is not finite or has more than 40
-            digits.
+        ValueError: it is no JSON, too deep, has a key twice, or a number that is not finite or has
+            more than 40 digits.
         MisfitError: it is not of this kind; the message names the place and the value.
     """
     try:
         content = text if isinstance(text, str) else text.decode("utf-8-sig")
         _check_tokens(content)
-        return msgspec.json.decode(content, type=kind)
+        try:
+            return msgspec.json.decode(content, type=kind)
+        except msgspec.ValidationError as error:
+            misfit = _misfit(what, error, msgspec.json.decode(content), kind)
     except (ValueError, msgspec.MsgspecError) as error:  # a ValueError from msgspec 0.21 on
         reason, _, _ = str(error).removeprefix("JSON is malformed: ").partition(" - at ")
-        if isinstance(error, msgspec.ValidationError) and reason != "Number out of range":
-            raise _misfit(what, error, msgspec.json.decode(content)) from None
         raise ValueError(f"{what} is not valid JSON: {shortened(reason, 120)}") from None
+    raise misfit
 
 
 def read_json_file(path: str | os.PathLike[str], limit: int, what: str, kind: Any = Any) -> Any:
@@ -137,10 +142,10 @@ def convert(value: Any, what: str, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _misfit(what, error, value) from None
+        raise _misfit(what, error, value, kind) from None
 
 
-def _misfit(what: str, error: msgspec.ValidationError, value: Any) -> MisfitError:
+def _misfit(what: str, error: msgspec.ValidationError, value: Any, kind: Any) -> MisfitError:
     reason, _, path = str(error).partition(" - at `$")
     path = path.removesuffix("`")
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", path)
@@ -156,20 +161,39 @@ def _misfit(what: str, error: msgspec.ValidationError, value: Any) -> MisfitErro
         value = {}
     if isinstance(value, dict):  # the reason names its key
         return MisfitError(": ".join(part for part in (what, place, reason) if part), key)
+    if reason.startswith("invalid enum value"):
+        accepted = _accepted(inspect.type_info(kind), [name for name, _ in steps])
+        reason = f"accepted: {', '.join(map(str, accepted))}" if accepted else reason
     return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}: {reason}", key)
 
 
+def _accepted(kind: inspect.Type, names: list[str]) -> list[Any]:
+    """The values that a type names at a place, which the names of its fields lead to; "" a list."""
+    if isinstance(kind, inspect.UnionType):
+        return [value for each in kind.types for value in _accepted(each, names)]
+    if not names:
+        return list(getattr(kind, "values", ()))
+    fields = {field.encode_name: field.type for field in getattr(kind, "fields", ())}
+    inner = fields.get(names[0], getattr(kind, "item_type", None))
+    return [] if inner is None else _accepted(inner, names[1:])
+
+
 def _check_tokens(text: str) -> None:
-    """Refuse nesting and digits that would take stack or time, before anything is parsed."""
-    depth = 0
+    """Refuse nesting and digits that would take stack or time, and keys that are there twice."""
+    keys: list[set[str]] = []  # of each object and list that is open
     for match in _TOKENS.finditer(text):
         first = text[match.start()]
         if first in "[{":
-            depth += 1
-            if depth > _MOST_DEPTH:
+            keys.append(set())
+            if len(keys) > _MOST_DEPTH:
                 raise ValueError(f"more than {_MOST_DEPTH} lists and objects are within each other")
         elif first in "]}":
-            depth -= 1
-        elif first != '"':
+            keys = keys[:-1]
+        elif first == '"':
+            if match[2] and keys:
+                if match[1] in keys[-1]:
+                    raise ValueError(f"key {shortened(match[1], 60)} is there twice")
+                keys[-1].add(match[1])
+        else:
             digits = match.end() - match.start()
             raise ValueError(f"a number has {digits} digits, {_MOST_DIGITS} are the most")

@@ -39,7 +39,10 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
         ("game: corso\nalgorithm: ppo\nself_play: {}", "unknown field `self_play`"),
         ("game: corso\nopponents: {}", "unknown field `opponents`"),
-        ("game: corso\nnetwork: {size: huge}", r"network\.size is 'huge': invalid enum value"),
+        (
+            "game: corso\nnetwork: {size: huge}",
+            r"network\.size is 'huge': accepted: base, small, tiny",
+        ),
         ("game: corso\nnetwork: {size: tiny, blocks: 2}", "either size or channels and blocks"),
         ("game: corso\nnetwork: {channels: 32}", "channels and blocks go together"),
         (

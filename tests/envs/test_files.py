@@ -104,8 +104,9 @@ def test_an_impossible_name_is_a_value_error(name: str) -> None:
         ('"\\' * 100_000, "JSON"),
         (b"\xff\xfe[\x00", "utf-8"),
         ("x\n" * 100_000, "invalid character"),
+        ('[{"a": {"a": 1}, "b": "a", "a" :2}]', 'key "a" is there twice'),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_what_is_no_json_within_bounds_is_refused(text: str | bytes, reason: str) -> None:
     begin = time.process_time()
@@ -151,7 +152,8 @@ def test_what_is_of_another_kind_is_named_with_its_place_and_value(text: str, fa
     assert load_json('[{"x": 1, "names": ["a"]}]', "it", list[_Point]) == [_Point(1, ["a"])]
 
 
-def test_errors_of_a_file_name_it(tmp_path: Path) -> None:
-    (tmp_path / "bad.json").write_text("{")
+@pytest.mark.parametrize("text", ["{", '[{"x": "" "names": []}]'])
+def test_errors_of_a_file_name_it(text: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(text)
     with pytest.raises(ValueError, match=r"a record in .*bad\.json' is not valid JSON"):
-        read_json_file(tmp_path / "bad.json", 100, "a record")
+        read_json_file(tmp_path / "bad.json", 100, "a record", list[_Point])
