@@ -14,14 +14,13 @@ from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
 from ludarium.analysis.value_graph import plot_values
 from ludarium.envs.engine.console import output, plain_console, say
-from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import make_agent
 from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, output_file, read_count
-from .common import AGENTS_HELP, FALLBACK, agent_for, read_options, read_record
+from .arguments import add_json, add_options, output_file, read_count, read_seconds
+from .common import AGENTS_HELP, FALLBACK, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
 from .result import Result, warn
@@ -29,7 +28,6 @@ from .thoughts import effort, headline, moves_table
 
 _SIMULATIONS = 10_000
 _SIMULATIONS_OF_A_MOVE = 1_000  # of each position of a game
-_MOST_SECONDS = 7 * 24 * 3600.0
 _REFRESH = 0.25  # seconds
 
 HELP = "tell what an agent thinks of a position or a game"
@@ -75,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of the search, or playouts, such as 1e5 (default {_SIMULATIONS:,}; for each "
         f"position of a record {_SIMULATIONS_OF_A_MOVE:,}; with --agent what its name says)",
     )
-    parser.add_argument("--seconds", type=_read_seconds, metavar="S", help="to think, at most")
+    parser.add_argument("--seconds", type=read_seconds, metavar="S", help="to think, at most")
     parser.add_argument(
         "--picture",
         type=output_file(*SUFFIXES),
@@ -97,11 +95,7 @@ def run(given: argparse.Namespace) -> Result:
     for note in notes:
         warn(note)
     position = game.start(given.seed)
-    moves = []
-    for text in split_moves(game, given.moves):
-        action = position.text_to_action(text)
-        moves.append(position.action_to_text(action))
-        position.play(action)
+    moves = [text for _, text in play_moves(position, given.moves)]
     if position.is_over:
         raise ValueError(f"the game is over after these moves:\n{position.board_text()}")
     thinker = make_thinker(agent, position)
@@ -209,13 +203,3 @@ def _game_lines(analysis: GameAnalysis) -> list[str]:
 
 def _signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.2f}"
-
-
-def _read_seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= _MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a number of seconds above 0")
-    return seconds

@@ -14,6 +14,7 @@ from ludarium.arena.contest import MOST_GAMES
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.evaluation.openings import MOST_PLIES
 
+_MOST_SECONDS = 7 * 24 * 3600.0
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -54,6 +55,19 @@ def read_positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
     return number
+
+
+def read_seconds(text: str) -> float:
+    """A time above 0, of a week at most."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.40} is not a number of seconds above 0, at most {_MOST_SECONDS:.0f}"
+        )
+    return seconds
 
 
 def read_number(text: str, low: int, high: int, what: str) -> int:

@@ -17,7 +17,7 @@ from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options
+from .arguments import add_json, add_options, read_seconds
 from .common import read_options
 from .result import Result
 from .train import choose_config
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument(
-        "--seconds", type=float, default=5, help="seconds for each figure (default 5)"
+        "--seconds", type=read_seconds, default=5, help="seconds for each figure (default 5)"
     )
     add_options(parser)
     add_json(parser)
@@ -68,8 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Measure."""
-    if given.seconds <= 0:
-        raise ValueError(f"--seconds is a positive number, not {given.seconds}")
     from ludarium.models import load_checkpoint
     from ludarium.training.networks import fitted
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import check_record, read_record_file, split_moves
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent, read_agent
@@ -96,6 +97,23 @@ def read_record(
             f"{file} is a game of {game}: a record has its own options, leave out --option"
         )
     return game, seed, actions, record
+
+
+def play_moves(position: Position, text: str) -> list[tuple[int, str]]:
+    """Play the moves of ``--moves``; the numbers of the actions, and how the game writes them.
+
+    Raises:
+        ValueError: a move is malformed or illegal; the message has its number.
+    """
+    played = []
+    for number, move in enumerate(split_moves(position.game, text), 1):
+        try:
+            action = position.text_to_action(move)
+        except ValueError as error:
+            raise ValueError(f"move {number} of --moves: {error}") from None
+        played.append((action, position.action_to_text(action)))
+        position.play(action)
+    return played
 
 
 def game_and_agent(

@@ -106,6 +106,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Measure or show a ladder."""
+    if given.ladder is not None and not given.show:
+        raise ValueError("--ladder names what to show: give --show too, or --output to measure one")
     name, options = find_game(given.game).name, read_options(given.option)
     factory: TrainedFactory = (
         ShippedFactory(name=name) if given.agent is None else read_trained_agent(given.agent)

@@ -11,12 +11,11 @@ from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, add_threads, read_bytes, read_count
-from .common import read_options, read_record
+from .common import play_moves, read_options, read_record
 from .interrupt import STOPPED
 from .progress import progress
 from .result import Result
@@ -165,10 +164,7 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
         game, seed, actions, _ = read_record(given.record, given.game, options, seed)
     position = game.start(seed)
     position.play_all(actions)
-    for text in split_moves(game, given.moves):
-        action = position.text_to_action(text)
-        position.play(action)
-        actions.append(action)
+    actions += [action for action, _ in play_moves(position, given.moves)]
     if given.back > len(actions):
         raise ValueError(f"--back {given.back}: there are {len(actions)} moves to take back")
     return game, seed, actions[: len(actions) - given.back]

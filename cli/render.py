@@ -23,6 +23,7 @@ from .progress import progress
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
 _WIDEST = 4000  # pixels of one picture
+_COLUMNS, _SECONDS = 4, 1.0
 _MOST_PICTURES = 400
 _MOST_PIXELS_IN_ALL = 400_000_000
 _LAST_SECONDS = 3.0
@@ -69,8 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="every K-th ply (default: every one) and the last: a contact sheet, or an animation",
     )
     parser.add_argument("--width", type=int, default=800, help="pixels of one picture (800)")
-    parser.add_argument("--columns", type=int, default=4, help="of a contact sheet (4)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="that each ply is shown (1)")
+    parser.add_argument("--columns", type=int, help=f"of a contact sheet ({_COLUMNS})")
+    parser.add_argument(
+        "--seconds", type=float, help=f"of a GIF, that each ply is shown ({_SECONDS:g})"
+    )
     parser.add_argument(
         "--layer",
         action="append",
@@ -117,13 +120,20 @@ def run(given: argparse.Namespace) -> int:
 
 def _check(given: argparse.Namespace, target: Path) -> None:
     """Refuse what cannot be done before anything is read or searched."""
+    is_gif = target.suffix.lower() == ".gif"
+    if given.columns is not None and (given.every is None or is_gif):
+        raise ValueError("--columns is of a contact sheet: give --every too, for a .svg or .png")
+    if given.seconds is not None and not is_gif:
+        raise ValueError("--seconds is of an animation: name a .gif")
+    given.columns = _COLUMNS if given.columns is None else given.columns
+    given.seconds = _SECONDS if given.seconds is None else given.seconds
     if not 16 <= given.width <= _WIDEST:
         raise ValueError(f"--width is {given.width}; accepted: 16 to {_WIDEST} pixels")
     if not 0.02 <= given.seconds <= 600:
         raise ValueError(f"--seconds is {given.seconds:g}; accepted: 0.02 to 600")
     if given.columns < 1 or (given.every is not None and given.every < 1):
         raise ValueError("--columns and --every take a positive number")
-    if given.ply is not None and (given.every is not None or target.suffix.lower() == ".gif"):
+    if given.ply is not None and (given.every is not None or is_gif):
         raise ValueError("--ply draws one position; leave it out for a GIF, or with --every")
     searched = [name for name in given.layer if name in _SEARCHED]
     if searched and given.agent is None:

@@ -15,7 +15,7 @@ from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
 from ludarium.training.table import percent, text_table
 
-from .arguments import add_json, add_options, add_resources
+from .arguments import add_json, add_options, add_resources, output_file
 from .common import read_options
 from .interrupt import STOPPED
 from .progress import progress
@@ -57,12 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--score", action="store_true", help="exact leads, not only who wins")
     parser.add_argument(
         "--opening-book",
+        type=output_file(),
         metavar="FILE",
         help="instead, find out what to play in every position of the first plies that can "
         "arise, in either seat, check that by a second search, and write it",
     )
     parser.add_argument(
         "--known",
+        type=output_file(),
         metavar="FILE",
         help="instead, find out who wins every position of the first plies, and write that with "
         "what else took most work, which spares it to later searches",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 from typing import Any
 
 from ludarium.analysis import Answer
@@ -19,7 +20,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, add_threads
+from .arguments import add_json, add_options, add_threads, output_file
 from .common import read_options
 from .progress import progress
 from .result import Result
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
+        type=output_file(),
         metavar="FILE",
         help="where the table goes; default: the folder where probe and perfect look for it, "
         f"{table_path('RULES')}",
@@ -103,7 +105,7 @@ def _solve_all(game: Game, given: argparse.Namespace) -> Result:
 
 
 def _solved(
-    rules: RuleSet, threads: int | None, output: str | None = None, exchanged: int = 0
+    rules: RuleSet, threads: int | None, output: Path | None = None, exchanged: int = 0
 ) -> tuple[SolvedTable, dict[str, Any]]:
     """A table, made and kept, and what is told of it.
 

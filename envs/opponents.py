@@ -206,7 +206,10 @@ def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
     """
     answer = policy(position.copy())
     if isinstance(answer, str):
-        return position.text_to_action(answer)
+        try:
+            return position.text_to_action(answer)
+        except ValueError as error:
+            raise ValueError(f"{who}: {error}") from None
     number = np.asarray(answer)
     if number.size != 1 or number.dtype.kind not in "iu":
         raise ValueError(

@@ -511,4 +511,6 @@ def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["levels", "corso", "--show", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["levels"]) == data["words"]["strongest"]
+    assert main(["levels", "corso", "--ladder", "nowhere"]) == 2
+    assert "give --show too" in capsys.readouterr().err
     assert main(["levels", "corso", "--show", "--option", "size=3"]) == 2

@@ -114,7 +114,7 @@ def test_a_game_move_by_move(capsys):
     ("arguments", "message"),
     [
         (["chess"], "no game is called 'chess'; games: corso"),
-        (["tictactoe", "--moves", "a1 a1"], "a1 is taken"),
+        (["tictactoe", "--moves", "a1 a1"], "move 2 of --moves: "),
         (["tictactoe", "--moves", " ".join(MOVES)], "the game is over after these moves"),
         (["tictactoe", "--agent", "random"], "cannot say what it thinks"),
         (["tictactoe", "--picture", "game.svg"], "give one with --record"),
@@ -135,7 +135,8 @@ def test_what_is_refused(arguments, message, capsys):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
-def test_seconds_are_a_positive_number(seconds, capsys):
-    assert main(["analyse", "tictactoe", "--seconds", seconds]) == 2
+@pytest.mark.parametrize("command", ["analyse", "bench"])
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
+def test_seconds_are_a_positive_number(command, seconds, capsys):
+    assert main([command, "tictactoe", "--seconds", seconds]) == 2
     assert "is not a number of seconds above 0" in capsys.readouterr().err

@@ -96,6 +96,8 @@ def test_layers_of_a_search(record: str) -> None:
             ["--output", "a.gif", "--width", "4000"],
             "5 pictures of 4000 pixels in width are too much",
         ),
+        (["--output", "a.png", "--columns", "3"], "give --every too"),
+        (["--output", "a.png", "--seconds", "3"], "name a .gif"),
         (["--output", "a.gif", "--every", "0"], "take a positive number"),
         (["--output", "a.gif", "--seconds", "nan"], "--seconds is nan"),
     ],
