@@ -267,7 +267,6 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
         (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "argument --games: 3 is odd"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
         (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
-        (["bench", "--seconds", "0"], "positive number"),
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
         (["bench", "--agent", "uct"], "agent 'uct' has no network"),
         (["export", "random"], "agent 'random' has no network"),
