@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _GRID = 10.0  # Elo points
 _MARGIN = 600.0  # Elo points beyond the ladder's ends that an opponent may have
 _PRIOR_SPREAD = 400.0  # standard deviation, Elo points
+_MOST_ELO = 10_000.0  # that an opponent may be taken to have at first
 _DRIFT = 25.0  # the same, of how an opponent changes in a game
 _NATURAL = np.log(10) / 400  # of Elo points, in the exponent
 
@@ -82,12 +83,16 @@ class AdaptiveAgent(Agent):
         game: the rules.
         network: with its weights.
         ladder: levels of that network.
-        start: the opponent's Elo points to begin with; default: the middle of the ladder.
+        start: the opponent's Elo points to begin with, 0 to 10,000; default: the middle of the
+            ladder.
         name: how tables name it.
         seed: of its mistakes.
 
     Attributes:
         estimate: of the opponent, on the ladder's scale, where random play has 0.
+
+    Raises:
+        ValueError: ``start`` is out of range.
     """
 
     def __init__(
@@ -99,6 +104,8 @@ class AdaptiveAgent(Agent):
         name: str = "level:auto",
         seed: Seed = None,
     ) -> None:
+        if start is not None and not 0 <= start <= _MOST_ELO:
+            raise ValueError(f"elo of {name} is 0 to {_MOST_ELO:,.0f}, not {start!r}")
         self._ladder = ladder
         self._start = start
         knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)

@@ -265,6 +265,8 @@ def test_a_ladder_of_ones_own_names_levels(
     assert isinstance(strong.searcher, LevelSearcher)
     assert weak.searcher.knobs.temperature > strong.searcher.knobs.temperature == 0
     assert isinstance(make_agent(f"level:auto?{settings}", game), AdaptiveAgent)
+    with pytest.raises(ValueError, match=r"elo of level:auto is 0 to 10,000, not 10000\.5"):
+        make_agent(f"level:auto?{settings}&elo=10000.5", game)
     result = play_match(game, weak, f"level:auto?{settings}", 4, seed=1)
     assert len(result) == 4
 
