@@ -12,6 +12,7 @@ import pytest
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
 from ludarium.envs import GAMES, make_game
+from ludarium.training.evaluation.openings import MOST_PLIES
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -48,6 +49,14 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         (
             "game: corso\nalgorithm: ppo\nopponents: {current: 2}",
             r"opponents\.current is 2: expected `float` <= 1",
+        ),
+        *(
+            (
+                f"game: corso\nalgorithm: {algorithm}\n"
+                f"{section}: {{opening_plies: {MOST_PLIES + 1}}}",
+                rf"opening_plies is {MOST_PLIES + 1}: expected `int` <= {MOST_PLIES}$",
+            )
+            for algorithm, section in (("alphazero", "self_play"), ("ppo", "rollout"))
         ),
         ("game: corso\nevaluation: {against: []}", r"evaluation\.against"),
         (
