@@ -25,7 +25,7 @@ from .engine.game import Game
 from .engine.kernels import choice_dtype, rows
 from .engine.memory import require_memory
 from .engine.messages import quoted
-from .engine.numbers import checked_whole
+from .engine.numbers import checked_whole, require_seed
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
@@ -175,9 +175,13 @@ class BatchEnv:
         return self._states.copy()
 
     def reset(self, seed: int | np.random.SeedSequence | None = None) -> None:
-        """Restart all games; without a seed the games' random numbers continue."""
+        """Restart all games; without a seed the games' random numbers continue.
+
+        Raises:
+            ValueError: ``seed`` is no seed; nothing has changed then.
+        """
         if seed is not None:
-            self._choices["rng"] = seed_rng(seed, self.num_envs)
+            self._choices["rng"] = seed_rng(require_seed(seed), self.num_envs)
         self._some_over = True
         self._run(self.game.kernels.batch_start)
         self._some_over = False

@@ -8,6 +8,7 @@ from ludarium.envs.corso import Corso
 from ludarium.envs.engine.draw.grid import square_symmetries
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import zeros
+from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 
@@ -93,7 +94,7 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
     key_bits = _key_bits(size)
     key_mask = (1 << key_bits) - 1
     bucket_bits = (entries // BUCKET).bit_length() - 1
-    factors = np.random.default_rng(seed).integers(1 << 62, size=2) & key_mask | 1
+    factors = np.random.default_rng(require_seed(seed)).integers(1 << 62, size=2) & key_mask | 1
     return table_record(
         width=size,
         cells=all_cells,

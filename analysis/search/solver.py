@@ -9,6 +9,7 @@ import numpy as np
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import zeros
+from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import reward
 
@@ -159,7 +160,9 @@ def _new_table(memory: int) -> np.ndarray:
 def random_factors(words: int, seed: int) -> np.ndarray:
     """The random numbers that keys are made with, int64[3, words]."""
     least, most = -(1 << 63), (1 << 63) - 1
-    return np.random.default_rng(seed).integers(least, most, (3, words), np.int64, endpoint=True)
+    return np.random.default_rng(require_seed(seed)).integers(
+        least, most, (3, words), np.int64, endpoint=True
+    )
 
 
 def key_masks(game: Game) -> np.ndarray:

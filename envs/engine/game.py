@@ -28,6 +28,7 @@ from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault
 from .compile import specialise
 from .foresight import Threats
 from .messages import quoted
+from .numbers import require_seed
 from .options import Clock, Option, check_options
 from .position import Position
 from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
@@ -374,7 +375,7 @@ class Game(ABC):
         if playouts < 1:
             raise ValueError(f"playouts are 1 or more, not {playouts}")
         sums = np.zeros(self.planes_shape[1], np.int32)
-        there, room, lots = self._alone(state), self.new_states(1), seed_rng(seed)[0]
+        there, room, lots = self._alone(state), self.new_states(1), seed_rng(require_seed(seed))[0]
         self._ask("ownership", self.tables, there, room, lots, self.num_actions, playouts, sums)
         return (sums / np.float32(playouts)).astype(np.float32)
 

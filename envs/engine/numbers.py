@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from .messages import quoted
 
 #: Seeds are below this: 128 bits, as those that the system gives.
@@ -47,3 +49,12 @@ def checked_seed(seed: Any) -> int:
     if not 0 <= number < SEED_LIMIT:
         raise ValueError(f"seed is {quoted(seed)}; accepted: an integer from 0 to 2**128 - 1")
     return number
+
+
+def require_seed(seed: Any) -> Any:
+    """What random numbers may be drawn from, as it is: a seed, ``SeedSequence`` or None.
+
+    Raises:
+        ValueError: it is none of these, see `checked_seed`.
+    """
+    return seed if isinstance(seed, np.random.SeedSequence | None) else checked_seed(seed)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .check import COMPILE_ERRORS, compile_error
 from .messages import quoted
+from .numbers import require_seed
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -64,7 +65,12 @@ class Position:
         self.restart(seed)
 
     def restart(self, seed: int | np.random.SeedSequence | None = None) -> None:
-        """Go back to the start of a new game."""
+        """Go back to the start of a new game.
+
+        Raises:
+            ValueError: ``seed`` is no seed, whether or not the start is random.
+        """
+        require_seed(seed)
         self._restart(seed, *self._new_arrays())
 
     def _new_arrays(self) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,6 +142,16 @@ def test_no_way_to_pass_positions_compiles_anew(corso: Game) -> None:
     for others in (states[::2], locked, corso.start().states, states[:0]):
         agent.actions(others)
     assert len(searcher._kernels.search.signatures) == compiled
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, True])
+def test_what_is_no_seed_of_an_agent_or_a_match_is_named(corso: Game, seed: Any) -> None:
+    message = "seed is .*; accepted: an integer from 0 to"
+    for spec in ("random", "uct:5"):
+        with pytest.raises(ValueError, match=message):
+            make_agent(spec, corso, seed)
+    with pytest.raises(ValueError, match=message):
+        play_match(corso, "random", "random", 2, seed)
 
 
 @pytest.mark.parametrize("playouts", [None, 0])

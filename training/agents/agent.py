@@ -11,6 +11,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay, games_from
 from ludarium.envs.engine.messages import did_you_mean, quoted
+from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
@@ -67,8 +68,12 @@ class Agent:
         self.restart(seed)
 
     def restart(self, seed: Seed = None) -> None:
-        """Reseed the random numbers; ``None`` takes a fresh seed from the system."""
-        self.rng = np.random.default_rng(seed)
+        """Reseed the random numbers; ``None`` takes a fresh seed from the system.
+
+        Raises:
+            ValueError: ``seed`` is no seed.
+        """
+        self.rng = np.random.default_rng(require_seed(seed))
 
     def search(self, states: np.ndarray) -> Finding:
         """What the agent goes by in positions, see `Searcher.find`.

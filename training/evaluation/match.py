@@ -8,7 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.numbers import checked_whole
+from ludarium.envs.engine.numbers import checked_seed, checked_whole
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.rule import ONGOING
@@ -57,7 +57,7 @@ def play_match(
         raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
     game = as_game(game, {})
     agents = as_agent(first, game), as_agent(second, game)
-    seeds = np.random.SeedSequence(seed).spawn(3)
+    seeds = np.random.SeedSequence(None if seed is None else checked_seed(seed)).spawn(3)
     for agent, child in zip(agents, seeds[1:], strict=True):
         agent.restart(child)
     if openings is None:

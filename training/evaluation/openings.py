@@ -10,6 +10,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
+from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 
@@ -81,7 +82,7 @@ def draw_openings(
     if plies is not None and not 0 <= plies <= MOST_PLIES:
         raise ValueError(f"opening plies are from 0 to {MOST_PLIES}, not {plies!r}")
     require_memory(f"{count} openings", count * game.state_dtype.itemsize)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(require_seed(seed))
     states = game.new_states(count)
     seeds, actions = [], []
     seen: set[bytes] = set()

@@ -16,6 +16,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search, version_of
@@ -73,7 +74,7 @@ class Search:
         self._asked: tuple[Evaluator | None, int | None] = None, None
         self._limits = [1] * len(self._caches)
         self._planes = self.observations.reshape(batch, *game.planes_shape)
-        self._rngs = seed_rng(seed, batch)
+        self._rngs = seed_rng(require_seed(seed), batch)
         self._megabytes = cache
 
     def __reduce__(self) -> tuple:
