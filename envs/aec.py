@@ -186,7 +186,7 @@ class BoardGameEnv(AECEnv):
             self._fresh_for = None
             return self._fresh
         position = self._current()
-        if agent not in _PLAYERS:
+        if not isinstance(agent, str) or agent not in _PLAYERS:
             raise ValueError(f"agent is {quoted(agent)}; accepted: {', '.join(AGENTS)}")
         player = _PLAYERS[agent]
         return {

@@ -232,6 +232,8 @@ class BatchEnv:
         """
         if out is None:
             out = np.empty(self.num_envs, np.int64)
+        elif not isinstance(out, np.ndarray):
+            raise ValueError(f"out must be an array of numpy, not {quoted(out)}")
         elif out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
             raise ValueError(
                 f"out must be int64 of shape ({self.num_envs},), contiguous and writable, "
@@ -283,8 +285,9 @@ class BatchEnv:
         self.game.kernels.batch_observe(self._batch, games, players.astype(np.int64))
 
     def position(self, index: int) -> Position:
-        """A copy of one game's position."""
-        return Position.of_state(self.game, self._states[index])
+        """A copy of one game's position; ``index`` is its number, 0 to N - 1."""
+        number = checked_whole("index", index, 0, self.num_envs - 1)
+        return Position.of_state(self.game, self._states[number])
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The games and their random numbers, as copies, for `resume`.

@@ -166,9 +166,9 @@ def find_game(name: str) -> type[Game]:
         ValueError: there is none of that name (the message lists the games), or the package that
             it comes with cannot be imported (`PluginError`).
     """
-    if name not in GAMES:
+    if not isinstance(name, str) or name not in GAMES:
         raise ValueError(
-            f"no game is called {quoted(name)}{did_you_mean(name, GAMES)}; games: "
+            f"no game is called {quoted(name)}{did_you_mean(str(name), GAMES)}; games: "
             f"{', '.join(GAMES)}; one of your own: ludarium --game-module "
             "MODULE, or register_game (docs/guide/new-game.md)"
         )

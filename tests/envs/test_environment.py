@@ -705,6 +705,17 @@ def test_what_makes_an_environment_can_be_sent_to_a_process(name: str) -> None:
 def test_unknown_games_are_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"no game is called 'chess'; games: corso"):
         make("chess")
+    for name in (5, [], None):
+        with pytest.raises(ValueError, match=r"no game is called .*; games: corso"):
+            make(name)  # type: ignore[arg-type]
+
+
+def test_what_is_no_agent_cannot_observe() -> None:
+    env = make("corso")
+    env.reset()
+    for agent in ([], 0, "player_2"):
+        with pytest.raises(ValueError, match=r"agent is .*; accepted: player_0, player_1"):
+            env.unwrapped.observe(agent)  # type: ignore[arg-type]
 
 
 def test_importing_the_environments_loads_nothing_heavy() -> None:

@@ -115,6 +115,8 @@ def test_numbers_have_defaults(game: Game) -> None:
         ("python:no_such_module:play", "cannot be imported .ModuleNotFoundError"),
         ("python:math:nothing", "cannot be imported .AttributeError"),
         ("shipped:chess", "agent 'shipped:chess': 'chess' is no game"),
+        (5, "an agent is made by its name, a text, not 5; as_agent takes other players"),
+        (None, "an agent is made by its name, a text, not None"),
     ],
 )
 def test_a_wrong_name_is_refused_with_what_is_accepted(game: Game, spec: str, reason: str) -> None:

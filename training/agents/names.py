@@ -169,6 +169,11 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
         ValueError: ``spec`` names no agent; the message says what is accepted.
     """
     factory: AgentFactory | None
+    if not isinstance(spec, str):
+        raise ValueError(
+            f"an agent is made by its name, a text, not {quoted(spec, 40)}; as_agent takes other "
+            f"players; {accepted()}"
+        )
     try:
         name, settings = (spec, {}) if os.path.exists(spec) else _split(spec)
         word, colon, argument = name.partition(":")
