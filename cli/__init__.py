@@ -127,8 +127,15 @@ def _ready_streams() -> None:
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are those of commands: a line, and the exit status 2."""
 
+    _given: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
-        """See `argparse.ArgumentParser.error`."""
+        """See `argparse.ArgumentParser.error`; an option that nobody knows is told first."""
+        if message.startswith("the following arguments are required"):
+            for word in self._given:
+                if word.startswith("--") and not self._begins_option(word.partition("=")[0]):
+                    message = self._unrecognized([word])
+                    break
         raise ValueError(f"{message} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -141,12 +148,19 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what this command does not know, and say what was meant."""
+        self._given = args or ()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
-            word = rest[0].partition("=")[0]
-            meant = did_you_mean(word, self._option_string_actions) if word[:1] == "-" else ""
-            self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")
+            self.error(self._unrecognized(rest))
         return found, rest
+
+    def _begins_option(self, word: str) -> bool:
+        return any(name.startswith(word) for name in self._option_string_actions)
+
+    def _unrecognized(self, words: Sequence[str]) -> str:
+        word = words[0].partition("=")[0]
+        meant = did_you_mean(word, self._option_string_actions) if word[:1] == "-" else ""
+        return f"unrecognized arguments: {' '.join(words)}{meant}"
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print the help or the version, or raise why that cannot be."""

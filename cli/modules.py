@@ -49,9 +49,12 @@ def take_modules(arguments: Sequence[str]) -> list[str]:
     Raises:
         ValueError: a module cannot be imported, or has no such game or network.
     """
-    parser = argparse.ArgumentParser(prog="ludarium", add_help=False, allow_abbrev=False)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     describe_modules(parser)
-    given, others = parser.parse_known_args(list(arguments))
+    try:
+        given, others = parser.parse_known_args(list(arguments))
+    except argparse.ArgumentError as error:
+        raise ValueError(f"{error} (see ludarium --help)") from None
     for name in given.game_module:
         _register_games(name)
     for name in given.network_module:

@@ -33,6 +33,8 @@ def test_what_is_another_word_is_not_taken_for_a_slip(
     [
         ("tarin corso", "train"),
         ("games --jsno", "--json"),
+        ("--versoin", "--version"),
+        ("play --opponnet=random", "--opponent"),
         ("train corso --sett x=1", "--set"),
         ("train corso --set learner.btach=3", "batch"),
         ("train corso --set lerner.batch=3", "learner"),
