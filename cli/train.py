@@ -12,6 +12,7 @@ from ludarium.configs import (
     load_config,
     shipped,
 )
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, find_game
 
 from .arguments import add_folder, add_json
@@ -140,7 +141,12 @@ def choose_config(
     label = game if name is None or name == f"{game}/default" else Path(name).stem
     if label != game and not label.startswith(f"{game}-"):
         label = f"{game}-{label}"
-    return apply_settings(config, settings), label
+    config = apply_settings(config, settings)
+    if config.game != game:
+        raise ValueError(
+            f"--set game={config.game}: the game is {game}; name {config.game} instead"
+        )
+    return config, label
 
 
 def run(given: argparse.Namespace) -> Result:
@@ -155,6 +161,10 @@ def run(given: argparse.Namespace) -> Result:
 
     if given.game is None:
         begun = None if given.folder is None else RunFolder(given.folder).begun()
+        if given.folder is not None and begun is None:
+            raise ValueError(
+                f"{quoted(given.folder)} holds no run to go on with: give a GAME to begin one"
+            )
         if begun is None or given.config is not None or given.algorithm is not None:
             raise ValueError("give a GAME to train, or the --folder of a run alone: it goes on")
         config, label = apply_settings(begun, settings), ""

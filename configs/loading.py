@@ -116,6 +116,8 @@ def load_config(source: str | Path) -> TrainingConfig:
         ValueError: the file is no YAML mapping, or a key or value is not accepted; the
             message names file, key, value and what is accepted.
     """
+    if not str(source):
+        raise ValueError("the name of the configuration is empty: name a file or a shipped one")
     path = Path(source)
     if str(source) in shipped() and not path.is_file():
         text = files(__package__).joinpath(f"{source}.yaml").read_text(encoding="utf-8")
@@ -171,6 +173,12 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
                 )
             section = section[parent]
         section[last] = read_yaml(value, f"the value of {quoted(setting)}")
+    algorithm = data["algorithm"]
+    if algorithm != config.algorithm and algorithm in list(ALGORITHMS):
+        raise ValueError(
+            f"algorithm={algorithm}: this configuration is for {config.algorithm}, which has other "
+            f"keys: take one for {algorithm}, or give --algorithm {algorithm}"
+        )
     return _validate(data, "the configuration")
 
 

@@ -197,6 +197,10 @@ class Replay(Section, frozen=True):
     first: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 50_000
     last: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 300_000
 
+    def __post_init__(self) -> None:
+        if self.first > self.last:
+            raise ValueError(f"first: {self.first:,} is more than last, {self.last:,}")
+
 
 class Learner(Section, frozen=True):
     """How the network learns.
@@ -243,6 +247,10 @@ class Evaluation(Section, frozen=True):
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     simulations: Simulations = 32
     truth: Name | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.against, list) and len(set(self.against)) < len(self.against):
+            raise ValueError("against: an opponent is there twice")
 
 
 class Save(Section, frozen=True):

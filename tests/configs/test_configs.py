@@ -59,6 +59,8 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
             for algorithm, section in (("alphazero", "self_play"), ("ppo", "rollout"))
         ),
         ("game: corso\nevaluation: {against: []}", r"evaluation\.against"),
+        ("game: corso\nevaluation: {against: [random, random]}", "an opponent is there twice"),
+        ("game: corso\nreplay: {first: 5, last: 1}", "replay: first: 5 is more than last, 1"),
         (
             "game: corso\nevaluation: {games: 7}",
             r"evaluation\.games is 7: expected `int` that's a multiple of 2",
@@ -116,6 +118,7 @@ def test_settings_change_single_keys(tmp_path):
         ("nothing.batch=3", "'nothing' is no section"),
         ("learner.bath=3", "learner: contains unknown field `bath`"),
         ("seed=-1", "seed"),
+        ("algorithm=ppo", "give --algorithm ppo"),
         ("seed=[", "not YAML"),
     ],
 )

@@ -63,7 +63,7 @@ def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, na
             ["replay.last=1000000000"],
             r"most of it for replay\.last.*lower replay\.last$",
         ),
-        ("alphazero", ["replay.first=1000000000"], r"lower replay\.last$"),
+        ("alphazero", ["self_play.cache=1000000"], r"lower self_play\.cache$"),
         ("alphazero", ["self_play.workers=33"], r"workers is 33; 32 are the most on 4 cores"),
         ("alphazero", ["device=cuda"], "device is 'cuda', which is not on this machine.* cpu"),
         ("ppo", ["device='cuda:1'"], "device is 'cuda:1', which is not on"),

@@ -158,9 +158,7 @@ def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
     assert "no agent is called" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["--folder", "empty"], ["--folder", "run", "--algorithm", "ppo"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["--folder", "run", "--algorithm", "ppo"]])
 def test_without_a_game_there_must_be_a_run(tmp_path, monkeypatch, teacher, capsys, arguments):
     shutil.copytree(teacher, tmp_path / "run")
     monkeypatch.chdir(tmp_path)

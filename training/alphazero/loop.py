@@ -86,7 +86,7 @@ class AlphaZero:
             config.self_play.solve > 0,
             config.self_play.keep_decided,
         )
-        self.replay = Replay(self.mixture.dtype, max(config.replay.first, config.replay.last))
+        self.replay = Replay(self.mixture.dtype, config.replay.last)
         self.learner = Learner(
             self.network, config.learner, run.game.max_score > 0, run.device, self.workers
         )

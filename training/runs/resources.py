@@ -20,6 +20,7 @@ from ludarium.training.search.tree import EDGE, NODE
 
 _MOST_WORKERS_OF_A_CORE = 8
 _TREES = "self_play.games or self_play.simulations"  # the keys that trees grow with
+_CACHE = "self_play.cache"
 
 
 def check_resources(
@@ -30,7 +31,7 @@ def check_resources(
     Args:
         config: of the run.
         games: that it plays.
-        on_cluster: others play: workers and trees are not of this machine.
+        on_cluster: others play: workers and trees and caches are not of this machine.
 
     Raises:
         ValueError: the device is not there, there are far more workers than cores, or the run
@@ -42,7 +43,7 @@ def check_resources(
     parts, there, cores = memory_of(config, games), available_memory(), available_cores()
     most = _MOST_WORKERS_OF_A_CORE * cores
     if on_cluster:
-        del parts[_TREES]
+        del parts[_TREES], parts[_CACHE]
     elif (workers := config.self_play.workers or 0) > most:
         raise ValueError(f"self_play.workers is {workers:,}; {most} are the most on {cores} cores")
     needed, keys = sum(parts.values()), max(parts, key=lambda name: parts[name])
@@ -54,12 +55,12 @@ def check_resources(
 
 
 def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
-    """Bytes of trees and replay, by the keys that they grow with.
+    """Bytes of trees, evaluation cache and replay, by the keys that they grow with.
 
     Trees as if every action were legal; of several games the largest.
     """
     largest = max(games, key=lambda each: each.num_actions)
-    play, replay = config.self_play, config.replay
+    play = config.self_play
     state, actions = largest.state_dtype.itemsize, largest.num_actions
     workers = play.workers or available_cores()
     trees = max(play.games, workers) if _needs_batches(config, largest) else workers
@@ -67,7 +68,8 @@ def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
     sample = state + actions * np.dtype(np.float16).itemsize
     return {
         _TREES: trees * (play.most_simulations + 2) * node,
-        "replay.last": max(replay.first, replay.last) * sample,
+        _CACHE: int(play.cache * 2**20),
+        "replay.last": config.replay.last * sample,
     }
 
 

@@ -173,7 +173,7 @@ class Trainer:
             folder.close()
             raise ValueError(
                 f"the configuration asks for more memory than there is ({error}); lower "
-                "self_play.games, replay.last or the network's size"
+                "self_play.games, self_play.cache, replay.last or the network's size"
             ) from error
         except BaseException:
             folder.close()
