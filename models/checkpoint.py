@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from ludarium.envs.engine.storage import writing
+from ludarium.envs.engine.storage import replacing
 
 from .architecture import make_network, state_types
 from .header import FORMAT, KEY, CheckpointHeader, open_checkpoint
@@ -57,11 +57,8 @@ class Checkpoint(CheckpointHeader):
 def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Path:
     """Write a checkpoint atomically; return the path."""
     path = Path(path)
-    partial = path.with_name(path.name + ".partial")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as partial:
         partial.write_bytes(checkpoint_bytes(checkpoint))
-        os.replace(partial, path)
     return path
 
 

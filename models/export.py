@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ludarium.envs.engine.storage import writing
+from ludarium.envs.engine.storage import replacing
 
 from .backends import evaluation_of
 from .checkpoint import Checkpoint
@@ -109,12 +109,8 @@ def export_checkpoint(
     if description["canonical_turn"] is not None:
         network = _InBoardFrame(network, Turn(**description["canonical_turn"]))
     module = Evaluating(network, has_score=bool(description["max_score"])).eval()
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial{path.suffix}")
-    try:
-        with writing(path):
-            _write(module, checkpoint, description, partial)
+    with replacing(path) as partial:
+        _write(module, checkpoint, description, partial)
         differences = _differences(module, load_exported(partial), observations)
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
@@ -122,9 +118,6 @@ def export_checkpoint(
                 f"{path} was not written: its {worst} would differ from the network's by "
                 f"{differences[worst]:.2g}, and {TOLERANCE:g} is the most that is accepted"
             )
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
     return differences
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,23 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise type(error)(f"cannot write {os.fspath(path)} ({reason})") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Within it a file is written that takes the place of ``path`` at the end.
+
+    Where that fails, ``path`` is what it was; of several processes the last one is right.
+
+    Raises:
+        OSError: it cannot be written; the message names ``path``.
+    """
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(".partial", "ludarium-", path.parent) as folder:
+            partial = Path(folder, path.name)
+            yield partial
+            take_place(partial, path)
 
 
 def take_place(source: Path, target: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from ludarium.envs.engine.storage import replacing
 from ludarium.envs.registry import make_stored_game
 from ludarium.models import (
     Architecture,
@@ -55,10 +56,20 @@ def test_round_trip(checkpoint, tmp_path):
 def test_a_failed_save_leaves_the_old_file(checkpoint, tmp_path, monkeypatch):
     path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
     before = path.read_bytes()
-    monkeypatch.setattr("ludarium.models.checkpoint.os.replace", lambda *_: 1 / 0)
+    monkeypatch.setattr("ludarium.envs.engine.storage.os.replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         save_checkpoint(checkpoint, path)
     assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_may_save_under_one_name_at_once(checkpoint, tmp_path):
+    path = tmp_path / "a.safetensors"
+    with replacing(path) as partial:
+        partial.write_bytes(b"")
+        save_checkpoint(checkpoint, path)
+    assert path.read_bytes() == b""
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_missing_and_foreign_files_are_refused_by_name(tmp_path):
