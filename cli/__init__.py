@@ -88,6 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"ludarium: {quoted(error.object)} cannot be stored as {error.encoding}")
             return 2
         except (ValueError, OSError) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                name = quoted(os.fspath(error.filename), 100)
+                error = OSError(f"cannot use {name} ({error.strerror}): name another one")
             say(f"ludarium: {error}")
             return 2
         except MemoryError as error:

@@ -8,6 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from ludarium.envs.engine.console import output
+from ludarium.envs.engine.files import MEGABYTE, read_regular_file
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import hub
@@ -49,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
     """Put the files there, and print the address."""
     if given.exact_tests == (given.agent is not None):
         raise ValueError("give either an agent or --exact-tests")
-    card = given.card.read_text(encoding="utf-8") if given.card else None
+    card = None if given.card is None else _read_card(given.card)
     if given.exact_tests:
         folder = files("ludarium.analysis.exact_tests").joinpath("hard")
         tests = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
@@ -62,6 +64,14 @@ def run(given: argparse.Namespace) -> int:
         kind = "model"
     output(hub.push(contents, given.repository, kind, given.private))
     return 0
+
+
+def _read_card(path: Path) -> str:
+    content = read_regular_file(path, MEGABYTE, "a card")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"the card {quoted(str(path), 100)} is not UTF-8 text") from None
 
 
 def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:

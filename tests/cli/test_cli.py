@@ -16,7 +16,11 @@ from ludarium.cli.games import play_command
 from ludarium.cli.interrupt import StopFlag
 from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
-from ludarium.training.agents.checkpoints import agents_of_many, telling_options
+from ludarium.training.agents.checkpoints import (
+    agents_of_many,
+    shipped_agent,
+    telling_options,
+)
 from ludarium.training.run import describe_plan
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
@@ -276,13 +280,23 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
         (["bench", "--agent", "uct"], "agent 'uct' has no network"),
         (["export", "random"], "agent 'random' has no network"),
+        (
+            ["push", "corso", "a/b", "--card", "nowhere"],
+            "there is no file 'nowhere' to read a card",
+        ),
+        (["push", "corso", "a/b", "--card", "."], "'.' is a folder; a card is read from"),
+        (
+            ["push", "corso", "a/b", "--card", shipped_agent("corso")],
+            "a card has at most 1,048,576",
+        ),
+        (["train", "corso", "--folder", "x" * 300], "x... (File name too long): name another"),
         (["agents", "chess"], "no game is called 'chess'"),
         (["--game-module", "no_such_module", "games"], "cannot be imported (ModuleNotFoundError"),
         (["games", "--game-module=json"], "there is no game, no subclass of Game, in it"),
     ],
 )
 def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, capsys):
-    assert main(arguments) == 2
+    assert main([str(argument) for argument in arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
