@@ -128,6 +128,8 @@ def _linked(
                         if "linux" in target.zig
                         else []
                     ),
+                    # A DLL's entry point is in the system's C library, which every Windows has.
+                    *(["-lc"] if "windows" in target.zig and kind == "-dynamic" else []),
                     *("-cflags", *flags, "--", f"{folder}/glue.c"),
                     *(f"{folder}/{name}" for name in objects),
                 ],
