@@ -74,7 +74,7 @@ setup(
         "ludarium.analysis": ["exact_tests/hard/*.jsonl"],
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
-        "ludarium.models": ["shipped/*"],
+        "ludarium.models": ["shipped/*", "shipped/pocket/*"],
         "ludarium.play.native": ["templates/*"],
         "ludarium.play": ["js/*", "page/**/*", "built/**/*"],
     },

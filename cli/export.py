@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.messages import quoted
-from ludarium.training.agents.checkpoints import ShippedFactory
+from ludarium.training.agents.checkpoints import CheckpointFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 from ludarium.training.table import text_table
@@ -39,6 +39,7 @@ a static and a shared library for each target, an example, and licences. It take
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
   ludarium export a.safetensors --output b.onnx
   ludarium export corso --as c                   in corso-c, for this machine
+  ludarium export pocket:corso --as c            a small agent, in a library of a tenth
   ludarium export onyx --as c --target x86_64-windows --target arm64-macos --output lib/onyx"""
 
 
@@ -78,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--levels",
         type=Path,
         metavar="FILE",
-        help="c: levels of this agent by `ludarium levels`; default: those that ship with it",
+        help="c: levels of this agent by `ludarium levels`; default: those beside it",
     )
     add_options(parser)
     add_json(parser)
@@ -107,7 +108,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
     checkpoint = load_checkpoint(source)
     game = agent.choose_game(options)
     checkpoint = fitted(checkpoint, game, str(source))
-    beside = Path(source.name) if isinstance(agent, ShippedFactory) else source
+    beside = source if isinstance(agent, CheckpointFactory) else Path(source.name)
     path = output or beside.with_suffix(SUFFIX)
     with progress() as task:
         task.begin(f"writing and checking {path}")
@@ -170,12 +171,12 @@ def _write_library(given: argparse.Namespace) -> Result:
 
 
 def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
-    """The levels of an agent: those in a file, or those that ship with it; None: there are none.
+    """The levels of an agent: those in a file, or those beside it; None: there are none.
 
     Raises:
         ValueError: they are of another agent or game.
     """
-    from ludarium.arena.ladder import digest_of, find_ladder, load_ladder
+    from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
 
     if file is not None:
         ladder = load_ladder(file)
@@ -183,8 +184,8 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
         if ladder.agent != digest_of(source):
             raise ValueError(f"the levels in {quoted(str(file), 100)} are of another agent")
         return ladder
-    try:
-        ladder = find_ladder(game)
-    except FileNotFoundError:
+    beside = ladder_beside(source)
+    if not beside.is_file():
         return None
-    return ladder if ladder.agent == digest_of(source) else None
+    ladder = load_ladder(beside)
+    return ladder if ladder.fits(game) and ladder.agent == digest_of(source) else None

@@ -23,7 +23,6 @@ from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
     CheckpointFactory,
     ShippedFactory,
-    TrainedFactory,
     shipped_agents,
 )
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
@@ -205,7 +204,11 @@ def _own_variant(agent: CheckpointFactory, game: Game) -> Variant:
 
 def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
     """An opponent as the page reads it: ``level:3``, ``level:auto``, ``network:64``, ``random``."""
-    if isinstance(factory, TrainedFactory) and not factory.temperature and factory.time is None:
+    if (
+        isinstance(factory, ShippedFactory | CheckpointFactory)
+        and not factory.temperature
+        and factory.time is None
+    ):
         if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
             raise ValueError(
                 f"agent {given.opponent!r} plays {factory.name}, not {variant.game.name}"

@@ -21,6 +21,7 @@ from ludarium.arena.ladder import (
     Level,
     Meeting,
     digest_of,
+    ladder_beside,
     load_ladder,
     save_ladder,
     shipped_ladders,
@@ -33,7 +34,7 @@ from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Checkpoint, save_checkpoint
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
-from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents.checkpoints import PocketFactory, shipped_agents
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import Rating, Tally, elo_difference, expected_score, play_match
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
@@ -41,6 +42,17 @@ from tests.games import random_positions
 from tests.tasks import Told
 
 SHIPPED = [path for name in GAMES for path in shipped_ladders(name)]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_pocket_agents_are_small_and_reach_the_sixth_level(name: str) -> None:
+    path = PocketFactory(name=name).checkpoint_path({})
+    ladder = load_ladder(ladder_beside(path))
+    assert ladder.agent == digest_of(path)
+    assert path.stat().st_size <= 4 * 130_000  # the weights are float32 there
+    sixth = load_ladder(shipped_ladders(name)[0]).levels[5]
+    assert ladder.levels[-1].rating.elo >= sixth.rating.elo
+    assert read_agent(f"pocket:{name}:8").make(make_game(name), 1).name == f"pocket:{name}:8"
 
 
 @pytest.fixture(scope="module")

@@ -136,8 +136,8 @@ class TrainedFactory(NetworkFactory):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShippedFactory(TrainedFactory):
-    """Makes the shipped agent of a game.
+class _OfGame(TrainedFactory):
+    """Makes an agent that ships with a game.
 
     Attributes:
         name: of the game.
@@ -155,11 +155,6 @@ class ShippedFactory(TrainedFactory):
             )
         return super().read(simulations if colon else None, settings, name=name)
 
-    @property
-    def label(self) -> str:
-        """The game's name."""
-        return self.name
-
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The file for these options; see `TrainedFactory.checkpoint_path`."""
         path = shipped_agent(self.name, options)
@@ -169,6 +164,36 @@ class ShippedFactory(TrainedFactory):
                 f"`ludarium train {self.name}`, or take another agent (uct:1000)"
             )
         return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShippedFactory(_OfGame):
+    """Makes the shipped agent of a game."""
+
+    @property
+    def label(self) -> str:
+        """The game's name."""
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class PocketFactory(_OfGame):
+    """Makes the small agent of a game, for programs that ship one: at most 130 kB in eight bits.
+
+    Most shipped agents are as small; where the one for some options is not, and another was trained
+    for these, it is that one.
+    """
+
+    @property
+    def label(self) -> str:
+        """Its name with the kind's."""
+        return f"pocket:{self.name}"
+
+    def checkpoint_path(self, options: dict[str, Any]) -> Path:
+        """The file for these options; see `TrainedFactory.checkpoint_path`."""
+        usual = super().checkpoint_path(options)
+        small = usual.parent / "pocket" / usual.name
+        return small if small.is_file() else usual
 
 
 @dataclass(frozen=True, kw_only=True)

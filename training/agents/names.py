@@ -43,7 +43,13 @@ from ludarium.envs.registry import GAMES, as_game
 
 from .agent import Agent, AgentFactory, Seed
 from .alphabeta import AlphaBetaFactory, greedy
-from .checkpoints import CheckpointFactory, ShippedFactory, TrainedFactory, holds_checkpoint
+from .checkpoints import (
+    CheckpointFactory,
+    PocketFactory,
+    ShippedFactory,
+    TrainedFactory,
+    holds_checkpoint,
+)
 from .hub import HubFactory
 from .outside import ExportedFactory, ObjectFactory
 from .program import ProgramFactory
@@ -326,6 +332,11 @@ _KINDS = {
         "shipped:GAME[:SIMULATIONS]",
         "the shipped agent of a game, for its options",
         ShippedFactory,
+    ),
+    "pocket": AgentKind(
+        "pocket:GAME[:SIMULATIONS]",
+        "the small agent of a game, for programs that ship one",
+        PocketFactory,
     ),
     "onnx": AgentKind("onnx:FILE", "a network that `ludarium export` wrote", ExportedFactory),
     "hf": AgentKind(
