@@ -27,7 +27,7 @@ from .native_library import NativeGame
 
 HERE = Path(__file__).parent
 LINUX, ARM = "x86_64-linux", "aarch64-linux"
-GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "1000"))
+GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "100"))
 CALLS = int(os.environ.get("LUDARIUM_NATIVE_CALLS", "20000"))
 
 on_linux = pytest.mark.skipif(
