@@ -9,7 +9,6 @@ without the wrappers, which cost several times what the game does.
 from __future__ import annotations
 
 import copy
-import operator
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from pettingzoo import AECEnv
 from .engine.draw.picture import Window, pixels
 from .engine.game import Game
 from .engine.messages import quoted
-from .engine.numbers import checked_seed
+from .engine.numbers import checked_flag, checked_seed, index
 from .engine.position import Position
 from .engine.record import make_record
 from .engine.rule import ONGOING, TRUNCATED
@@ -66,7 +65,7 @@ class BoardGameEnv(AECEnv):
         moves: the actions of this game so far, in the board's own frame; a new list each game.
 
     Raises:
-        ValueError: an unknown render mode.
+        ValueError: an unknown render mode, or ``canonical`` is no flag.
     """
 
     metadata: dict[str, Any] = {
@@ -83,7 +82,7 @@ class BoardGameEnv(AECEnv):
         self.game = game
         self.metadata = self.metadata | {"name": f"{game.name}_v{game.version}"}
         self.render_mode = render_mode
-        self.canonical = bool(canonical)
+        self.canonical = checked_flag("canonical", canonical)
         self.possible_agents = list(AGENTS)
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -236,7 +235,7 @@ class BoardGameEnv(AECEnv):
     def is_action(self, action: Any) -> bool:
         """Whether ``action`` is an integer from 0 to ``num_actions`` - 1, legal or not."""
         try:
-            return 0 <= operator.index(action) < self.game.num_actions
+            return 0 <= index(action) < self.game.num_actions
         except TypeError:
             return False
 
@@ -244,7 +243,7 @@ class BoardGameEnv(AECEnv):
         """The board's number of an action in the environment's frame, if it is one."""
         if not self.canonical or not self.is_action(action):
             return action
-        return self._current().turned_action(operator.index(action))
+        return self._current().turned_action(index(action))
 
     #: The turn undoes itself.
     _in_frame = _on_board
@@ -386,7 +385,8 @@ class GuardedBoardGameEnv(BoardGameEnv):
         agent = self.agent_selection
         is_over = self.terminations[agent] or self.truncations[agent]
         if type(action) is not int or not 0 <= action < self.game.num_actions:
-            assert (action is None and is_over) or self.action_spaces[agent].contains(action), (
+            is_inside = self.is_action(action) and self.action_spaces[agent].contains(action)
+            assert is_inside or (action is None and is_over), (
                 f"action is not in action space: {quoted(action)}; actions are integers from 0 to "
                 f"{self.game.num_actions - 1}"
             )

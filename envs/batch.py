@@ -25,7 +25,7 @@ from .engine.game import Game
 from .engine.kernels import choice_dtype, rows
 from .engine.memory import require_memory
 from .engine.messages import quoted
-from .engine.numbers import checked_whole, require_seed
+from .engine.numbers import checked_flag, checked_whole, require_seed
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
@@ -118,7 +118,7 @@ class BatchEnv:
         size = game.state_dtype.itemsize + choices.itemsize + game.num_actions + planes
         require_memory(f"num_envs={num_envs}", num_envs * size)
         self.game = game
-        self.canonical = bool(canonical)
+        self.canonical = checked_flag("canonical", canonical)
         entries = num_envs * (int(np.prod(game.planes_shape)) + game.num_actions)
         worthwhile = max(1, entries // _WORTH_A_THREAD)
         self.threads = min(threads or available_cores(), worthwhile, num_envs)

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .engine.game import Game
+from .engine.numbers import checked_flag
 from .one_side import OneSide, agent_space
 from .opponents import FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game
@@ -83,7 +84,7 @@ class VectorBoardGameEnv(VectorEnv):
             canonical=canonical,
         )
         self.batch, self.seats = self._side.batch, self._side.seats
-        self._other_view = bool(other_view)
+        self._other_view = checked_flag("other_view", other_view)
         self.num_envs = num_envs
         self.single_observation_space = agent_space(self.batch)
         self.single_action_space = spaces.Discrete(self.game.num_actions)

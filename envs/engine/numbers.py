@@ -1,4 +1,4 @@
-"""Numbers that a caller gives: whole ones, within bounds, and seeds."""
+"""Numbers that a caller gives: whole ones, within bounds, seeds, and flags."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def checked_whole(name: str, value: Any, least: int, most: int | None = None) ->
         end = "on" if most is None else f"to {most:,}"
         raise ValueError(f"{name} is {quoted(value)}; accepted: a whole number from {least} {end}")
     return number
+
+
+def checked_flag(name: str, value: Any) -> bool:
+    """A flag; ``ValueError`` unless it is False or True. The message begins with ``name``."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {quoted(value)}; accepted: False or True")
+    return bool(value)
 
 
 def checked_seed(seed: Any) -> int:

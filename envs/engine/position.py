@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .check import COMPILE_ERRORS, compile_error
 from .messages import quoted
-from .numbers import require_seed
+from .numbers import index, require_seed
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ class Position:
         """
         game = self.game
         try:
-            number = operator.index(action)
+            number = index(action)
         except TypeError:
             raise ValueError(self.refusal(action)) from None
         if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
@@ -231,7 +230,7 @@ class Position:
     def refusal(self, action: Any) -> str:
         """Why an action is not legal here, as an error."""
         try:
-            number = operator.index(action)
+            number = index(action)
         except TypeError:
             return f"action {quoted(action)} is not an integer"
         count = self.game.num_actions
@@ -263,7 +262,9 @@ class Position:
         """``player``, or the player to move; compiled rules look things up by it unchecked."""
         if player is None:
             player = self.mover
-        if not isinstance(player, int | np.integer) or player not in (0, 1):
+        if isinstance(player, bool) or not (
+            isinstance(player, int | np.integer) and 0 <= player <= 1
+        ):
             raise ValueError(f"player is {quoted(player)}; accepted: 0, 1 or None")
         return int(player)
 
@@ -298,7 +299,7 @@ class Position:
     def action_to_text(self, action: int) -> str:
         """Notation of an action number."""
         try:
-            number = operator.index(action)
+            number = index(action)
         except TypeError:
             raise ValueError(self.refusal(action)) from None
         if not 0 <= number < self.game.num_actions:

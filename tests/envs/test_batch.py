@@ -311,6 +311,7 @@ def test_random_actions_can_be_written_into_an_array() -> None:
         ({"num_envs": 2, "threads": True}, "threads is True"),
         ({"num_envs": 2, "observation_dtype": np.int32}, "observation_dtype is .*int32"),
         ({"num_envs": 2, "observation_dtype": "rubbish"}, "observation_dtype is 'rubbish'"),
+        ({"num_envs": 2, "canonical": "no"}, "canonical is 'no'; accepted: False or True"),
         ({"num_envs": 2, "size": 1}, "option 'size' is 1"),
     ],
 )
@@ -615,6 +616,7 @@ def test_an_illegal_action_loses_its_game_only() -> None:
         ({"illegal": "forgive"}, "illegal is 'forgive'; accepted: 'lose', 'raise'"),
         ({"size": 30}, "option 'size' is 30"),
         ({"render_mode": "ansi"}, "render_mode is 'ansi'; accepted: None"),
+        ({"other_view": "no"}, "other_view is 'no'; accepted: False or True"),
     ],
 )
 def test_vector_arguments_out_of_their_range_are_named(arguments: dict, message: str) -> None:

@@ -20,7 +20,7 @@ NUMPY = [
     *(np.int8(-1), np.int64(2**62), np.uint64(2**64 - 1), np.float64(3.0), np.float32(np.nan)),
     *(np.array([3]), np.array(3.0), np.array([], np.int64), np.array([[1, 2]]), np.bool_(True)),
 ]
-OTHERS = [3.0, math.nan, math.inf, "3", "x" * 100_000, None, [], {}, object(), b"\x03", 1j]
+OTHERS = [True, 3.0, math.nan, math.inf, "3", "x" * 100_000, None, [], {}, object(), b"\x03", 1j]
 WILD = [*NUMBERS, *NUMPY, *OTHERS]
 
 each_wild = pytest.mark.parametrize("wild", WILD, ids=lambda wild: type(wild).__name__)
@@ -156,7 +156,7 @@ def test_openspiel_refuses(game: TicTacToe, wild: Any) -> None:
         openspiel.register(TicTacToe)
     state = pyspiel.load_game("ludarium_tictactoe").new_initial_state()
     before = contents_of(state.position.states)
-    if isinstance(wild, np.bool_) or (isinstance(wild, np.ndarray) and wild.ndim == 0):
+    if isinstance(wild, bool | np.bool_) or (isinstance(wild, np.ndarray) and wild.ndim == 0):
         pytest.skip("pybind11 takes it for an integer")
     with pytest.raises((ValueError, TypeError, pyspiel.SpielError, OverflowError)):
         state.apply_action(wild)

@@ -117,6 +117,10 @@ def test_an_evaluator_may_answer_in_other_number_formats():
         ({"simulations": 2.5}, "simulations of a search is 2.5; accepted: a whole number"),
         ({"noise": "much"}, "noise of a search is 'much'; accepted: a finite number"),
         ({"c_puct": float("nan")}, "c_puct of a search is nan"),
+        ({"simulations": True}, "simulations of a search is True; accepted: a whole number from 0"),
+        ({"max_considered": 0}, "max_considered of a search is 0; accepted: a whole number from 1"),
+        ({"noise": -1}, "noise of a search is -1; accepted: a finite number from 0 on"),
+        ({"c_puct": -1.5}, r"c_puct of a search is -1\.5; accepted: a finite number from 0 on"),
         ({"prove": "no"}, "prove of a search is 'no'; accepted: False or True"),
     ],
 )

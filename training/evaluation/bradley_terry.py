@@ -66,9 +66,9 @@ class BradleyTerry:
         nu: how likely a draw is, see above; 0 without draws.
 
     Raises:
-        ValueError: there are no games, a result is negative, a player meets itself, or no chain of
-            games leads from a player to one with a known rating (to the first one, if there are
-            none); the message names the players.
+        ValueError: there are no games, a result is negative or not finite, a known rating is not
+            finite, a player meets itself, or no chain of games leads from a player to one with a
+            known rating (to the first one, if there are none); the message names the players.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class BradleyTerry:
         advantage: bool = True,
     ) -> None:
         scores = list(scores)
-        _check(scores)
+        _check(scores, fixed or {})
         self._is_centred = not fixed
         players = [name for score in scores for name in (score.first, score.second)]
         self.names = list(dict.fromkeys([*(fixed or {}), *players]))
@@ -304,11 +304,14 @@ def _chances(differences: np.ndarray, nu: float) -> tuple[np.ndarray, np.ndarray
     return win / total, draw / total, loss / total
 
 
-def _check(scores: list[Score]) -> None:
+def _check(scores: list[Score], fixed: Mapping[str, float]) -> None:
+    for name, elo in fixed.items():
+        if not math.isfinite(elo):
+            raise ValueError(f"the rating of {name} is {elo}; accepted: a finite number")
     if not scores:
         raise ValueError("ratings need games; there are none")
     for score in scores:
         if score.first == score.second:
             raise ValueError(f"player {score.first} cannot be rated by games against itself")
-        if min(score.wins, score.draws, score.losses) < 0:
-            raise ValueError(f"a result has negative counts: {score}")
+        if not all(0 <= each < math.inf for each in (score.wins, score.draws, score.losses)):
+            raise ValueError(f"a result has counts that are no finite numbers from 0 on: {score}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 GUMBEL = 0
 PUCT = 1
@@ -59,13 +59,16 @@ class SearchSettings(NamedTuple):
         """The same in the number types that compiled searches take.
 
         Raises:
-            ValueError: a setting is of another type; the message names it.
+            ValueError: a setting is of another type or out of range; the message names it.
         """
         return SearchSettings._make(_checked(name, getattr(self, name)) for name in self._fields)
 
 
-def _checked(name: str, value: object) -> bool | int | float:
-    kind = type(SearchSettings._field_defaults[name])
+_LEAST = {"max_considered": 1, "max_score": 1}  # 0 for the other numbers
+
+
+def _checked(name: str, value: Any) -> bool | int | float:
+    kind, least = type(SearchSettings._field_defaults[name]), _LEAST.get(name, 0)
     if name == "algorithm" and value not in (GUMBEL, PUCT):
         raise ValueError(
             f"the setting algorithm of a search is {value!r}; accepted: GUMBEL ({GUMBEL}) or PUCT "
@@ -73,9 +76,12 @@ def _checked(name: str, value: object) -> bool | int | float:
         )
     if kind is bool and value in (False, True):
         return bool(value)
-    if kind is int and isinstance(value, Integral):
-        return int(value)
-    if kind is float and isinstance(value, Real) and math.isfinite(value):
-        return float(value)
-    wanted = {bool: "False or True", int: "a whole number", float: "a finite number"}[kind]
+    is_number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+    if kind is not bool and is_number and least <= value < math.inf:
+        return kind(value)
+    wanted = {
+        bool: "False or True",
+        int: f"a whole number from {least} on",
+        float: f"a finite number from {least} on",
+    }[kind]
     raise ValueError(f"the setting {name} of a search is {value!r}; accepted: {wanted}")
