@@ -100,7 +100,15 @@ class VectorBoardGameEnv(VectorEnv):
         Args:
             seed: one integer for all games; fixes seats, random starts and the opponent.
             options: not used.
+
+        Raises:
+            ValueError: ``options`` has a ``reset_mask``: games that end restart by themselves.
         """
+        if options and "reset_mask" in options:
+            raise ValueError(
+                "options has reset_mask, and reset starts all games: leave it out; a game that "
+                "ends restarts in the same step"
+            )
         super().reset(seed=seed)
         begins = seed is not None or not self._has_begun
         self._side.reset(self.np_random if begins else None)

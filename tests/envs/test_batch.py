@@ -585,6 +585,15 @@ def test_returned_vectors_belong_to_the_caller() -> None:
     np.testing.assert_array_equal(infos["action_mask"], kept[1])
 
 
+def test_a_reset_of_some_games_only_is_refused() -> None:
+    vector = make_vector()
+    vector.reset(seed=0)
+    before = snapshot(vector.batch)
+    with pytest.raises(ValueError, match="options has reset_mask"):
+        vector.reset(options={"reset_mask": np.arange(12) < 3})
+    assert_same(before, snapshot(vector.batch))
+
+
 def test_an_illegal_action_loses_its_game_only() -> None:
     vector = make_vector(seat=0)
     vector.reset(seed=0)
