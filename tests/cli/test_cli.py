@@ -347,7 +347,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_before_any_work(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("missing", ["rich", "yaml"])
+@pytest.mark.parametrize("missing", ["torch", "yaml"])
 def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path):
     folder = tmp_path / "run"
     arguments = ["train", "corso", "--folder", str(folder)]
