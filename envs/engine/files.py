@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from functools import cache
 from typing import Any, BinaryIO
 
 import msgspec
@@ -26,6 +27,8 @@ _TOKENS = re.compile(
     rf'("(?:[^"\\]+|\\.)*+"?)(\s*:)?|[\[\]{{}}]|\d{{{_MOST_DIGITS + 1},}}', re.DOTALL
 )
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+#: What a type is; asked before a file is read, because it evaluates the type's annotations.
+_described = cache(inspect.type_info)
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
@@ -114,13 +117,14 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
             more than 40 digits.
         MisfitError: it is not of this kind; the message names the place and the value.
     """
+    described = _described(kind)
     try:
         content = text if isinstance(text, str) else text.decode("utf-8-sig")
         _check_tokens(content)
         try:
             return msgspec.json.decode(content, type=kind)
         except msgspec.ValidationError as error:
-            misfit = _misfit(what, error, msgspec.json.decode(content), kind)
+            misfit = _misfit(what, error, msgspec.json.decode(content), described)
     except (ValueError, msgspec.MsgspecError) as error:  # a ValueError from msgspec 0.21 on
         reason, _, _ = str(error).removeprefix("JSON is malformed: ").partition(" - at ")
         raise ValueError(f"{what} is not valid JSON: {shortened(reason, 120)}") from None
@@ -139,13 +143,16 @@ def convert(value: Any, what: str, kind: Any) -> Any:
     Raises:
         MisfitError: they are not of this kind; the message names the place and the value.
     """
+    described = _described(kind)
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _misfit(what, error, value, kind) from None
+        raise _misfit(what, error, value, described) from None
 
 
-def _misfit(what: str, error: msgspec.ValidationError, value: Any, kind: Any) -> MisfitError:
+def _misfit(
+    what: str, error: msgspec.ValidationError, value: Any, kind: inspect.Type
+) -> MisfitError:
     reason, _, path = str(error).partition(" - at `$")
     path = path.removesuffix("`")
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", path)
@@ -162,7 +169,7 @@ def _misfit(what: str, error: msgspec.ValidationError, value: Any, kind: Any) ->
     if isinstance(value, dict):  # the reason names its key
         return MisfitError(": ".join(part for part in (what, place, reason) if part), key)
     if reason.startswith("invalid enum value"):
-        accepted = _accepted(inspect.type_info(kind), [name for name, _ in steps])
+        accepted = _accepted(kind, [name for name, _ in steps])
         reason = f"accepted: {', '.join(map(str, accepted))}" if accepted else reason
     return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}: {reason}", key)
 
