@@ -152,8 +152,9 @@ class Ladder:
         """
         if name in WORDS:
             return self.words[name]
-        if name.isascii() and name.isdecimal() and 1 <= int(name[:9]) <= len(self.levels):
-            return int(name)
+        digits = name.lstrip("0")
+        if digits.isascii() and digits.isdecimal() and int(digits[:9]) <= len(self.levels):
+            return int(digits)
         raise ValueError(
             f"there is no level {quoted(name)} of {self.game}; accepted: 1 to {len(self.levels)}, "
             f"{', '.join(WORDS)}, auto"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.messages import quoted
-from ludarium.training.agents.checkpoints import CheckpointFactory
+from ludarium.training.agents.checkpoints import CheckpointFactory, PocketFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 from ludarium.training.table import text_table
@@ -22,6 +22,8 @@ from .result import Result
 if TYPE_CHECKING:
     from ludarium.arena.ladder import Ladder
     from ludarium.envs.engine.game import Game
+
+_POSITIONS = 1024
 
 HELP = "write an agent for other programs: ONNX, or a library for C"
 DESCRIPTION = """\
@@ -39,7 +41,7 @@ a static and a shared library for each target, an example, and licences. It take
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
   ludarium export a.safetensors --output b.onnx
   ludarium export corso --as c                   in corso-c, for this machine
-  ludarium export pocket:corso --as c            a small agent, in a library of a tenth
+  ludarium export pocket:corso --as c            a small agent, in a library of a fifth
   ludarium export onyx --as c --target x86_64-windows --target arm64-macos --output lib/onyx"""
 
 
@@ -61,9 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--positions",
         type=read_positive,
-        default=1024,
         metavar="N",
-        help="onnx: to compare on (default 1024)",
+        help=f"onnx: to compare on (default {_POSITIONS:,})",
     )
     add_seed(parser, "onnx: of these positions (default 1)")
     parser.add_argument(
@@ -98,6 +99,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
 
     if given.target or given.levels:
         raise ValueError("--target and --levels are for --as c")
+    positions = given.positions or _POSITIONS
     try:
         output = given.output and output_file()(str(given.output))
     except argparse.ArgumentTypeError as error:
@@ -116,20 +118,20 @@ def _write_onnx(given: argparse.Namespace) -> Result:
             checkpoint,
             describe_game(game),
             path,
-            random_observations(game, given.positions, given.seed, canonical=False),
+            random_observations(game, positions, given.seed, canonical=False),
         )
     size = path.stat().st_size
     data = {
         "file": str(path),
         "bytes": size,
-        "positions": given.positions,
+        "positions": positions,
         "differences": differences,
         "tolerance": TOLERANCE,
     }
     rows = [[name, f"{difference:.1e}"] for name, difference in differences.items()]
     lines = [
         f"{path}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}",
-        f"greatest difference from the network on {given.positions:,} random positions:",
+        f"greatest difference from the network on {positions:,} random positions:",
         text_table(None, rows),
     ]
     return Result(data, "\n".join(lines))
@@ -141,6 +143,8 @@ def _write_library(given: argparse.Namespace) -> Result:
     from ludarium.play.native import TARGETS, Library, this_machine, write_library
     from ludarium.training.networks import stored_network
 
+    if given.positions is not None:
+        raise ValueError("--positions is for --as onnx")
     agent = read_trained_agent(given.agent)
     options = read_options(given.option)
     source = agent.checkpoint_path(options)
@@ -155,7 +159,8 @@ def _write_library(given: argparse.Namespace) -> Result:
     if not isinstance(network, BoardLayers | VectorLayers):
         raise ValueError(f"a library plays networks of ludarium only, not {source}")
     library = Library(game, network, _ladder_of(source, game, given.levels))
-    folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}-c")
+    kind = "-pocket" if isinstance(agent, PocketFactory) else ""
+    folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}{kind}-c")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: {quoted(str(folder))} is a file: name a folder")
     written = write_library(library, targets, folder, say)
@@ -188,4 +193,7 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
     if not beside.is_file():
         return None
     ladder = load_ladder(beside)
-    return ladder if ladder.fits(game) and ladder.agent == digest_of(source) else None
+    if ladder.fits(game) and ladder.agent == digest_of(source):
+        return ladder
+    warn(f"the library has no levels: those in {beside.name} are of {ladder.game} {ladder.options}")
+    return None

@@ -117,8 +117,9 @@ def run(given: argparse.Namespace) -> Result:
         raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
     path = factory.checkpoint_path(options)
     if given.show:
-        ladder = find_ladder(game) if given.ladder is None else load_ladder(given.ladder)
-        ladder.check_fits(game, str(given.ladder))
+        file = given.ladder or (given.agent and ladder_beside(path))
+        ladder = load_ladder(file) if file else find_ladder(game)
+        ladder.check_fits(game, str(file))
         if digest_of(path) != ladder.agent:
             raise ValueError(
                 f"the levels were measured with another agent than {path}: give --agent"

@@ -105,13 +105,16 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         weights = read_tensors(file, description, needed, _to_bytes)
         network = make_network(header.shape, header.architecture)
         network.load_state_dict(weights)
-        _check_answers(network.eval(), header.shape)
+        _check_numbers(network.eval(), header.shape)
     return Checkpoint(**vars(header), network=network)
 
 
 @torch.inference_mode()
-def _check_answers(network: PolicyValueNetwork, shape: NetworkShape) -> None:
-    """Raise ``ValueError`` unless the network returns finite numbers: its weights are finite."""
+def _check_numbers(network: PolicyValueNetwork, shape: NetworkShape) -> None:
+    """Raise ``ValueError`` unless the network's weights and answers are finite."""
+    for name, tensor in network.state_dict().items():
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"its weights are damaged: {name} is not finite")
     for value in (0.0, 1.0):
         output = network(torch.full((1, *shape.observation), value))
         answers = [answer for answer in output if answer is not None]

@@ -31,7 +31,6 @@ FORMAT = 3
 # Upper limits of what a file may ask for, far above any network of a game.
 _MOST_BYTES = 1 << 30
 _MOST_HEADER_BYTES = 1 << 21
-_MOST_CHANNELS = 1 << 14
 _MOST_ENTRIES = 1 << 16  # of an observation
 _MOST_FEATURES = 1 << 12
 _TENSORS_OF_A_BLOCK = 6  # at least

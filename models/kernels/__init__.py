@@ -100,7 +100,8 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
 
     Ranges hold all that was seen: to cut off even one number in 10,000 makes the answers worse.
     They are rounded outwards to `_BITS` bits, far more coarsely than sums in float32, which
-    processors round in two ways, so that they are the same on all.
+    processors round in two ways. So those of the shipped networks are the same on all; one in some
+    hundred networks may have an end so close to a step that two processors take different ones.
 
     Args:
         layers: of a network.

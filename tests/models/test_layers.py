@@ -25,7 +25,7 @@ from ludarium.models.weights import load_weights
 from tests.games import slow_but
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = sorted((ROOT / "models" / "shipped").glob("*.safetensors"))
+SHIPPED = sorted((ROOT / "models" / "shipped").rglob("*.safetensors"))
 BOARD = NetworkShape((5, 4, 4), 18, (*range(16), -1, -1))
 PLACED = NetworkShape((5, 2, 2), 8, (*range(8),))
 NETWORKS = {

@@ -178,10 +178,10 @@ class ShippedFactory(_OfGame):
 
 @dataclass(frozen=True, kw_only=True)
 class PocketFactory(_OfGame):
-    """Makes the small agent of a game, for programs that ship one: at most 130 kB in eight bits.
+    """Makes the small agent of a game, for programs that ship one.
 
-    Most shipped agents are as small; where the one for some options is not, and another was trained
-    for these, it is that one.
+    Most shipped agents are small themselves: 130 kB in eight bits, and those for all boards up to
+    200 kB. Where the default agent of a game is larger, a smaller one takes its place.
     """
 
     @property
@@ -192,7 +192,7 @@ class PocketFactory(_OfGame):
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The file for these options; see `TrainedFactory.checkpoint_path`."""
         usual = super().checkpoint_path(options)
-        small = usual.parent / "pocket" / usual.name
+        small = usual.parent / "pocket" / f"{usual.stem}-pocket{_SUFFIX}"
         return small if small.is_file() else usual
 
 

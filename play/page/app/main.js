@@ -134,9 +134,9 @@ function sayMove(node) {
 
 /** An opponent that adapts learns from the result. */
 function learn() {
-  const { id, board, seats, person, winner } = session;
+  const { id, board, first, seats, person, winner } = session;
   const level = person === null ? null : seats[1 - person];
-  if (!level?.adapts) return;
+  if (!level?.adapts || first !== board.table.root) return; // a game from the start alone tells
   const points = winner === null ? 0.5 : Number(winner === person);
   learnResult(board.variant, id, board.levels[level.level - 1].elo, points);
 }

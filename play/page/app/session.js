@@ -35,6 +35,7 @@ export class Session {
     this.headers = null;
     this.view = null;
     this.live = null;
+    this.first = null;
     this.resigned = null;
     this.paused = false;
     this.studying = false;
@@ -74,6 +75,7 @@ export class Session {
     this.headers = headers;
     this.view = view;
     this.live = node;
+    this.first = node; // where the game began to be played
     this.resigned = resigned;
     this.paused = false;
     this.studying = studying;
