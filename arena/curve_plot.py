@@ -27,7 +27,7 @@ def plot_curves(
 
     Args:
         curves: what to draw; something was measured of them.
-        path: of the file; its suffix, one of `SUFFIXES`, says what it becomes.
+        path: of the file; its suffix, one of `figures.SUFFIXES`, says what it becomes.
         title: above the picture.
         by: one of `HORIZONTAL`.
 

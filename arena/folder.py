@@ -76,6 +76,9 @@ def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
     """
     line: _Line = convert(record, "the game", _Line)
     pairing = line.players[::-1] if line.number % 2 else line.players
+    for name in pairing:
+        if name not in agents:
+            raise ValueError(f"{quoted(name)} is none of the agents")
     start = json.dumps([line.seed, line.moves]).encode()
     digest = int.from_bytes(hashlib.sha256(start).digest()[:8], "big")
     row = (*map(agents.index, pairing), line.number, line.result[0], len(line.moves), digest)

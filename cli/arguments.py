@@ -32,20 +32,26 @@ def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleT
 
 def read_bytes(text: str) -> int:
     """An amount of memory: a number with KiB, MiB or GiB, such as ``2GiB``."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(?:([KMG])i?B?|B?)", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(
+        r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(?:([KMG])i?B?|B?)", text.strip(), re.IGNORECASE
+    )
     if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of memory: write 2GiB or 512MiB")
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.40} is no amount of memory: write 2GiB or 512MiB"
+        )
     return int(float(match[1]) * _UNITS[(match[2] or "").upper()])
 
 
 def read_count(text: str) -> int:
     """A whole number, also as ``1e7``."""
+    if text.isascii() and text.isdecimal() and len(text) <= 18:
+        return int(text)  # all digits count, more than a float has
     try:
         number = float(text)
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e18 or number != int(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number: write 5000000 or 5e6")
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is no whole number: write 5000000 or 5e6")
     return int(number)
 
 

@@ -17,7 +17,7 @@ from ludarium.training.table import text_table
 from .arguments import add_json, add_options, add_seed, output_file, read_positive
 from .common import read_options
 from .progress import progress
-from .result import Result
+from .result import Result, warn
 
 if TYPE_CHECKING:
     from ludarium.arena.ladder import Ladder

@@ -83,7 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulations",
         type=read_count,
-        default=_SIMULATIONS,
         metavar="N",
         help=f"of the strongest level (default {_SIMULATIONS})",
     )
@@ -106,6 +105,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Measure or show a ladder."""
+    for name in ("output", "levels", "simulations"):
+        if given.show and getattr(given, name) is not None:
+            raise ValueError(f"--{name} is for a ladder that is measured: leave out --show")
     if given.ladder is not None and not given.show:
         raise ValueError("--ladder names what to show: give --show too, or --output to measure one")
     name, options = find_game(given.game).name, read_options(given.option)
@@ -145,7 +147,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             game,
             network,
             digest_of(path),
-            given.simulations,
+            _SIMULATIONS if given.simulations is None else given.simulations,
             given.games,
             given.levels,
             given.seed,

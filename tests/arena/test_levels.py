@@ -44,6 +44,14 @@ from tests.tasks import Told
 SHIPPED = [path for name in GAMES for path in shipped_ladders(name)]
 
 
+@pytest.mark.parametrize("name", ["0", "00", "000000011", "1" * 40, "٣"])
+def test_a_number_that_no_level_has_is_refused(name: str) -> None:
+    ladder = load_ladder(SHIPPED[0])
+    assert ladder.number("0001") == 1
+    with pytest.raises(ValueError, match="there is no level"):
+        ladder.number(name)
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_pocket_agents_are_small_and_reach_the_sixth_level(name: str) -> None:
     path = PocketFactory(name=name).checkpoint_path({})

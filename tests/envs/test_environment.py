@@ -722,7 +722,7 @@ def test_importing_the_environments_loads_nothing_heavy() -> None:
     heavy = ["torch", "pygame", "resvg_py", "stable_baselines3", "matplotlib"]
     heavy += ["ludarium.training", "ludarium.models"]
     code = (
-        "import sys, ludarium.envs\n"
+        "import sys, ludarium.envs, ludarium.envs.batch, ludarium.envs.single\n"
         "env = ludarium.envs.make('corso'); env.reset(); env.step(0); env.last()\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import pickle
 import resource
@@ -123,7 +124,19 @@ def test_weights_that_are_no_numbers_are_refused(checkpoint, tmp_path):
     with torch.no_grad():
         checkpoint.network.outcome.bias[0] = float("nan")
     path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
-    with pytest.raises(ValueError, match=r"answers are not finite"):
+    with pytest.raises(ValueError, match=r"outcome\.bias is not finite"):
+        load_checkpoint(path)
+
+
+def test_an_infinite_variance_is_refused_though_the_answers_are_finite(checkpoint, tmp_path):
+    name, variance = next(
+        (name, tensor)
+        for name, tensor in checkpoint.network.state_dict().items()
+        if name.endswith("running_var")
+    )
+    variance[0] = float("inf")
+    path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
+    with pytest.raises(ValueError, match=rf"{re.escape(name)} is not finite"):
         load_checkpoint(path)
 
 

@@ -132,6 +132,8 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     if heats:
         elements += _group(" ".join(heats), _heat_on_board(spots, list(heats.values())))
     if "threats" in layers:
+        if layers["threats"] is not None:
+            raise ValueError(f"threats is {quoted(layers['threats'])}; accepted: None")
         threats = position.threats()
         elements += _group("threats", _threats(position, threats, spots))
         spoken = _threats_off_board(position, threats, spots)
