@@ -334,7 +334,7 @@ _KINDS = {
         ShippedFactory,
     ),
     "pocket": AgentKind(
-        "pocket:GAME[:SIMULATIONS]",
+        "pocket:GAME",
         "the small agent of a game, for programs that ship one",
         PocketFactory,
     ),
