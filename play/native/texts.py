@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..wasm.module import module_name
 from .compiler import game_layout, kept_bytes
 from .targets import Target
 
-#: Of the buffer of a library: a few megabytes, and no level asks for more.
+#: Of the buffer of a library: a few megabytes, and no level that ships asks for more.
 LIMITS = Limits(simulations=400, max_considered=16, cache=1.0)
 
 OUTCOMES = {
@@ -60,13 +60,17 @@ class Library:
         game: the rules.
         network: of its agent.
         ladder: the agent's levels; None: none.
-        limits: of the search.
     """
 
     game: Game
     network: Layers
     ladder: Ladder | None
-    limits: Limits = LIMITS
+
+    @property
+    def limits(self) -> Limits:
+        """Of the search: `LIMITS`, and room for the strongest level."""
+        asked = self.ladder.simulations if self.ladder else 0
+        return replace(LIMITS, simulations=max(LIMITS.simulations, asked))
 
     @property
     def prefix(self) -> str:

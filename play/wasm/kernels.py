@@ -392,11 +392,15 @@ def level_begin(game, search, seed):
         seed: a whole number below 2**53, of all that the level draws in this position.
 
     Returns:
-        1, or -1 if there is no room for so many simulations, or the game is over.
+        1, or -1 if there is no room for so many simulations, or the game is over; then nothing is
+        written.
     """
+    knobs = search.knobs[0]
+    if not 1 <= knobs.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:
+        return -1
     seed_stream(search.rngs[0], seed)
     search.settings[0] = search.level_settings[0]
-    settings, knobs = search.settings[0], search.knobs[0]
+    settings = search.settings[0]
     settings.simulations = knobs.simulations
     settings.prove = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
     return begin_search(game, search, settings_of(search))

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from ludarium.cli import main
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
-from ludarium.play.native import TARGETS
-from ludarium.play.wasm import linker
+from ludarium.play.native import LIMITS, TARGETS, Library
+from ludarium.play.wasm import kernels, linker
+from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
 from ludarium.training.search import Budget
@@ -300,6 +302,29 @@ def test_random_calls_harm_nothing(folder, tmp_path):
         *("-o", program),
     )
     assert run(program, CALLS).startswith(f"{CALLS} calls")
+
+
+def library_of_corso(**changes: object) -> Library:
+    """What would be exported, its levels with these changes."""
+    game = make_game("corso")
+    path = fitting_agent(game)
+    ladder = replace(find_ladder(game), **changes)
+    return Library(game, stored_network(path, game, str(path)), ladder)
+
+
+def test_there_is_room_for_the_strongest_level():
+    assert library_of_corso().limits == LIMITS
+    assert library_of_corso(simulations=3000).limits == replace(LIMITS, simulations=3000)
+
+
+@pytest.mark.parametrize("simulations", [0, 401])
+def test_a_level_without_room_changes_nothing(simulations):
+    memory = memory_of(make_game("corso"), LIMITS)
+    memory["search"].knobs["simulations"] = simulations
+    arrays = named_arrays("search", memory["search"])
+    before = {name: array.tobytes() for name, array in arrays.items()}
+    assert kernels.level_begin(memory["game"], memory["search"], 5) == -1
+    assert before == {name: array.tobytes() for name, array in arrays.items()}
 
 
 @pytest.mark.parametrize(
