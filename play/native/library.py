@@ -38,10 +38,13 @@ def write_library(
     ranges = ranges_of(library.network, examples_of(library.game))
     networks = {
         blocks: packed_network(library.game, library.network, ranges, blocks)
-        for blocks in {m.network for target in chosen.values() for m in target.machines.values()}
+        for blocks in dict.fromkeys(
+            m.network for target in chosen.values() for m in target.machines.values()
+        )
     }
     scratch = max(map(network_bytes, networks.values()))
     header = texts.header(library, scratch)
+    build = texts.build_number(library, networks.values())
     objects = _objects(library, chosen, networks)
     make_folders(folder)
     for name, text in {
@@ -58,7 +61,7 @@ def write_library(
         make_folders(folder / name)
         sources = {
             f"{library.prefix}.h": header,
-            "made.h": texts.made(library, target, scratch),
+            "made.h": texts.made(library, target, scratch, build),
             "glue.c": texts.template(library, "glue.c"),
         }
         for file, content in _linked(library, target, objects[name], sources).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
 from importlib.resources import files
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 from ludarium.arena.ladder import Ladder
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
 from ludarium.models.layers import Layers
 from ludarium.training.search.settings import SearchSettings
 
 from ..wasm.memory import Limits, memory_of
-from ..wasm.module import module_name
+from ..wasm.module import digest_of, module_name
 from .compiler import game_layout, kept_bytes
 from .targets import Target
 
@@ -149,8 +150,20 @@ def readme(library: Library, targets: Mapping[str, Target]) -> str:
     )
 
 
-def made(library: Library, target: Target, scratch: int) -> str:
-    """The content of ``made.h``, the numbers that `glue.c` takes."""
+def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
+    """What tells a library from others, whose buffers it refuses: 60 bits, hexadecimal."""
+    sources = digest_of(library.game), template(library, "glue.c")
+    layout = game_layout(library.game, library.limits)
+    told = hashlib.sha256(repr((sources, layout, library.limits, library.ladder)).encode())
+    for packed in networks:
+        for name, array in packed._asdict().items():
+            told.update(repr((name, array.shape)).encode())
+            told.update(b"" if name in WRITTEN else array.tobytes())
+    return f"0x{told.hexdigest()[:15]}"
+
+
+def made(library: Library, target: Target, scratch: int, build: str) -> str:
+    """The content of ``made.h``, the numbers that `glue.c` takes; see `build_number`."""
     game, limits = library.game, library.limits
     layout, roots = game_layout(game, limits), memory_of(game, limits)["search"].tree.roots.dtype
     at = layout.offsets
@@ -163,6 +176,7 @@ def made(library: Library, target: Target, scratch: int) -> str:
         "BUFFER_BYTES": layout.end + scratch,
         "KEPT_BYTES": kept_bytes(game),
         "RULES": f"0x{hashlib.sha256(rules.encode()).hexdigest()[:15]}",
+        "BUILD": build,
         "ACTIONS": game.num_actions,
         "SLOTS": len(game.drawn_scene.slots),
         "MOST_PLIES": game.max_plies,

@@ -18,9 +18,12 @@ from ludarium.cli import main
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
+from ludarium.models.kernels.target import HOST
 from ludarium.play.native import LIMITS, TARGETS, Library
+from ludarium.play.native.texts import build_number
 from ludarium.play.wasm import kernels, linker
 from ludarium.play.wasm.memory import memory_of, named_arrays
+from ludarium.play.wasm.network import packed_network
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
 from ludarium.training.search import Budget
@@ -315,6 +318,23 @@ def library_of_corso(**changes: object) -> Library:
 def test_there_is_room_for_the_strongest_level():
     assert library_of_corso().limits == LIMITS
     assert library_of_corso(simulations=3000).limits == replace(LIMITS, simulations=3000)
+
+
+def test_builds_are_told_apart():
+    library, other = library_of_corso(), library_of_corso(simulations=3000)
+    ranges = np.ones((2 * len(library.network.blocks), 2), np.float32)
+    packed = packed_network(library.game, library.network, ranges, HOST)
+    weights = packed.weights.copy()
+    weights[-1] += 1
+    numbers = [
+        build_number(library, [packed]),
+        build_number(other, [packed]),
+        build_number(replace(library, ladder=None), [packed]),
+        build_number(library, [packed._replace(weights=weights)]),
+        build_number(library, [packed, packed]),
+    ]
+    assert len(set(numbers)) == len(numbers)
+    assert numbers[0] == build_number(library_of_corso(), [packed])
 
 
 @pytest.mark.parametrize("simulations", [0, 401])

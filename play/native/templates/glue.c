@@ -18,7 +18,7 @@ i64 ludarium_game_level_begin(void *, i64), ludarium_game_level_choose(void *);
 
 enum { ALIGNMENT = 16, SAVE_VERSION = 1, SAVE_HEAD = 52, CRC_BYTES = 4 };
 enum { NO_SEARCH, RUNNING, DONE };
-static const i64 READY = 0x4c554441 ^ RULES;
+static const i64 READY = 0x4c554441 ^ RULES ^ BUILD;
 
 /* What is kept at the start of the buffer. */
 struct kept {

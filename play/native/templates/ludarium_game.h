@@ -64,7 +64,7 @@ LUDARIUM_GAME_API int64_t ludarium_game_size(void);
 
 /* Makes a buffer ready, with a game at its start. NULL, ALIGNMENT: the address is no multiple of
    16; SIZE: it is shorter; PROCESSOR: too old. All others: NULL, ALIGNMENT, and NOT_READY where
-   this was not done by the same version. */
+   this was not done by this library: the same game, agent, levels and limits. */
 LUDARIUM_GAME_API int32_t ludarium_game_init(void *buffer, int64_t size);
 
 /* Starts a new game. `seed`, 0 or more, is that of the start where the rules draw it, and of
