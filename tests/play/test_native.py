@@ -156,6 +156,28 @@ def test_slices_do_not_change_a_search_and_values_are_told(native):
 
 @pytest.mark.slow
 @on_linux
+@pytest.mark.parametrize(("name", "number"), [("begin", 9), ("begin_level", 10)])
+def test_a_search_that_did_not_run_forgets_the_one_before(native, name, number):
+    found = set()
+    for played in ("a1", "c3", "e5"):
+        native.call("start", 0)
+        native.call("play", native.call("action", played.encode()))
+        native.call("begin", 100, 3)
+        native.think()
+        native.call("start", 0)
+        assert native.call(name, number, 3) == 0
+        values, visits = np.zeros(25, np.float32), np.zeros(25, np.int32)
+        assert native.call("values", values, visits, 25) == 0
+        assert np.isnan(values).all()
+        assert not visits.any()
+        found.add(native.call("choose"))
+        assert native.call("run", 1) == 0
+    (action,) = found
+    assert native.mask()[action]
+
+
+@pytest.mark.slow
+@on_linux
 def test_each_function_refuses_what_is_wrong(native):
     codes, buffer = native.codes, native.buffer
     small = np.zeros(1, np.int32)

@@ -25,7 +25,7 @@ struct kept {
     i64 ready, processor;
     i64 seed, places; /* of the start; places < 0: that of the rules */
     i64 status;       /* 2 * outcome + mover */
-    i64 plies, search, is_level, chosen;
+    i64 plies, search, is_level, asked, chosen; /* asked: the network, in this search */
     int32_t actions[MOST_PLIES];
 };
 _Static_assert(sizeof(struct kept) <= KEPT_BYTES, "there is room for it");
@@ -349,6 +349,7 @@ static int32_t begun(struct kept *kept, i64 answer, i64 is_level) {
     if (answer < 0) return LUDARIUM_SETTING;
     kept->search = RUNNING;
     kept->is_level = is_level;
+    kept->asked = 0;
     return 0;
 }
 
@@ -390,13 +391,19 @@ int32_t ludarium_game_run(void *buffer, int32_t most) {
         kept->search = NO_SEARCH;
         return LUDARIUM_NETWORK;
     }
+    kept->asked = 1;
     if (asked == most) return 1;
-    return ludarium_game_choose(buffer) < 0;
+    code = ludarium_game_choose(buffer);
+    return code < 0 ? code : 0;
 }
 
 int32_t ludarium_game_choose(void *buffer) {
     KEPT(buffer);
     if (kept->search == NO_SEARCH) return LUDARIUM_NO_SEARCH;
+    if (kept->search == RUNNING && !kept->asked) { /* nothing is known of the position yet */
+        code = ludarium_game_run(buffer, 1);
+        if (code < 0) return code;
+    }
     if (kept->search == RUNNING) {
         kept->chosen = kept->is_level ? ludarium_game_level_choose(buffer)
                                       : ludarium_game_search_results(buffer);

@@ -126,7 +126,8 @@ LUDARIUM_GAME_API int32_t ludarium_game_begin(void *buffer, int32_t simulations,
    NO_SEARCH; SETTING: `most` is below 1; NETWORK. */
 LUDARIUM_GAME_API int32_t ludarium_game_run(void *buffer, int32_t most);
 
-/* The action that it plays; a search that is not done yet is ended by that. NO_SEARCH. */
+/* The action that it plays; a search that is not done yet is ended by that, and one that has not
+   run yet asks the network once before. NO_SEARCH, NETWORK. */
 LUDARIUM_GAME_API int32_t ludarium_game_choose(void *buffer);
 
 /* Writes of each action its value for the mover, from -1, lost, to 1, won, NaN where the search did
