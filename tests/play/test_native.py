@@ -255,12 +255,20 @@ def test_a_damaged_save_is_refused_and_changes_nothing(native):
         assert code in (native.codes["SAVE"], native.codes["OTHER_GAME"])
         assert native.call("restore", saved, place) < 0
         np.testing.assert_array_equal(native.save(), kept)
-    # Whole, but with an action that is not legal: the same cell twice.
-    wrong = saved.copy()
-    wrong[56:60] = wrong[52:56]
-    wrong[-4:] = np.frombuffer(np.uint32(crc32(wrong[:-4])).tobytes(), np.uint8)
-    assert native.call("restore", wrong, len(wrong)) == native.codes["SAVE"]
-    np.testing.assert_array_equal(native.save(), kept)
+
+    # With the right CRC, but an action that is not legal, the same cell twice, or random numbers
+    # that no generator has; the search goes on.
+    native.call("begin", 100, 3)
+    expected = native.think()
+    native.call("begin", 100, 3)
+    assert native.call("run", 5) == 1
+    for place, content in ((56, saved[52:56]), (28, bytes(16)), (32, b"\1"), (40, b"\1")):
+        wrong = saved.copy()
+        wrong[place : place + len(content)] = np.frombuffer(content, np.uint8)
+        wrong[-4:] = np.frombuffer(np.uint32(crc32(wrong[:-4])).tobytes(), np.uint8)
+        assert native.call("restore", wrong, len(wrong)) == native.codes["SAVE"]
+        np.testing.assert_array_equal(native.save(), kept)
+    assert native.think() == expected
 
 
 def crc32(content: np.ndarray) -> int:

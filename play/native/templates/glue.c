@@ -210,7 +210,7 @@ int32_t ludarium_game_play(void *buffer, int32_t action) {
     struct kept *kept = buffer;
     int32_t code = fault_of(buffer, action);
     if (code) return code;
-    if (is_over(kept)) return LUDARIUM_OVER;
+    if (is_over(kept) || kept->plies >= MOST_PLIES) return LUDARIUM_OVER;
     i64 status = ludarium_game_game_play(buffer, action);
     if (status < 0) return LUDARIUM_ILLEGAL;
     kept->status = status;
@@ -284,6 +284,11 @@ static uint8_t *written(uint8_t *bytes, uint64_t number, int count) {
     return bytes;
 }
 
+/* Whether these are the words of a generator, see random_bits in rule.py. */
+static int is_rng(uint64_t first, uint64_t second) {
+    return (first | second) && first <= UINT32_MAX && second <= UINT32_MAX;
+}
+
 static uint64_t number_at(const uint8_t *bytes, int count) {
     uint64_t number = 0;
     while (count-- > 0) number = number << 8 | bytes[count];
@@ -328,18 +333,22 @@ int32_t ludarium_game_restore(void *buffer, const void *bytes, i64 size) {
     if (places >= 0 && (places >> DIAGRAM_PLACES ||
                         2 * __builtin_popcountll((uint64_t)places) != DIAGRAM_PLACES))
         return LUDARIUM_SAVE;
+    uint64_t saved_first = number_at(saved + 28, 8), saved_second = number_at(saved + 36, 8);
+    if (!is_rng(saved_first, saved_second)) return LUDARIUM_SAVE;
     i64 *rng = at(buffer, AT_game_rngs), first = rng[0], second = rng[1];
-    struct kept before = {.seed = kept->seed, .places = kept->places, .plies = kept->plies};
+    i64 seed_before = kept->seed, places_before = kept->places;
+    i64 plies_before = kept->plies, search_before = kept->search;
     begin_game(buffer, seed, places < 0 ? -1 : places);
     if (!replay(buffer, saved + SAVE_HEAD, plies)) {
-        kept->seed = before.seed, kept->places = before.places;
-        play_again(buffer, before.plies);
+        kept->seed = seed_before, kept->places = places_before;
+        play_again(buffer, plies_before);
         rng[0] = first, rng[1] = second;
+        kept->search = search_before;
         return LUDARIUM_SAVE;
     }
     for (i64 ply = 0; ply < plies; ply++)
         kept->actions[ply] = (int32_t)number_at(saved + SAVE_HEAD + 4 * ply, 4);
-    rng[0] = (i64)number_at(saved + 28, 8), rng[1] = (i64)number_at(saved + 36, 8);
+    rng[0] = (i64)saved_first, rng[1] = (i64)saved_second;
     return 0;
 }
 

@@ -15,7 +15,7 @@
  * must not be moved by its bytes to another program: save and restore do that.
  *
  * Functions return 0 or what they are asked for; below 0 it is an error, and then nothing has
- * changed. Players are 0 and 1. Actions are numbers from 0 to LUDARIUM_GAME_ACTIONS - 1.
+ * changed, but that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to LUDARIUM_GAME_ACTIONS - 1.
  * With the same seed the opponent plays the same moves on every machine, as in Python.
  *
 LEVELS_TABLE
@@ -87,7 +87,7 @@ LUDARIUM_GAME_API int32_t ludarium_game_score(void *buffer, int32_t *score);
    end. ROOM: `count` is below LUDARIUM_GAME_ACTIONS. */
 LUDARIUM_GAME_API int32_t ludarium_game_legal(void *buffer, uint8_t *mask, int64_t count);
 
-/* Plays an action. ILLEGAL, OVER. */
+/* Plays an action, with which the search ends. ILLEGAL, OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_play(void *buffer, int32_t action);
 
 /* Takes the last action back. START: there is none. */
@@ -140,7 +140,8 @@ LUDARIUM_GAME_API int32_t ludarium_game_levels(void);
 LUDARIUM_GAME_API int32_t ludarium_game_elo(int32_t level);
 
 /* The network's code that is used: PROCESSORS.
-   The best one is chosen by init; an older one may be used to compare. PROCESSOR: it is newer. */
+   The best one is chosen by init; an older one may be used to compare. A change ends the search.
+   PROCESSOR: it is newer. */
 LUDARIUM_GAME_API int32_t ludarium_game_processor(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_use_processor(void *buffer, int32_t processor);
 
