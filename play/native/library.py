@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ludarium.envs.engine.draw.scene import describe_scene
+from ludarium.envs.engine.messages import quoted
 from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork
 from ludarium.models.kernels.target import Target as Blocks
@@ -29,9 +30,13 @@ def write_library(
     """Write a folder with everything for some of `TARGETS`; return the libraries.
 
     Raises:
+        ValueError: the folder is there, and is neither empty nor of a library of this game.
         LinkerError: there is no linker, or it refuses.
         StorageError: a file cannot be written.
     """
+    header_file = folder / f"{library.prefix}.h"
+    if folder.is_dir() and any(folder.iterdir()) and not header_file.is_file():
+        raise ValueError(f"{quoted(str(folder))} holds other files: name a new folder")
     find_zig()  # rather than compile first and then miss it
     chosen = {name: TARGETS[name] for name in targets}
     say(f"compiling {library.game} and its network")
@@ -48,7 +53,7 @@ def write_library(
     objects = _objects(library, chosen, networks)
     make_folders(folder)
     for name, text in {
-        f"{library.prefix}.h": header,
+        header_file.name: header,
         "example.c": texts.template(library, "example.c"),
         "README.md": texts.readme(library, chosen),
         "LICENCES.md": texts.licences(library),
@@ -60,7 +65,7 @@ def write_library(
         say(f"linking for {name}")
         make_folders(folder / name)
         sources = {
-            f"{library.prefix}.h": header,
+            header_file.name: header,
             "made.h": texts.made(library, target, scratch, build),
             "glue.c": texts.template(library, "glue.c"),
         }

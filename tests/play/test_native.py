@@ -390,3 +390,10 @@ def test_a_wrong_export_is_told_in_a_line(arguments, told, tmp_path, monkeypatch
     assert main(["export", "corso", *arguments]) == 2
     assert told in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_of_others_is_left_alone(tmp_path, capsys):
+    (tmp_path / "README.md").write_text("mine")
+    assert main(["export", "corso", "--as", "c", "--output", str(tmp_path)]) == 2
+    assert "holds other files: name a new folder" in capsys.readouterr().err
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("README.md", "mine")]
