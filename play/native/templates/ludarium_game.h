@@ -10,13 +10,15 @@
  *         ludarium_game_play(game, ludarium_game_choose(game));
  *     }
  *
- * Nothing else is needed: no allocation, threads, files, clock or global variables. Each buffer is
- * one game; different ones may be used in different threads, one by one thread at a time. A buffer
- * must not be moved by its bytes to another program: save and restore do that.
+ * Nothing else is needed, but memcpy and memset where it is linked statically: no allocation,
+ * threads, files, clock or global variables. Each buffer is one game; different ones may be used in
+ * different threads, one by one thread at a time. A buffer must not be moved by its bytes to
+ * another program: save and restore do that.
  *
  * Functions return 0 or what they are asked for; below 0 it is an error, and then nothing has
- * changed, but that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to LUDARIUM_GAME_ACTIONS - 1.
- * With the same seed the opponent plays the same moves on every machine, as in Python.
+ * changed, but that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to
+ * LUDARIUM_GAME_ACTIONS - 1. With the same seed the opponent plays the same moves on every machine,
+ * as in Python.
  *
 LEVELS_TABLE
  */
@@ -107,8 +109,8 @@ LUDARIUM_GAME_API int32_t ludarium_game_action(void *buffer, const char *text);
    README.md. ROOM: `count` is below LUDARIUM_GAME_SLOTS. */
 LUDARIUM_GAME_API int32_t ludarium_game_view(void *buffer, int32_t *shown, int64_t count);
 
-/* Writes the game with its past, some bytes that any machine and version reads; returns how many,
-   which save_size tells before. ROOM. */
+/* Writes the game with its past, some bytes that any build of the same rules and options reads;
+   returns how many, which save_size tells before. ROOM. */
 LUDARIUM_GAME_API int64_t ludarium_game_save_size(void *buffer);
 LUDARIUM_GAME_API int64_t ludarium_game_save(void *buffer, void *bytes, int64_t size);
 
@@ -121,9 +123,9 @@ LUDARIUM_GAME_API int32_t ludarium_game_restore(void *buffer, const void *bytes,
 LUDARIUM_GAME_API int32_t ludarium_game_begin_level(void *buffer, int32_t level, int64_t seed);
 LUDARIUM_GAME_API int32_t ludarium_game_begin(void *buffer, int32_t simulations, int64_t seed);
 
-/* Goes on with it: the network is asked at most `most` times, which is what takes time; a
-   simulation asks it once, or not at all. Returns 1 if the search needs more, 0 if it is done.
-   NO_SEARCH; SETTING: `most` is below 1; NETWORK. */
+/* Goes on with it: the network is asked at most `most` times, which is what takes most time; a
+   simulation asks it once, or not at all, as where the buffer still has the answer. Returns 1 if
+   the search needs more, 0 if it is done. NO_SEARCH; SETTING: `most` is below 1; NETWORK. */
 LUDARIUM_GAME_API int32_t ludarium_game_run(void *buffer, int32_t most);
 
 /* The action that it plays; a search that is not done yet is ended by that, and one that has not
