@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ludarium.training.runs.files import write_file
+from ludarium.envs.engine.storage import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,4 +36,5 @@ def figure_file(path: str | os.PathLike[str], width: float, height: float) -> It
         dated: dict[str, dict[str, Any]] = {".png": {}, ".pdf": {"CreationDate": None}}
         metadata = dated.get(kind, {"Date": None})
         figure.savefig(drawn, format=kind[1:], dpi=150, metadata=metadata)
-    write_file(Path(path), drawn.getvalue())
+    with replacing(Path(path)) as partial:
+        partial.write_bytes(drawn.getvalue())

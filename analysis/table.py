@@ -16,9 +16,8 @@ from safetensors.numpy import save
 
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import cache_folder
+from ludarium.envs.engine.storage import cache_folder, replacing
 from ludarium.models.header import naming, open_file
-from ludarium.training.runs.files import make_folders, write_file
 
 _SUFFIX = ".table.safetensors"
 _ARRAY, _DESCRIPTION, _CHECKSUM = "table", "description", "sha256"
@@ -35,12 +34,12 @@ def write_table(
     """Write a table atomically; return the path.
 
     Raises:
-        StorageError: it cannot be written.
+        OSError: it cannot be written.
     """
     path, array = Path(path), np.ascontiguousarray(array)
     text = json.dumps(description | {_CHECKSUM: _checksum(description, array)})
-    make_folders(path.parent)
-    write_file(path, save({_ARRAY: array}, {_DESCRIPTION: text}))
+    with replacing(path) as partial:
+        partial.write_bytes(save({_ARRAY: array}, {_DESCRIPTION: text}))
     return path
 
 

@@ -20,7 +20,7 @@ def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
 
     Raises:
         ValueError: another suffix.
-        StorageError: the file cannot be written.
+        OSError: the file cannot be written.
     """
     known = [(ply, value) for ply, value in enumerate(analysis.values) if value is not None]
     plies, values = [ply for ply, _ in known], [value for _, value in known]

@@ -33,7 +33,7 @@ def plot_curves(
 
     Raises:
         ValueError: another suffix.
-        StorageError: the file cannot be written.
+        OSError: the file cannot be written.
     """
     metrics = measured(curves)
     axis, place = HORIZONTAL[by]

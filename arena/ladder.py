@@ -22,9 +22,9 @@ from msgspec import Meta
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.storage import replacing
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation import Rating, Tally
-from ludarium.training.runs.files import write_file
 
 from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs
 
@@ -235,9 +235,10 @@ def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:
     """Write a ladder as JSON, atomically.
 
     Raises:
-        StorageError: it cannot be written.
+        OSError: it cannot be written.
     """
-    write_file(Path(path), msgspec.json.encode(_Stored(2, ladder)) + b"\n")
+    with replacing(Path(path)) as partial:
+        partial.write_bytes(msgspec.json.encode(_Stored(2, ladder)) + b"\n")
 
 
 def load_ladder(path: str | os.PathLike[str]) -> Ladder:

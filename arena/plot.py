@@ -21,7 +21,7 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
 
     Raises:
         ValueError: another suffix.
-        StorageError: the file cannot be written.
+        OSError: the file cannot be written.
     """
     agents = standings.agents[::-1]
     elos = [agent.rating.elo for agent in agents]

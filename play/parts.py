@@ -23,7 +23,6 @@ from ludarium.models import layers, options, shape, turn, weights
 from ludarium.models.layers import BoardLayers, VectorLayers
 from ludarium.training import networks, random_positions
 from ludarium.training.networks import stored_network
-from ludarium.training.runs.files import StorageError, make_folders, write_file
 
 from .variants import Variant
 from .wasm import Limits, build_module, digest_of, module_name
@@ -72,7 +71,7 @@ class Part:
                 return (folder / self.address).read_bytes()
         say(self.told)
         content = self.make()
-        with suppress(StorageError):  # then it is made again the next time
+        with suppress(OSError):  # then it is made again the next time
             keep(self.address, content)
         return content
 
@@ -81,11 +80,10 @@ def keep(address: str, content: bytes) -> None:
     """Keep a file in the cache folder.
 
     Raises:
-        StorageError: it cannot be written.
+        OSError: it cannot be written.
     """
-    path = cache_folder() / address
-    make_folders(path.parent)
-    write_file(path, content)
+    with storage.replacing(cache_folder() / address) as partial:
+        partial.write_bytes(content)
 
 
 def module_part(game: Game, limits: Limits | None = None) -> Part:

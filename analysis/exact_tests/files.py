@@ -29,8 +29,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.numbers import SEED_LIMIT
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.storage import replacing
 from ludarium.envs.registry import make_stored_game
-from ludarium.training.runs.files import write_file
 
 from ..answer import Value
 from .positions import ExactPosition, ExactTest, Origin
@@ -48,7 +48,7 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     """Write a test to a file.
 
     Raises:
-        StorageError: the file cannot be written.
+        OSError: the file cannot be written.
     """
     games: dict[Origin, list[int]] = {}
     order = sorted(range(len(test)), key=lambda index: -len(test.origins[index].actions))
@@ -66,7 +66,8 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
         "made": test.made,
         "sha256": hashlib.sha256(body).hexdigest(),
     }
-    write_file(Path(path), json.dumps(head).encode() + b"\n" + body)
+    with replacing(Path(path)) as partial:
+        partial.write_bytes(json.dumps(head).encode() + b"\n" + body)
 
 
 def _begins(game: Origin, origin: Origin) -> bool:

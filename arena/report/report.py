@@ -10,7 +10,7 @@ from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.training.runs.files import write_file
+from ludarium.envs.engine.storage import replacing
 
 from .comparison import compare
 from .measure import measure
@@ -48,8 +48,10 @@ class Report:
     def write(self, path: Path) -> Path:
         """Write the page to ``path`` and the figures beside it; returns the path of the latter."""
         figures = path.with_suffix(".json")
-        write_file(figures, (json.dumps(self.data, indent=1) + "\n").encode())
-        write_file(path, self.html.encode())
+        with replacing(figures) as partial:
+            partial.write_bytes((json.dumps(self.data, indent=1) + "\n").encode())
+        with replacing(path) as partial:
+            partial.write_bytes(self.html.encode())
         return figures
 
 

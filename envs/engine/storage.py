@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -43,17 +44,24 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Within it a file is written that takes the place of ``path`` at the end.
 
-    Where that fails, ``path`` is what it was; of several processes the last one is right.
+    It does so once it is on the disk. Where that fails, ``path`` is what it was; of several
+    processes the last one is right. Missing parents are made.
 
     Raises:
-        OSError: it cannot be written; the message names ``path``.
+        OSError: it cannot be written, or something that is no file has its name; the message
+            names ``path``.
     """
     with writing(path):
+        if path.exists() and not path.is_file():
+            raise OSError("it is no regular file; name another one")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(".partial", "ludarium-", path.parent) as folder:
             partial = Path(folder, path.name)
             yield partial
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
             take_place(partial, path)
+            sync_folder(path.parent)
 
 
 def take_place(source: Path, target: Path) -> None:
@@ -73,3 +81,17 @@ def take_place(source: Path, target: Path) -> None:
         else:
             return
     os.replace(source, target)
+
+
+def sync_folder(path: Path) -> None:
+    """Flush a folder's entries to the disk, where the system supports that."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # a file system that cannot
+            raise
+    finally:
+        os.close(folder)

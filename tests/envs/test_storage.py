@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ludarium.envs.engine import storage
@@ -88,3 +89,59 @@ def test_elsewhere_a_refusal_is_final(
     with pytest.raises(PermissionError):
         storage.take_place(*files)
     assert scanner.pauses == []
+
+
+def test_of_two_who_write_at_once_the_last_one_is_right(tmp_path: Path) -> None:
+    """What is half written by one is never put in place by the other."""
+    path = tmp_path / "table"
+    with storage.replacing(path) as slow:
+        slow.write_bytes(b"half")
+        with storage.replacing(path) as quick:
+            quick.write_bytes(b"quick")
+        assert path.read_bytes() == b"quick"
+        slow.write_bytes(b"slow and whole")
+    assert path.read_bytes() == b"slow and whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("writer", ["table", "part"])
+def test_files_that_no_lock_guards_are_written_by_several_at_once(
+    writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One begins and ends while another one's file is ready, and not in place yet."""
+    from ludarium.analysis.table import write_table
+    from ludarium.play import parts
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    write = {
+        "table": lambda: write_table(tmp_path / "kept", {}, np.arange(9)),
+        "part": lambda: parts.keep("kept", b"content"),
+    }[writer]
+    write()
+    (kept,) = tmp_path.rglob("kept")
+    whole, take_place = kept.read_bytes(), storage.take_place
+
+    def interrupted(source: Path, target: Path) -> None:
+        monkeypatch.setattr(storage, "take_place", take_place)
+        write()
+        assert source.read_bytes() == whole
+        take_place(source, target)
+
+    monkeypatch.setattr(storage, "take_place", interrupted)
+    write()
+    assert storage.take_place is take_place
+    assert kept.read_bytes() == whole
+    assert [item.name for item in kept.parent.iterdir()] == ["kept"]
+
+
+def test_a_file_is_on_the_disk_before_it_takes_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
+    monkeypatch.setattr(os, "replace", lambda *names: (done.append("replace"), replace(*names)))
+    with storage.replacing(tmp_path / "file") as partial:
+        partial.write_bytes(b"content")
+    assert done == ["fsync", "replace"] + ["fsync"] * (os.name == "posix")

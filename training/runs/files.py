@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ludarium.envs.engine.storage import take_place
+from ludarium.envs.engine.storage import sync_folder, take_place
 
 #: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"
@@ -41,6 +41,10 @@ class DamagedError(ValueError):
 def write_file(path: Path, content: bytes) -> None:
     """Replace a file atomically: a reader sees either the old or the new content.
 
+    Only one process at a time may write it, as under the lock of a run or a contest: what is half
+    written has the same name each time, so that one who comes after a kill replaces it. For other
+    files there is `ludarium.envs.engine.storage.replacing`.
+
     Raises:
         StorageError: it cannot be written; what was there before still is.
     """
@@ -52,7 +56,7 @@ def write_file(path: Path, content: bytes) -> None:
             os.unlink(partial)
         _write(partial, content, os.O_EXCL)
         take_place(partial, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         _try_to_remove(partial)
         raise storage_error(path, error) from error
@@ -68,7 +72,7 @@ def append(path: Path, content: bytes) -> None:
         is_new = not path.exists()
         _write(path, content, os.O_APPEND)
         if is_new:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     except OSError as error:
         raise storage_error(path, error) from error
 
@@ -83,7 +87,7 @@ def make_folders(path: Path) -> list[Path]:
     try:
         for folder in reversed(missing):
             os.mkdir(folder)
-            _sync_folder(folder.parent)
+            sync_folder(folder.parent)
     except FileExistsError:
         pass  # another process was faster
     except OSError as error:
@@ -114,20 +118,6 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _sync_folder(path: Path) -> None:
-    """Flush a folder's entries to the disk, where the system supports that."""
-    if os.name != "posix":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EBADF):  # a file system that cannot
-            raise
-    finally:
-        os.close(folder)
 
 
 def _try_to_remove(partial: Path) -> None:
