@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 
 pytest.importorskip("sb3_contrib")
 
+from ludarium.cli import main
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.state import State, pack_state, unpack_state
 
@@ -175,3 +177,26 @@ def test_every_byte_of_a_state_is_checked():
     for junk in (b"", content[:-1], content + b"x", content[1:]):
         with pytest.raises(ValueError, match="SHA-256"):
             unpack_state(junk)
+
+
+def test_a_run_without_a_whole_state_is_a_damaged_run_and_no_empty_folder(tmp_path, capsys):
+    folder = begun_run(tmp_path / "run")
+    for state in folder.glob("state-*"):
+        state.write_bytes(state.read_bytes()[:100])
+    assert main(["train", "--folder", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "no saved state of" in told
+    assert "state-000002.zip is damaged" in told
+    assert "state-000001.zip is damaged" in told
+
+
+def test_a_configuration_that_is_not_accepted_is_that_of_a_state(tmp_path, capsys):
+    folder = begun_run(tmp_path / "run")
+    latest = folder / "state-000002.zip"
+    state = unpack_state(latest.read_bytes())
+    state.description["config"]["seed"] = "often"
+    latest.write_bytes(pack_state(replace(state, description={}), state.description))
+    assert main(["train", "--folder", str(folder)]) == 2
+    assert "state-000002.zip: seed is 'often'" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"state-000002\.zip: seed is 'often'"):
+        train("drift", folder)

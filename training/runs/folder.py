@@ -147,10 +147,20 @@ class RunFolder:
         return None
 
     def begun(self) -> TrainingConfig | None:
-        """The configuration of the run that `open` would go on with; None if it would begin one."""
+        """The configuration of the run that `open` would go on with; None if it would begin one.
+
+        Raises:
+            ValueError: there are states, and none can be read; or the latest that can has a
+                configuration that is not accepted.
+        """
+        faults: list[str] = []
         for number in () if self._restart else reversed(self._states()):
-            with suppress(ValueError, LookupError, zipfile.BadZipFile):  # `open` tells of damage
-                return self._config_in(unpack_state(_read(self._state(number))))
+            try:
+                return self._config_in(self._unpacked(number), number)
+            except DamagedError as error:  # `open` tells of it
+                faults.append(str(error))
+        if faults:
+            raise self._lost(faults)
         return None
 
     def close(self) -> None:
@@ -213,11 +223,8 @@ class RunFolder:
             except DamagedError as error:
                 faults.append(str(error))
         else:
-            raise ValueError(
-                f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put "
-                "back what is missing, or start anew (--restart)"
-            )
-        self._check_config(state)
+            raise self._lost(faults)
+        self._check_config(state, number)
         saved = state.description
         logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
         if not faults and max(logged, default=0) > number:
@@ -231,6 +238,13 @@ class RunFolder:
             self._prune(saved["first_chunk"])
         return SavedRun(
             number, replace(state, description=saved["algorithm"]), saved["loop"], saved["metrics"]
+        )
+
+    def _lost(self, faults: list[str]) -> ValueError:
+        """What to raise where no state is whole."""
+        return ValueError(
+            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
+            "what is missing, or start anew (--restart)"
         )
 
     def _write_log(
@@ -278,17 +292,10 @@ class RunFolder:
 
     def _read_state(self, number: int) -> State:
         """The state after iteration ``number``; its chunks are checked, and not read yet."""
-        path = self._state(number)
-        content = _read(path)
-        try:
-            state = unpack_state(content)
-            saved = state.description
-            if (saved["format"], saved["iteration"]) != (_FORMAT, number):
-                raise ValueError("it is of another iteration or version of this program")
-            replay = [(iteration, count) for iteration, count, _ in saved["replay"]]
-            self._chunks = {iteration: digest for iteration, _, digest in saved["replay"]}
-        except (ValueError, LookupError, zipfile.BadZipFile) as error:
-            raise DamagedError(f"{path} is damaged ({shortened(str(error))})") from None
+        state = self._unpacked(number)
+        saved = state.description
+        replay = [(iteration, count) for iteration, count, _ in saved["replay"]]
+        self._chunks = {iteration: digest for iteration, _, digest in saved["replay"]}
         for iteration, digest in self._chunks.items():
             chunk = self._chunk(iteration)
             if digest_of(_read(chunk)) != digest:
@@ -297,17 +304,30 @@ class RunFolder:
                 )
         return replace(state, replay=replay)
 
+    def _unpacked(self, number: int) -> State:
+        """What the file of the state after iteration ``number`` holds."""
+        path = self._state(number)
+        content = _read(path)
+        try:
+            state = unpack_state(content)
+            saved = state.description
+            if (saved["format"], saved["iteration"]) != (_FORMAT, number):
+                raise ValueError("it is of another iteration or version of this program")
+        except (ValueError, LookupError, zipfile.BadZipFile) as error:
+            raise DamagedError(f"{path} is damaged ({shortened(str(error))})") from None
+        return state
+
     def chunk(self, iteration: int) -> np.ndarray:
         """The positions of one iteration, structured [N]; they stay on the disk until used."""
         return np.load(self._chunk(iteration), mmap_mode="r", allow_pickle=False)
 
-    def _config_in(self, state: State) -> TrainingConfig:
-        """The configuration of the run whose state it is."""
-        return parse_config(json.dumps(state.description["config"]), str(self._config))
+    def _config_in(self, state: State, number: int) -> TrainingConfig:
+        """The configuration of the run whose state after iteration ``number`` it is."""
+        return parse_config(json.dumps(state.description["config"]), str(self._state(number)))
 
-    def _check_config(self, state: State) -> None:
+    def _check_config(self, state: State, number: int) -> None:
         """Refuse a configuration other than that of the resumed state."""
-        differing = differences(compared(self._config_in(state)), compared(self._wanted))
+        differing = differences(compared(self._config_in(state, number)), compared(self._wanted))
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
