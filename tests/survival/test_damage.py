@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ pytest.importorskip("sb3_contrib")
 
 from ludarium.cli import main
 from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.folder import _lines_of
 from ludarium.training.runs.state import State, pack_state, unpack_state
 
 from .damage import DAMAGES, damage, files_of
@@ -46,11 +48,25 @@ def test_damage_is_named_and_never_goes_in(run, tmp_path):
             told = resumed(algorithm, folder)
             if told.refused is None:
                 found = fingerprint(folder)
-                if name == "metrics.jsonl":  # a damaged line is gone; it may be a number in it
+                if name == "metrics.jsonl":
+                    check_log(found["metrics"], expected["metrics"], how)
                     found["metrics"] = expected["metrics"]
                 assert found == expected, (name, how)
             assert told.names(name) or name == "metrics.jsonl", (name, how, told)
     assert index >= 1
+
+
+def check_log(found: list[dict[str, Any]], expected: list[dict[str, Any]], how: str) -> None:
+    """Of a log that was damaged at one place all other lines are there, and none is made up."""
+    right = [line for line in found if line in expected]
+    assert found[-1] == expected[-1]
+    numbers = [line["iteration"] for line in found]
+    assert numbers == sorted({*numbers} & {line["iteration"] for line in expected})
+    if how == "flip":  # of a line, or of what ends one; a line with another number is still one
+        assert len(right) >= len(expected) - 2
+        assert len(found) - len(right) <= 1
+    else:
+        assert found == right
 
 
 class Told:
@@ -75,6 +91,11 @@ def resumed(algorithm: str, folder: Path, **of_folder: bool) -> Told:
         return Told(train(algorithm, folder, 3, **of_folder), None)
     except (ValueError, StorageError) as error:
         return Told([], str(error))
+
+
+def numbered(line: bytes, iteration: int) -> bytes:
+    """A line of a log with another number."""
+    return f"{json.dumps(json.loads(line) | {'iteration': iteration})}\n".encode()
 
 
 def begun_run(folder: Path, iterations: int = 2) -> Path:
@@ -134,6 +155,11 @@ def test_positions_that_are_lost_are_asked_for(tmp_path):
         (lambda lines: [], [3, 4]),
         (lambda lines: [lines[0].replace(b"{", b"("), *lines[1:]], [2, 3, 4]),
         (lambda lines: [lines[0], *lines], [1, 2, 3, 4]),
+        (lambda lines: [numbered(lines[0], 9), *lines[1:]], [2, 3, 4]),
+        (lambda lines: [lines[0], numbered(lines[1], 95), lines[2]], [1, 3, 4]),
+        (lambda lines: [lines[0], numbered(lines[1], 3), lines[2]], [1, 3, 4]),
+        (lambda lines: [*lines[:2], numbered(lines[2], 5)], [1, 2, 3, 4]),
+        (lambda lines: [lines[0], b"[" * 100_000 + b"\n", *lines[1:]], [1, 2, 3, 4]),
         (lambda lines: [*lines, b"more"], [1, 2, 3, 4]),
         (lambda lines: [*lines[:2], lines[2][:20]], [1, 2, 3, 4]),
     ],
@@ -200,3 +226,21 @@ def test_a_configuration_that_is_not_accepted_is_that_of_a_state(tmp_path, capsy
     assert "state-000002.zip: seed is 'often'" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"state-000002\.zip: seed is 'often'"):
         train("drift", folder)
+
+
+def test_lines_with_wrong_numbers_go_alone():
+    def kept(*numbers: int) -> list[int]:
+        lines = (f'{{"iteration": {each}, "place": {i}}}\n' for i, each in enumerate(numbers))
+        return [json.loads(line)["place"] for line in _lines_of("".join(lines).encode()).values()]
+
+    for place in range(20):
+        for wrong in {0, 1, 2, 5, 13, 19, 20, 21, 95} - {place + 1}:
+            numbers = [each + 1 for each in range(20)]
+            numbers[place] = wrong
+            whole = [each for each in range(20) if each != place]
+            assert [each for each in kept(*numbers) if each != place] == whole, numbers
+    assert kept(1, 2, 2, 4) == [0, 1, 3]
+    assert kept(1, 3, 3, 4) == [0, 2, 3]
+    assert kept(2, 3, 7, 8, 30) == [0, 1, 2, 3, 4]
+    assert kept(*range(1, 100_001)) == list(range(100_000))
+    assert kept() == []

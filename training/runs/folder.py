@@ -25,6 +25,7 @@ import json
 import os
 import re
 import zipfile
+from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -227,7 +228,7 @@ class RunFolder:
         self._check_config(state, number)
         saved = state.description
         logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
-        if not faults and max(logged, default=0) > number:
+        if not faults and {number, number + 1} <= logged.keys():
             faults.append(f"{self._state(number + 1)} is missing")
         for damage in faults:
             say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
@@ -426,16 +427,29 @@ def _line(metrics: dict[str, Any]) -> bytes:
 
 
 def _lines_of(log: bytes) -> dict[int, bytes]:
-    """The lines of a log that are whole and in order, by iteration."""
-    lines: dict[int, bytes] = {}
-    for line in log.splitlines(keepends=True):
+    """The lines of a log that are whole and in order, by iteration.
+
+    Each iteration adds a line, so what a line's iteration is ahead of its place is positive and
+    never falls. As many lines stay as can with that: only those with wrong numbers go.
+    """
+    found: list[tuple[int, bytes]] = []
+    for line in dict.fromkeys(log.splitlines(keepends=True)):
         try:
             number = json.loads(line)["iteration"]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             continue
-        if isinstance(number, int) and number > max(lines, default=0) and line.endswith(b"\n"):
+        if isinstance(number, int) and number > len(found) and line.endswith(b"\n"):
+            found.append((number, line))
+    least: list[int] = []  # with which so many lines, less one, can end
+    lengths: list[int] = []  # of the most lines in order, less one, that end with each
+    for place, (number, _) in enumerate(found):
+        lengths.append(bisect_right(least, number - place))
+        least[lengths[-1] : lengths[-1] + 1] = [number - place]
+    lines: dict[int, bytes] = {}
+    for length, (number, line) in zip(reversed(lengths), reversed(found), strict=True):
+        if length == len(least) - 1 - len(lines):
             lines[number] = line
-    return lines
+    return dict(reversed(lines.items()))
 
 
 def _files_in(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
