@@ -204,6 +204,20 @@ def test_an_agent_of_known_strength_is_rated_near_it(corso):
     assert result.rating.elo == pytest.approx(again.elo, abs=1e-3)
 
 
+def test_an_agent_is_not_its_anchor_though_it_has_the_name(small):
+    known = {"random": 700.0, "uct:2": 800.0}
+    result = play_anchors(small, make_agent("random", small), known, 40, guess=720.0, seed=1)
+    assert {(match.first, match.second) for match in result.matches} == {
+        ("random", "random"),
+        ("random", "uct:2"),
+    }
+    opponents = [known[match.second] for match in result.matches]
+    games = [match.games for match in result.matches]
+    again = rated(opponents, games, [match.points for match in result.matches])
+    assert result.rating.elo == pytest.approx(again.elo, abs=1e-3)
+    assert result.rating.low < result.rating.elo < result.rating.high
+
+
 def test_without_a_guess_an_agent_starts_at_the_weakest_and_climbs(corso):
     known = {"random": 0.0, "uct:20": 500.0, "uct:200": 900.0, "uct:1000": 1200.0}
     agent = Counting(make_agent("uct:1000", corso))

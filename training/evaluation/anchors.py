@@ -11,7 +11,7 @@ measures them when it starts (`measure_ratings`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -37,6 +37,8 @@ ANCHOR_GAMES = 40
 
 #: The games of an evaluation are split into this many parts; each part picks its opponent.
 _PARTS = 4
+#: The agent in the fit: it may be called as an anchor is, and no anchor is called so.
+_RATED = ""
 #: Opponents with an expected score outside these bounds give little information.
 _TELLING = (0.05, 0.95)
 
@@ -205,7 +207,8 @@ def play_anchors(
             for name in sorted(anchors, key=anchors.__getitem__)
             if played[name]
         )
-        rating = fitted_by_points(matches, anchors).rating(agent.name)
+        found = [replace(match, first=_RATED) for match in matches]
+        rating = fitted_by_points(found, anchors).rating(_RATED)
     return AnchoredResult(rating, matches)
 
 
