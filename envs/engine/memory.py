@@ -15,17 +15,17 @@ _CONTAINER = Path("/sys/fs/cgroup")  # limits of this container, if it is one
 def available_memory() -> float:
     """Bytes that are free, in the system and in the container that this is; infinite if not known.
 
-    Up to the container's limit, pages of files that would make room are free too.
+    Only Linux tells. Up to the container's limit, pages of files that would make room are free too.
     """
     free = math.inf
     if _SYSTEM.exists():
-        free = 1024 * _numbers(_SYSTEM)["MemAvailable:"]
+        free = 1024 * _numbers(_SYSTEM).get("MemAvailable:", math.inf)
     try:
         limit, used = (
             int((_CONTAINER / f"memory.{name}").read_text(encoding="ascii"))
             for name in ("max", "current")
         )
-        files = _numbers(_CONTAINER / "memory.stat")["inactive_file"]
+        files = _numbers(_CONTAINER / "memory.stat").get("inactive_file", 0)
     except (OSError, ValueError):  # there is no limit, whose text is "max", or no container
         return free
     return min(free, max(0, limit - used + files))
@@ -59,6 +59,8 @@ def zeros(what: str, shape: Any, dtype: Any) -> np.ndarray:
 
 
 def _numbers(path: Path) -> dict[str, int]:
-    """The numbers in a file of the system, by the words before them."""
-    lines = (line.split() for line in path.read_text(encoding="ascii").splitlines())
-    return {name: int(number) for name, number, *_ in lines}
+    """The numbers in a file of the system, by the words before them; other lines do not count."""
+    lines = (
+        line.split() for line in path.read_text(encoding="ascii", errors="replace").splitlines()
+    )
+    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdecimal()}
