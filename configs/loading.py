@@ -27,7 +27,8 @@ class _PlainLoader(yaml.SafeLoader):
     It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
     because tags choose which objects are made. It limits the number and the depth of the values,
     because each value costs time and depth costs stack. Dates stay texts; ``1e-3`` is a number, as
-    in YAML 1.2. A key that is there twice is refused.
+    in YAML 1.2, and a character that JSON escapes as two surrogates is one. A key that is there
+    twice is refused.
     """
 
     yaml_implicit_resolvers = {
@@ -56,6 +57,11 @@ class _PlainLoader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
+
+    def construct_scalar(self, node: Any) -> str:
+        """The text of a plain value."""
+        text = super().construct_scalar(node)
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         """The keys and values of a mapping."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import msgspec
 import pytest
 
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
-from ludarium.configs.loading import parse_config
+from ludarium.configs.loading import parse_config, read_yaml
 from ludarium.envs import GAMES, make_game
 from ludarium.training.evaluation.openings import MOST_PLIES
 
@@ -223,3 +224,20 @@ def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
 def test_numbers_with_an_exponent_and_no_point_are_numbers():
     config = load_config("corso/demo")
     assert apply_settings(config, ["learner.learning_rate=1e-3"]).learner.learning_rate == 1e-3
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "runs/\U0001f600",
+        "\U0001d538\u00e9\ufeff\x7f\u2028",
+        "a\udcffb",
+        {"\U0001f600": [1, "\U0001f601"]},
+    ],
+)
+def test_json_is_read_as_it_was_written(value):
+    """Also characters that JSON writes as two surrogates, and those of a name that is no UTF-8."""
+    assert read_yaml(json.dumps(value), "a value") == value
+    config = apply_settings(load_config("corso/demo"), [f"start={json.dumps(str(value))}"])
+    assert config.start == str(value)
+    assert parse_config(json.dumps(msgspec.to_builtins(config)), "a state") == config
