@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ludarium.envs.engine.messages import shortened
+
 from .family import FamilyNetwork
 from .network import Output, PolicyValueNetwork, build_network
 from .shape import Architecture, NetworkShape
@@ -152,6 +154,13 @@ def check_network(
     state = {each: (value.dtype, tuple(value.shape)) for each, value in twin.state_dict().items()}
     if state != state_types(shape, architecture):
         raise ValueError(f"{name} must have the same weights whenever it is made")
+    try:
+        twin.load_state_dict({each: value.clone() for each, value in twin.state_dict().items()})
+    except RuntimeError as error:
+        raise ValueError(
+            f"{name} cannot be loaded later: {shortened(str(error), 300)}; give each weight and "
+            "buffer memory of its own (.clone())"
+        ) from error
 
 
 def _check_output(name: str, tensor: Any, size: tuple[int, ...]) -> None:

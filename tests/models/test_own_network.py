@@ -184,6 +184,12 @@ class Diverged(Net):
         return policy, outcome / observation.sum((1, 2, 3))[:, None], score
 
 
+class Expanded(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.register_buffer("scale", torch.ones(1).expand(4))
+
+
 class Tied(Net):
     """The outcome's second layer is its first, transposed."""
 
@@ -206,6 +212,7 @@ class Tied(Net):
         (Fixed, r"the parameter module\.hidden\.weight of mine:Bad does not learn"),
         (NoMeta, "cannot be made on torch's device 'meta'"),
         (Diverged, "the outcome of mine:Bad is not finite"),
+        (Expanded, r"mine:Bad cannot be loaded later: .*module\.scale.*of its own \(\.clone"),
     ],
 )
 def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, message):
