@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.storage import cache_folder, replacing
-from ludarium.models.header import naming, open_file
+from ludarium.models.header import MOST_BYTES, MOST_HEADER_BYTES, naming, open_file
 
 _SUFFIX = ".table.safetensors"
 _ARRAY, _DESCRIPTION, _CHECKSUM = "table", "description", "sha256"
@@ -34,9 +34,16 @@ def write_table(
     """Write a table atomically; return the path.
 
     Raises:
+        ValueError: the array is too large for a file that is read again.
         OSError: it cannot be written.
     """
-    path, array = Path(path), np.ascontiguousarray(array)
+    path, most = Path(path), MOST_BYTES - MOST_HEADER_BYTES
+    if array.nbytes > most:
+        raise ValueError(
+            f"the table for {quoted(str(path), 100)} has {array.nbytes:,} bytes, and {most:,} are "
+            "the most that a file may hold: solve less of the game"
+        )
+    array = np.ascontiguousarray(array)
     text = json.dumps(description | {_CHECKSUM: _checksum(description, array)})
     with replacing(path) as partial:
         partial.write_bytes(save({_ARRAY: array}, {_DESCRIPTION: text}))
@@ -64,7 +71,7 @@ def read_table(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no table {quoted(str(path), 100)}")
-    with naming(path), open_file(path, "np") as file:
+    with naming(path), open_file(path, "np", "a table") as file:
         text = (file.metadata() or {}).get(_DESCRIPTION)
         if file.keys() != [_ARRAY] or text is None:
             raise ValueError("it is no table of a solved game")

@@ -29,8 +29,8 @@ KEY = "ludarium"  # of the description in the header
 FORMAT = 3
 
 # Upper limits of what a file may ask for, far above any network of a game.
-_MOST_BYTES = 1 << 30
-_MOST_HEADER_BYTES = 1 << 21
+MOST_BYTES = 1 << 30
+MOST_HEADER_BYTES = 1 << 21
 _MOST_ENTRIES = 1 << 16  # of an observation
 _MOST_FEATURES = 1 << 12
 _TENSORS_OF_A_BLOCK = 6  # at least
@@ -87,7 +87,7 @@ def open_checkpoint(
         path: of the file.
         framework: of the tensors that are read: ``np`` or ``pt``.
     """
-    with naming(Path(path)), open_file(Path(path), framework) as file:
+    with naming(Path(path)), open_file(Path(path), framework, "a checkpoint") as file:
         text = (file.metadata() or {}).get(KEY)
         if text is None:
             raise ValueError("it is a safetensors file, but not a ludarium checkpoint")
@@ -116,18 +116,25 @@ def naming(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_file(path: Path, framework: str) -> Iterator[Any]:
-    """Open a file of the safetensors format."""
+def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
+    """Open a file of the safetensors format.
+
+    Args:
+        path: of the file.
+        framework: of the tensors that are read: ``np`` or ``pt``.
+        what: what the file should be, for errors: ``a checkpoint``.
+
+    Raises:
+        ValueError: it is no regular file, too large, or damaged.
+    """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is no regular file")
-    if status.st_size > _MOST_BYTES:
-        raise ValueError(
-            f"it has {status.st_size:,} bytes; a checkpoint has at most {_MOST_BYTES:,}"
-        )
+    if status.st_size > MOST_BYTES:
+        raise ValueError(f"it has {status.st_size:,} bytes; {what} has at most {MOST_BYTES:,}")
     with path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
-    if length > min(_MOST_HEADER_BYTES, status.st_size - 8):
+    if length > min(MOST_HEADER_BYTES, status.st_size - 8):
         raise ValueError("it is not a readable safetensors file: its header is cut or too long")
     try:
         with safe_open(path, framework) as file:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from ludarium.analysis import table as tables
 from ludarium.analysis.table import default_path, read_table, write_table
+from ludarium.models import header
 
 
 @pytest.fixture
@@ -70,6 +72,19 @@ def test_an_array_that_compiled_code_does_not_count_on_is_refused(
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no table .*nowhere"):
         read_table(tmp_path / "nowhere", np.int32, (None,))
+
+
+def test_the_limit_on_a_file_is_that_of_tables_and_checked_before_one_is_written(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "MOST_BYTES", header.MOST_HEADER_BYTES + 100)
+    write_table(tmp_path / "small", {}, np.zeros(100, np.int8))
+    with pytest.raises(ValueError, match=r"the table for .*large' has 101 bytes, and 100 are the"):
+        write_table(tmp_path / "large", {}, np.zeros(101, np.int8))
+    assert not (tmp_path / "large").exists()
+    monkeypatch.setattr(header, "MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"it has [\d,]+ bytes; a table has at most 1,000"):
+        read_table(table, np.int32, (None,))
 
 
 def test_a_write_that_fails_leaves_all_as_it_was(
