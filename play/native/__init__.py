@@ -8,6 +8,6 @@ what is written beside.
 
 from .library import write_library
 from .targets import TARGETS, this_machine
-from .texts import LIMITS, Library
+from .texts import Library
 
-__all__ = ["LIMITS", "TARGETS", "Library", "this_machine", "write_library"]
+__all__ = ["TARGETS", "Library", "this_machine", "write_library"]

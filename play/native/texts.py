@@ -124,11 +124,10 @@ def header(library: Library, scratch: int) -> str:
 def licences(library: Library) -> str:
     """The licences of all that a library holds, and who made the game."""
     game = library.game
-    reserved = template(library, "obsidio.md") if game.name == "obsidio" else ""
-    return (
-        template(library, "LICENCES.md").replace("CREDIT", f"{game.title}: {game.credit}")
-        + reserved
-    )
+    text = template(library, "LICENCES.md").replace("CREDIT", f"{game.title}: {game.credit}")
+    own = f"{game.name}.md"  # what its inventor reserves
+    is_reserved = files(__package__).joinpath("templates", own).is_file()
+    return text + (template(library, own) if is_reserved else "")
 
 
 def readme(library: Library, targets: Mapping[str, Target]) -> str:
