@@ -19,8 +19,8 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
 from ludarium.models.kernels.target import HOST
-from ludarium.play.native import LIMITS, TARGETS, Library
-from ludarium.play.native.texts import build_number
+from ludarium.play.native import TARGETS, Library
+from ludarium.play.native.texts import LIMITS, build_number
 from ludarium.play.wasm import kernels, linker
 from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.play.wasm.network import packed_network
