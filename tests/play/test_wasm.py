@@ -87,17 +87,6 @@ def test_the_engine_in_javascript(tictactoe: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["osiron", "obelisk"])
-def test_networks_answer_as_in_python(name: str, tmp_path: Path) -> None:
-    """A board that the network sees turned for one player, actions otherwise; a perceptron."""
-    need_tools()
-    game = build.read_game(name)
-    path = build.write_module(tmp_path, game, build_module(game))
-    assert "answers agree" in compare_networks(game, path, positions=100)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("ladder", LADDERS, ids=lambda path: path.name)
 def test_levels_play_the_moves_of_python(ladder: Path, tmp_path: Path) -> None:
