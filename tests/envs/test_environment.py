@@ -347,6 +347,8 @@ def attempt(env: Any, do: Callable[[Any], Any]) -> dict[str, Any]:
         result = do(env)
     except ResetNeeded:
         raised = KeyError  # so the wrappers, where we say what to call
+    except OverflowError:
+        raised = AssertionError  # what Gymnasium 1.1 says of 2**70
     except Exception as error:
         raised = type(error)
     seen: dict[str, Any] = {"raised": raised, "warned": list(EnvLogger.mqueue), "result": result}
