@@ -83,6 +83,7 @@ VARIANTS: dict[str, list[str]] = {
     "network 512x4": ["network={channels: 512, blocks: 4}"],
     "network in float32": ["backend=compiled"],
     "no weight averaging": ["learner.ema_decay=0"],
+    "no symmetries": ["learner.symmetries=false"],
 }
 #: Variants that begin with another network: for which part of their time, and with which settings.
 BEGINNINGS: dict[str, tuple[float, list[str]]] = {
