@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ImportError as error:
             if str(error.name).partition(".")[0] in _TRAIN:
                 error = _needs_more(error)
-            if "ludarium[" not in str(error):
+            if "pip install" not in str(error):
                 raise
             say(f"ludarium: {error}")
             return 2

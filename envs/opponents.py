@@ -292,7 +292,7 @@ def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
     makers = entry_points(group=OPPONENT_ENTRY_POINTS, name="make_agent")
     try:
         maker = next(iter(makers)).load()
-    except (StopIteration, ImportError) as error:
+    except (StopIteration, ModuleNotFoundError) as error:
         raise ImportError(
             f"the opponent {spec!r} needs the training package: "
             'pip install "ludarium[train]"; without it, opponents are "random" and functions'

@@ -23,8 +23,8 @@ import numpy as np
 from llvmlite import ir
 from numba import typeof, types
 
-from ludarium.envs.engine.codegen import intermediate_code, keep_unoptimised
-from ludarium.envs.engine.numba_private import RuntimeLinker, normalize_ir_text, populate_array
+from ludarium.envs.engine.jit.linked import intermediate_code, keep_unoptimised
+from ludarium.envs.engine.jit.private import RuntimeLinker, normalize_ir_text, populate_array
 from ludarium.models.kernels.target import Target, compile_for
 
 #: Bytes that the place of every array is a multiple of.

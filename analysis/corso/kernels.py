@@ -36,7 +36,7 @@ from numba import njit
 
 from ludarium.envs.corso.rules import DYE, MARBLE
 
-# Without `_nrt` code does not count who uses an array, see `ludarium.envs.engine.codegen`.
+# Without `_nrt` code does not count who uses an array, see `ludarium.envs.engine.jit.linked`.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _compiled = njit(cache=True, **_OPTIONS)
 _inlined = njit(forceinline=True, **_OPTIONS)

@@ -4,7 +4,7 @@ numba never caches a closure, nor a kernel that takes functions as arguments. So
 an ordinary function of a template module that calls ``rules.step(...)`` and so on;
 `specialise` copies each with the module's globals, ``rules`` set to one game's rule module,
 under a name that carries a digest of every source involved: the cache is then right, and two
-games never share code. `codegen` compiles the copies, `code_cache` keeps them.
+games never share code. `jit` compiles the copies and keeps them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import codegen, hooks, numba_private
+from . import hooks, jit
 from . import rule as rule_module
 from .console import say
 from .hooks import HOOKS
-from .numba_private import Dispatcher, event
 from .rule import plain
 
 Function = TypeVar("Function", bound=Callable)
@@ -55,9 +54,9 @@ def leaf(function: Function) -> Function:
 
 #: How the copies of template functions are compiled that are no entry points.
 _COMPILE: dict[str, Callable] = {
-    "kernel": codegen.part,
-    "part": codegen.part,
-    "leaf": partial(codegen.part, forceinline=True, disjoint=True),
+    "kernel": jit.part,
+    "part": jit.part,
+    "leaf": partial(jit.part, forceinline=True, disjoint=True),
 }
 
 
@@ -66,7 +65,7 @@ class GivenPart:
     """A part that is no game's, to be called by templates.
 
     Attributes:
-        function: what `codegen.part` returned.
+        function: what `jit.part` returned.
         sources: a digest of all that it is made of.
     """
 
@@ -128,7 +127,7 @@ def _specialised(
                 role = function.ludarium_template
                 if role == "kernel" and module is templates:
                     place = module.__name__.rpartition(".")[2]
-                    compiled[function] = codegen.kernel(copy, f"{game}-{place}-{name}", sources)
+                    compiled[function] = jit.kernel(copy, f"{game}-{place}-{name}", sources)
                 else:
                     compiled[function] = _COMPILE[role](copy)
     for module, names in zip(modules, namespaces, strict=True):
@@ -187,8 +186,8 @@ def sources_of(
     digest = hashlib.sha256()
     for name, part in sorted(given.items()):
         digest.update(f"{name}={part.sources}".encode())
-    for path in (__file__, codegen.__file__, numba_private.__file__):
-        digest.update(Path(path).read_bytes())
+    for path in (Path(__file__), *jit.SOURCES):
+        digest.update(path.read_bytes())
     views = [] if view is None else [view]
     for module in _compiled_modules(
         [*_template_modules(templates), rules, rule_module, hooks, *views]
@@ -226,7 +225,7 @@ def _compiled_modules(modules: list[ModuleType]) -> list[ModuleType]:
 
 
 def _is_compiled(value: Any) -> bool:
-    return isinstance(value, Dispatcher) or hasattr(value, "ludarium_template")
+    return jit.is_jitted(value) or hasattr(value, "ludarium_template")
 
 
 def subject_of(function: Any) -> str:
@@ -237,28 +236,16 @@ def subject_of(function: Any) -> str:
     return "networks" if function.__qualname__.startswith("networks_") else ""
 
 
-class _Announcer(event.Listener):
-    """Prints once per process and subject that compilation takes some time."""
-
-    def __init__(self) -> None:
-        self.announced: set[str] = set()
-
-    def on_start(self, event: event.Event) -> None:
-        dispatcher = event.data["dispatcher"]
-        if codegen.is_callee(dispatcher):
-            return  # part of a kernel, which was announced, or not compiled for this machine
-        subject = subject_of(dispatcher.py_func)
-        if subject and subject not in self.announced:
-            self.announced.add(subject)
-            say(
-                f"ludarium: compiling {subject} for this machine: what this command needs, which "
-                "is kept (up to half a minute)"
-            )
-
-    def on_end(self, event: event.Event) -> None:
-        """Do nothing."""
+@cache
+def _announce_compilation() -> None:
+    """From now on print once per process and subject that compilation takes some time."""
+    jit.on_compile(lambda function: _announce(subject_of(function)))
 
 
 @cache
-def _announce_compilation() -> None:
-    event.register("numba:compile", _Announcer())
+def _announce(subject: str) -> None:
+    if subject:
+        say(
+            f"ludarium: compiling {subject} for this machine: what this command needs, which "
+            "is kept (up to half a minute)"
+        )

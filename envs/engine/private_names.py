@@ -41,3 +41,10 @@ class PrivateNames:
             f"{self.distribution} {metadata.version(self.distribution)} has no {name}, which "
             f"ludarium needs; install a version that has it: pip install '{self.requirement}'"
         )
+
+    def unknown(self, version: str) -> ImportError:
+        """The error for a version that the tests do not run with."""
+        return ImportError(
+            f"{self.distribution} {version} is not a version that ludarium knows; install one: "
+            f"pip install '{self.requirement}'"
+        )

@@ -10,7 +10,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from .codegen import part
+from .jit import part
 
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 rule = partial(part, forceinline=True)

@@ -24,7 +24,7 @@ from types import FunctionType
 
 import numpy as np
 
-from ludarium.envs.engine import code_cache, codegen, mathematics, numba_private
+from ludarium.envs.engine import jit, mathematics
 from ludarium.envs.engine.compile import GivenPart
 from ludarium.models.evaluation import Evaluation, NetworkInSearch
 from ludarium.models.layers import BoardLayers, Layers
@@ -158,7 +158,7 @@ def _kernel(kind: str) -> Callable:
     )
     function.__module__ = evaluate.__name__
     function.__qualname__ = f"networks_{kind}s_{sources}"  # announced so
-    return codegen.kernel(function, f"network-{kind}s", sources)
+    return jit.kernel(function, f"network-{kind}s", sources)
 
 
 @cache
@@ -171,8 +171,7 @@ def digest_of(compiled_for: target.Target) -> str:
 def source_digest() -> str:
     """Digest of the sources of the kernels, the same on all machines."""
     digest = hashlib.sha256()
-    of_engine = (code_cache, codegen, mathematics, numba_private)
-    modules = (block, evaluate, packing, parts, target, vector, *of_engine)
-    for module in modules:
-        digest.update(Path(str(module.__file__)).read_bytes())
+    modules = (block, evaluate, packing, parts, target, vector, mathematics)
+    for path in (*(Path(str(module.__file__)) for module in modules), *jit.SOURCES):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -33,7 +33,8 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from ludarium.envs.engine.numba_private import cgutils, config
+from ludarium.envs.engine.jit import COMPILES
+from ludarium.envs.engine.jit.private import cgutils
 
 from . import target as machine
 from .target import PER, Target
@@ -476,10 +477,10 @@ def _multiply_rows_plainly(
 #: first_weight, sums, first_sum)``: a convolution's sums for a part of a row, one of `PARTS`, and
 #: for a block of outputs, from ``rows`` rows of the board, those that it has of the three;
 #: activations and weights begin at the first of them. ``sums`` get [cell][output].
-multiply_part: Callable = _multiply_part_plainly if config.DISABLE_JIT else _multiply_part
+multiply_part: Callable = _multiply_part if COMPILES else _multiply_part_plainly
 
 #: ``multiply_rows(outputs, rows, streams, activations, first, stride, inputs, weights,
 #: first_weight, sums, trunk)``: a dense layer's sums for `Target.rows` rows and a block of outputs,
 #: or for a single row and 1 or `STREAMS` blocks. ``sums`` get [row][output]. ``trunk`` are the
 #: weights of the network's trunk, whose type tells whether the network is one in eight bits.
-multiply_rows: Callable = _multiply_rows_plainly if config.DISABLE_JIT else _multiply_rows
+multiply_rows: Callable = _multiply_rows if COMPILES else _multiply_rows_plainly

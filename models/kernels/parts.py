@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ludarium.envs.engine.codegen import part
+from ludarium.envs.engine.jit import part
 from ludarium.envs.engine.mathematics import exp
 
 from . import target

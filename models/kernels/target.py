@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.numba_private import cpu_target
+from ludarium.envs.engine.jit.private import cpu_target
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from ludarium.envs.engine.numba_private import AbstractTemplate, config, infer_global, signature
+from ludarium.envs.engine.jit import COMPILES
+from ludarium.envs.engine.jit.private import AbstractTemplate, infer_global, signature
 
 from . import target
 from .target import RANGES
@@ -169,7 +170,7 @@ def _store_activations_plainly(array: np.ndarray, index: int, vector: np.ndarray
     array[index : index + target.LANES] = vector
 
 
-_PLAIN = bool(config.DISABLE_JIT)
+_PLAIN = not COMPILES
 
 #: ``load(array, index)``: the numbers from an index on.
 load: Callable = (lambda array, at: array[at : at + target.LANES].copy()) if _PLAIN else _load

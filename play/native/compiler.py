@@ -15,10 +15,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ludarium.envs.engine import codegen
+from ludarium.envs.engine import jit
 from ludarium.envs.engine.compile import GivenPart, specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.numba_private import cgutils
+from ludarium.envs.engine.jit.private import cgutils
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
 from ludarium.models.kernels.target import HOST
 
@@ -171,7 +171,7 @@ def _asking(symbol: str) -> GivenPart:
     def ask(net, planes, evaluation, n):
         return call(net.buffer) != 0
 
-    return GivenPart(codegen.part(ask), symbol)
+    return GivenPart(jit.part(ask), symbol)
 
 
 class _Exports(Exports):

@@ -18,10 +18,10 @@ import pytest
 from numba import njit
 
 from ludarium.envs.corso import rules
-from ludarium.envs.engine import code_cache, kernels
 from ludarium.envs.engine import compile as compile_module
-from ludarium.envs.engine.codegen import kernel, part
+from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise
+from ludarium.envs.engine.jit import disk_cache, kernel, part
 from ludarium.envs.engine.rule import random_bits, seed_rng
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,9 +148,9 @@ def test_processes_that_compile_at_once_leave_one_file_for_each_kernel(
 def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
     filled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_cache, "kernel_folder", lambda: Path(__file__) / "no folder")
+    monkeypatch.setattr(disk_cache, "kernel_folder", lambda: Path(__file__) / "no folder")
     function = kernel(lambda number: number + 1, "no-folder", "sources")
-    code_cache._warn_once.cache_clear()
+    disk_cache._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match=r"no folder cannot .*NUMBA_CACHE_DIR") as warned:
         assert (function(1), function(2.5)) == (2, 3.5)
     assert len(warned) == 1
@@ -163,16 +163,16 @@ def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
-    assert code_cache.kernel_folder() is None
+    assert disk_cache.kernel_folder() is None
 
 
 def test_a_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(file: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(code_cache, "kernel_folder", lambda: tmp_path)
-    monkeypatch.setattr(code_cache, "_write", full)
-    code_cache._warn_once.cache_clear()
+    monkeypatch.setattr(disk_cache, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(disk_cache, "_write", full)
+    disk_cache._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match="No space left on device"):
         assert kernel(lambda number: number + 1, "full", "sources")(1) == 2
 
@@ -191,7 +191,7 @@ def test_code_of_other_sources_goes_when_nobody_used_it_for_days(tmp_path: Path)
         file.write_bytes(b"")
         long_ago = time.time() - days * 86_400
         os.utime(file, (long_ago, long_ago))
-    code_cache._remove_unused(tmp_path, "game-play", "new")
+    disk_cache._remove_unused(tmp_path, "game-play", "new")
     assert {file.name for file in files_in(tmp_path)} == {
         name for name in names if name[-8] in "2356" or "old-5" in name
     } - {"game-play-old-4-abc.part"}
@@ -230,7 +230,7 @@ def test_a_part_that_python_called_first_still_goes_into_kernels() -> None:
 def test_integers_of_any_width_make_one_copy_of_a_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_cache, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(disk_cache, "kernel_folder", lambda: tmp_path)
 
     @part
     def shifted(number):

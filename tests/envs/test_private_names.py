@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ludarium.envs import pettingzoo_private
-from ludarium.envs.engine import numba_private
+from ludarium.envs.engine.jit import private
 
 PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
@@ -18,14 +18,14 @@ PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 @pytest.mark.parametrize(
     ("module", "path", "name"),
     [
-        (numba_private, "numba.core.codegen", "JITCodeLibrary"),
-        (numba_private, "numba.core.codegen.JITCodeLibrary", "_optimize_final_module"),
-        (numba_private, "numba.core.compiler.Flags", "noalias"),
-        (numba_private, "numba.core.options.DefaultOptions", "_nrt"),
-        (numba_private, "numba.core.types.Record", "mangling_args"),
-        (numba_private, "numba.core.event", "Listener"),
-        (numba_private, "numba.np.arrayobj", "populate_array"),
-        (numba_private, "numba.core.cgutils", "unpack_tuple"),
+        (private, "numba.core.codegen", "JITCodeLibrary"),
+        (private, "numba.core.codegen.JITCodeLibrary", "_optimize_final_module"),
+        (private, "numba.core.compiler.Flags", "noalias"),
+        (private, "numba.core.options.DefaultOptions", "_nrt"),
+        (private, "numba.core.types.Record", "mangling_args"),
+        (private, "numba.core.event", "Listener"),
+        (private, "numba.np.arrayobj", "populate_array"),
+        (private, "numba.core.cgutils", "unpack_tuple"),
         (pettingzoo_private, "pettingzoo.AECEnv", "_was_dead_step"),
         (pettingzoo_private, "pettingzoo.utils.env", "AECIterable"),
         (pettingzoo_private, "pettingzoo.utils.env_logger.EnvLogger", "warn_on_illegal_move"),
@@ -52,7 +52,7 @@ def test_the_turn_that_pettingzoo_hands_on_must_be_where_it_was(
         _run_again(pettingzoo_private)
 
 
-@pytest.mark.parametrize("module", [numba_private, pettingzoo_private])
+@pytest.mark.parametrize("module", [private, pettingzoo_private])
 def test_the_remedy_names_the_versions_that_the_project_accepts(module: ModuleType) -> None:
     assert f'"{module.required.requirement}"' in PROJECT.read_text()
 

@@ -1,7 +1,7 @@
 """The parts of numba outside its documented interface that this package uses.
 
-Each name is looked for on import. Where one is gone, the error says which, and which versions of
-numba have it.
+Each name is looked for on import. Where one is gone, or the version is none that the tests run
+with, the error says so, and which versions to install.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from .private_names import PrivateNames
+import numba
+
+from ..private_names import PrivateNames
 
 required = PrivateNames("numba", "numba>=0.61,<0.69")
+if not (0, 61) <= tuple(map(int, numba.__version__.split(".")[:2])) < (0, 69):
+    raise required.unknown(numba.__version__)
 
-# How functions are compiled, see `codegen`.
+# How functions are compiled, see `linked`.
 required(
     "numba.core.options.DefaultOptions",
     *("nogil", "_nrt", "error_model", "forceinline", "no_cpython_wrapper", "no_cfunc_wrapper"),
@@ -22,7 +26,6 @@ required(
     "numba.core.compiler.Flags",
     *("noalias", "no_compile", "no_cpython_wrapper", "no_cfunc_wrapper"),
 )
-config = required("numba.core.config", "DISABLE_JIT", "CACHE_DIR")
 Compiler = required("numba.core.compiler.Compiler", "compile_extra")
 CPUDispatcher = required(
     "numba.core.registry.CPUDispatcher",
@@ -43,14 +46,13 @@ required("numba.core.callconv.CPUCallConv", "call_function")
 required("numba.core.codegen.JITCPUCodegen", "set_env", "magic_tuple")
 lookup_environment = required("numba.core.environment.lookup_environment")
 
-# How compiled functions are kept on disk, see `code_cache`.
+# How compiled functions are kept on disk, see `disk_cache`.
 CompileResult = required("numba.core.compiler.CompileResult", "_reduce", "_rebuild")
 dumps = required("numba.core.serialize.dumps")
 NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overload")
 
-# How compiling is announced, see `compile`.
+# How compiling is announced, see `linked.on_compile`.
 event = required("numba.core.event", "Event", "Listener", "register")
-Dispatcher = required("numba.core.dispatcher.Dispatcher")
 
 # How an array is described whose memory is known when code is compiled, see `ludarium.play.wasm`.
 populate_array = required("numba.np.arrayobj.populate_array")

@@ -28,9 +28,10 @@ from uuid import uuid4
 
 import llvmlite
 import numba
+from numba import config
 
-from .numba_private import CompileResult, config, dumps
-from .storage import cache_folder, take_place
+from ..storage import cache_folder, take_place
+from .private import CompileResult, dumps
 
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -44,8 +45,9 @@ def kernel_folder() -> Path | None:
 
     None: the user has no home.
     """
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR) / "ludarium"
+    named = config.CACHE_DIR  # type: ignore[attr-defined]
+    if named:
+        return Path(named) / "ludarium"
     with suppress(RuntimeError):
         return cache_folder()
     return None

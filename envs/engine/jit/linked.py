@@ -14,13 +14,13 @@ from typing import Any
 
 from numba import types
 
-from .code_cache import KernelCache
-from .numba_private import (
+from .disk_cache import KernelCache
+from .private import (
     Compiler,
     CPUDispatcher,
     JITCodeLibrary,
     NumbasCache,
-    config,
+    event,
     lookup_environment,
 )
 
@@ -40,8 +40,6 @@ _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's variables for th
 
 def kernel(function: Any, name: str, sources: str) -> Callable:
     """Compile an entry point, which Python calls; keep it on disk, see `KernelCache`."""
-    if config.DISABLE_JIT:
-        return function
     dispatcher = CPUDispatcher(
         function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler
     )
@@ -50,18 +48,17 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
 
 
 def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
-    """Compile what kernels call. Python can call it too, and then it is compiled for that.
-
-    Args:
-        function: what to compile.
-        forceinline: it becomes part of each caller's body.
-        disjoint: its array and record arguments never overlap. It is optimised on its own before
-            it goes into its callers, who know less about their arguments.
-    """
-    if config.DISABLE_JIT:
-        return function
+    """Compile what kernels call to intermediate code, and for Python when that calls it."""
     options = _OPTIONS | {"forceinline": forceinline}
     return _Part(function, options, _LeafCompiler if disjoint else _PartCompiler)
+
+
+def on_compile(call: Callable[[Any], None]) -> None:
+    """Call this with each kernel's function before it is compiled.
+
+    Parts are left out: they belong to a kernel, or are compiled for another machine.
+    """
+    event.register("numba:compile", _Listener(call))
 
 
 def keep_unoptimised() -> None:
@@ -263,11 +260,6 @@ class _Callee(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
-def is_callee(dispatcher: Any) -> bool:
-    """Whether compiled code calls this function, and Python never does."""
-    return isinstance(dispatcher, _Callee)
-
-
 def _widened(kind: Any) -> Any:
     return types.intp if getattr(kind, "signed", False) else kind
 
@@ -288,3 +280,18 @@ class _Part(CPUDispatcher):
     @property
     def nopython_signatures(self) -> Any:
         return self._callee.nopython_signatures
+
+
+class _Listener(event.Listener):
+    """Is told by numba of each function that it compiles."""
+
+    def __init__(self, call: Callable[[Any], None]) -> None:
+        self._call = call
+
+    def on_start(self, event: event.Event) -> None:
+        dispatcher = event.data["dispatcher"]
+        if not isinstance(dispatcher, _Callee):
+            self._call(dispatcher.py_func)
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""
