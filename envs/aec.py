@@ -58,10 +58,10 @@ class BoardGameEnv(AECEnv):
             (uint8[height, width, 3]) or ``"human"`` (a window).
         canonical: give observations, masks and actions in the frame in which each player plays in
             the same direction (see `Game.canonical_turn`), not in the board's own. Where the game
-            has no such turn, there is no difference. Text and records are the same either way.
+            has no such turn, this changes nothing. Text and records are the same either way.
 
     Attributes:
-        start_seed: of this game's start, where starts are random.
+        start_seed: seed of this game's start, where starts are random.
         moves: the actions of this game so far, in the board's own frame; a new list each game.
 
     Raises:
@@ -157,7 +157,7 @@ class BoardGameEnv(AECEnv):
             agent: {"action_mask": mask},
             AGENTS[1 - mover]: {"action_mask": np.zeros(game.num_actions, _INT8)},
         }
-        # The mover's observation, until it is asked for.
+        # The mover's observation is kept until it is asked for.
         self._fresh_for: str | None = agent
         self._fresh = {
             "observation": planes.reshape(game.observation_shape),
@@ -245,7 +245,7 @@ class BoardGameEnv(AECEnv):
             return action
         return self._current().turned_action(index(action))
 
-    #: The turn undoes itself.
+    #: One method serves both ways, because the turn is its own inverse.
     _in_frame = _on_board
 
     def _play(self, action: Any) -> None:
@@ -310,9 +310,9 @@ class BoardGameEnv(AECEnv):
 
     @property
     def position(self) -> Position:
-        """The position being played, for searches and tools; a copy."""
+        """A copy of the position being played, for searches and tools."""
         if self._position is None:
-            raise AttributeError  # which `__getattr__` says in words
+            raise AttributeError  # `__getattr__` turns it into a message
         return self._position.copy()
 
     def action_to_text(self, action: int) -> str:

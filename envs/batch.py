@@ -32,7 +32,7 @@ from .engine.threads import available_cores, split
 from .registry import make_game
 
 _INT64 = np.dtype(np.int64)
-#: Entries of observations and masks per thread below which another thread does not pay.
+#: A further thread pays from this many entries of observations and masks per thread.
 _WORTH_A_THREAD = 300_000
 
 
@@ -70,8 +70,8 @@ class BatchEnv:
     read from them: whatever is written into them changes no game.
 
     Attributes:
-        observations: float32 or uint8 [N, *game.observation_shape], from the side of each
-            game's player to move.
+        observations: float32 or uint8 [N, *game.observation_shape], as each game's player to
+            move sees it.
         masks: int8[N, A], 1 for each legal action; there always is one.
         movers: int8[N], index of the player to move.
         rewards: float32[N, 2], rewards of both players for the last ply: +1 and -1 where it ended
@@ -93,7 +93,7 @@ class BatchEnv:
         seed: seed of each game's random numbers, for random starts and random actions.
         canonical: show observations and masks, and take actions, in the frame in which each
             player to move plays in the same direction (see `Game.canonical_turn`), not in the
-            board's own. Where the game has no such turn, there is no difference.
+            board's own. Where the game has no such turn, this changes nothing.
 
     Raises:
         ValueError: an argument out of its range.
@@ -152,7 +152,7 @@ class BatchEnv:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state to copy or pickle: without the views, which would become separate arrays."""
+        """The state to copy or pickle; it leaves out the views, which would become copies."""
         return {name: value for name, value in vars(self).items() if name != "_batch"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -293,8 +293,8 @@ class BatchEnv:
         """The games and their random numbers, as copies, for `resume`.
 
         Returns:
-            ``states`` and ``rngs``, and a ``digest`` of both: compiled rules trust a state, so
-            `resume` takes no other than one that a batch has had.
+            ``states`` and ``rngs``, and a ``digest`` of both. Compiled rules trust a state, so
+            `resume` accepts only what a batch of the same kind has returned.
         """
         states, rngs = self.states, self._choices["rng"].copy()
         return {"states": states, "rngs": rngs, "digest": _digest(self.game, states, rngs)}
@@ -370,7 +370,7 @@ class BatchEnv:
 
 
 def _digest(game: Game, states: np.ndarray, rngs: np.ndarray) -> np.ndarray:
-    """uint8[16] that tells these arrays of this game from others."""
+    """uint8[16], a digest that tells these arrays of this game from all others."""
     name = f"{game.name} {game.version} {game.options!r}\n".encode()
     content = name + contents_of(states) + rngs.tobytes()
     return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), np.uint8).copy()

@@ -15,7 +15,7 @@ from .registry import GAMES, make_game
 
 
 class GameModule(Protocol):
-    """What a module such as ``corso_v0`` holds; see `make` and `make_raw`."""
+    """The contents of a module such as ``corso_v0``; see `make` and `make_raw`."""
 
     def env(
         self, *, render_mode: str | None = None, canonical: bool = False, **options: Any
@@ -25,7 +25,7 @@ class GameModule(Protocol):
     def raw_env(
         self, *, render_mode: str | None = None, canonical: bool = False, **options: Any
     ) -> BoardGameEnv:
-        """One without guards."""
+        """A PettingZoo environment without guards."""
 
 
 def make(
@@ -34,9 +34,9 @@ def make(
     """A PettingZoo AEC environment of the game called ``name``, guarded as classic games are.
 
     Args:
-        name: of the game.
+        name: the game's name.
         render_mode, canonical: see `BoardGameEnv`.
-        **options: the game's.
+        **options: the game's options.
 
     Raises:
         ValueError: no such game, option value or render mode.
@@ -73,15 +73,15 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
 def register_game(game: type[Game]) -> type[Game]:
     """Make a game of your own known everywhere: by name, as a module, and to Gymnasium.
 
-    Works as a decorator of the class. To register the same class again, also one defined anew in
-    a notebook, changes nothing else. An installed package needs no call: see the entry points in
+    It works as a decorator of the class. Registering the same class again, even one defined anew
+    in a notebook, changes nothing. An installed package needs no call: see the entry points in
     `ludarium.envs.registry`.
 
     Returns:
         ``game`` itself.
 
     Raises:
-        ValueError: it is no complete class of a game, or another game has its name.
+        ValueError: the class lacks something, or another game has its name.
     """
     GAMES.add(game)
     install_faces(game.name, game.version)
@@ -108,13 +108,13 @@ def install_faces(name: str, version: int) -> str:
 def gymnasium_id(name: str, version: int) -> str:
     """A game's id in Gymnasium: ``ludarium/Corso-v0``, ``ludarium/MyGame-v1`` for ``my_game``.
 
-    PettingZoo's ids are in small letters, as those of its own games are: ``ludarium/corso-v0``.
+    PettingZoo's ids are in lower case, as for its own games: ``ludarium/corso-v0``.
     """
     return f"ludarium/{''.join(part.capitalize() for part in name.split('_'))}-v{version}"
 
 
 def _register_ids(name: str, version: int) -> None:
-    """Register with Gymnasium and, where it has a registry (1.27), PettingZoo."""
+    """Register with Gymnasium and, if it has a registry (1.27), with PettingZoo."""
     gymnasium.register(
         gymnasium_id(name, version),
         entry_point=f"{__package__}.single:SingleAgentEnv",

@@ -43,7 +43,7 @@ class OneSide:
     Attributes:
         batch: the `BatchEnv` of both sides. In all unfinished games the agent is to move, so
             observations and masks are the agent's.
-        seats: int64[N], the player that the agent is in each game; with ``"both"``, who is to move.
+        seats: int64[N], the agent's player index in each game; with ``"both"``, the mover.
         rewards: float32[N], the agent's reward for its last action.
         terminated, truncated: bool[N], whether each game is over, and how.
     """
@@ -80,9 +80,9 @@ class OneSide:
         self._seats = seat
         self._raises = illegal == "raise"
         self._opponents: Opponents | None = None
-        self._actions: list[list[int]] = []  # of each game, where a `Player` wants to know
-        self._seeds = np.zeros(num_envs, np.int64)  # of the starts, likewise
-        self._in_play = np.zeros(num_envs, np.bool_)  # the opponent waits for the end
+        self._actions: list[list[int]] = []  # of each game, if a `Player` plays
+        self._seeds = np.zeros(num_envs, np.int64)  # of the starts, if a `Player` plays
+        self._in_play = np.zeros(num_envs, np.bool_)  # the opponent is to be told of the end
         self._is_ready = False  # in every game the agent is to move
         self._random = np.random.default_rng()
 
@@ -96,7 +96,7 @@ class OneSide:
 
         Args:
             random: fixes seats, random starts, openings and the opponents from here on;
-                without it, they go on.
+                without it, their random numbers continue.
         """
         self.abandon()
         if random is not None or self._opponents is None:
@@ -109,7 +109,7 @@ class OneSide:
         self._is_ready = True
 
     def abandon(self) -> None:
-        """Tell the opponents that the games in play do not go on; `reset` begins others."""
+        """Tell the opponents that the games in play are abandoned; `reset` begins others."""
         self._is_ready = False
         games = np.flatnonzero(self._in_play)
         self._finish(games, np.full(len(games), np.nan, np.float32))
@@ -119,8 +119,8 @@ class OneSide:
 
         Raises:
             ValueError: the actions are not N integers from 0 to ``num_actions`` - 1; or one is
-                not legal and ``illegal="raise"``: nothing has changed then. Or an opponent chose
-                an illegal action: then only `reset` goes on.
+                not legal and ``illegal="raise"``; then nothing has changed. Or an opponent chose
+                an illegal action; then only `reset` can continue.
             gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
         """
         batch, games = self.batch, self._every
@@ -154,13 +154,13 @@ class OneSide:
             raise ResetNeeded("the games have not begun, or have been stopped: call reset() first")
 
     def _rewards(self, games: np.ndarray) -> np.ndarray:
-        """float32[K], the agent's rewards by the rules in some of the games."""
+        """float32[K], the agent's rewards in some of the games, by the rules."""
         outcomes, seats = self.batch._states["outcome"][games], self.seats[games]
         won, lost = outcomes == PLAYER_0_WINS + seats, outcomes == PLAYER_1_WINS - seats
         return won.astype(np.float32) - lost.astype(np.float32)
 
     def _finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Tell the opponents that games are over, once."""
+        """Tell the opponents, once, that games are over."""
         self._in_play[games] = False
         if len(games):
             assert self._opponents is not None
@@ -179,7 +179,7 @@ class OneSide:
         self._is_ready = True
 
     def _take_sides(self) -> None:
-        """Where the agent plays both sides, be the one who is to move."""
+        """With ``"both"``, make the mover of each game the agent's side."""
         if self._seats == BOTH:
             self.seats[:] = self.batch._states["mover"]
 
@@ -190,7 +190,7 @@ class OneSide:
         return games
 
     def other_views(self, games: np.ndarray) -> np.ndarray:
-        """Observations of some games from the other side, [K, ...]; the agent's own stay."""
+        """Observations of some games from the other side, [K, ...]; the agent's own are kept."""
         own = self.batch.observations[games]
         self.batch.observe(games, 1 - self.seats[games])
         others = self.batch.observations[games]
@@ -236,7 +236,7 @@ class OneSide:
             lengths[ended] = 0
 
     def _play_opponents(self, goes_on: np.ndarray) -> None:
-        """Let the opponents play until they are to move nowhere."""
+        """Let the opponents play until none of them is to move."""
         batch = self.batch
         while self._seats != BOTH:
             is_over = self._is_finished(self._every)
@@ -252,7 +252,7 @@ class OneSide:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
     def _play(self, games: np.ndarray, actions: Any) -> None:
-        """Play in these games, and note what a `Player` wants to know."""
+        """Play in these games, and note actions and seeds for a `Player`."""
         batch = self.batch
         if not self._actions:
             batch.play(games, actions)
@@ -272,13 +272,13 @@ class OneSide:
         if self._actions:
             for game in games:
                 self._actions[game] = []
-                if self.batch.game.random_start:  # a `Player` may want to know the seed
+                if self.batch.game.random_start:  # a `Player` is told the seed
                     self._seeds[game] = self._random.integers(2**63)
                     self.batch._choices["rng"][game] = seed_rng(int(self._seeds[game]))[0]
         self.batch.restart(games)
 
     def _ready_opponents(self) -> Opponents:
-        """The opponents, with random numbers from this object's."""
+        """The opponents; their random numbers come from this object's."""
         self._made = restarted(self._opponent, self._made, self.batch.game, self._random)
         if not isinstance(self._made, Player):
             return in_batch(self._made)

@@ -6,11 +6,11 @@
     game = pyspiel.load_game("ludarium_corso(size=3)")
     state = game.new_initial_state()
 
-A game's options are the parameters of its OpenSpiel game, where the type of each is fixed: an
-option whose default is ``None`` is 0 or ``""`` there for ``None``. An option's value that the game
-does not accept is a ``ValueError``, a parameter that it does not have a ``pyspiel.SpielError``.
+A game's options are the parameters of its OpenSpiel game. There each parameter has a fixed type,
+so an option whose default is ``None`` has 0 or ``""`` for ``None``. An option's value that the game
+does not accept raises ``ValueError``, an unknown parameter ``pyspiel.SpielError``.
 
-One parameter more, ``canonical``, is as for the environments: observations and actions as each
+The additional parameter ``canonical`` is as for the environments: observations and actions as each
 player sees the board, where the game has a canonical turn.
 
 Needs ``open_spiel``, which nothing else in this package does.
@@ -34,7 +34,7 @@ from .engine.options import Option
 from .engine.position import Position
 from .registry import GAMES
 
-#: Number of random starts that a chance node draws from: those of the seeds 0, 1, ...
+#: Number of random starts that a chance node draws from: the seeds 0, 1, ... give them.
 RANDOM_STARTS = 1000
 _CANONICAL = "canonical"
 
@@ -42,8 +42,8 @@ _CANONICAL = "canonical"
 def register(kind: type[Game]) -> str:
     """Register a game with OpenSpiel and return its name there; `GAMES` are registered already."""
     game_type = _game_type(kind)
-    # OpenSpiel drops what it holds after Python has ended: a class outlives that, while an
-    # object whose last reference it was, such as a closure, would crash.
+    # OpenSpiel drops its objects after Python has ended: a class outlives that, but an object
+    # without other references, such as a closure, would crash.
     game_class = type(f"Spiel{kind.__name__}", (SpielGame,), {"kind": kind})
     pyspiel.register_game(game_type, game_class)
     return game_type.short_name
@@ -156,7 +156,7 @@ class SpielState(pyspiel.State):
         return self._position.action_to_text(self._in_frame(action))
 
     def _in_frame(self, action: int) -> int:
-        """An action's number in the other frame: the board's own, or the game's here."""
+        """An action's number in the other frame: the board's own, or that of this game."""
         assert self._position is not None
         return self._position.turned_action(action) if self.canonical else action
 
@@ -169,7 +169,7 @@ class SpielState(pyspiel.State):
 
 
 class _Observer:
-    """OpenSpiel's ``PyObserver`` of one player's side: the observation of the environments."""
+    """OpenSpiel's ``PyObserver`` for one player: it gives the environments' observation."""
 
     def __init__(self, rules: Game, params: Any, canonical: bool) -> None:
         self.canonical = canonical
@@ -192,7 +192,7 @@ class _Observer:
 
 
 def _load(text: str) -> SpielGame:
-    """Unpickle a game: importing this module in another process registers the games."""
+    """Unpickle a game; importing this module in another process registers the games."""
     return pyspiel.load_game(text)
 
 

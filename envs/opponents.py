@@ -1,15 +1,15 @@
-"""Opponents of an environment's agent: one contract for every environment with an agent.
+"""Opponents of an environment's agent: one contract for all environments with one agent.
 
 An opponent is
 
 - ``"random"``, or the name of an agent that an installed package makes, such as the training
   package: ``"uct:1000"``, ``"level:3"``, a checkpoint's path;
 - a function from a `Position` to a legal action, its number or its text;
-- an object that is given whole games, see `Player`; agents of the training package are such;
+- an object that is given whole games, see `Player`, such as an agent of the training package;
 - `FromArrays`, around a function from observations and masks of many games to their actions.
 
-Environments of many games also take `Opponents`, which differ from game to game. What is none of
-these is refused when the environment is made. This package itself can only play at random.
+Environments of many games also take `Opponents`, which differ from game to game. Anything else
+is refused when the environment is made. Without other packages only random play is available.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
 SEATS = (0, 1, "random", "alternate")
-#: Where many games are played without an opponent.
+#: Stands for no opponent in environments of many games.
 BOTH = "both"
 
 #: A game that ends before the agent's first turn begins anew, at most this often in a row.
@@ -49,9 +49,9 @@ Policy = Callable[[Position], Any]
 
 @runtime_checkable
 class Player(Protocol):
-    """An agent that is given whole games, such as those of the training package.
+    """An agent that is given whole games, as agents of the training package are.
 
-    Where it has an attribute ``game``, it plays that `Game` only.
+    If it has an attribute ``game``, it plays only that `Game`.
     """
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
@@ -85,19 +85,19 @@ class FromArrays:
     """An opponent that chooses in many games at once by what the agent would see in its place.
 
     Args:
-        policy: from observations [K, ...] and masks [K, A] of the games where it is to move, in
-            the frame of the environment, to K legal actions.
+        policy: takes observations [K, ...] and masks [K, A] of the games where it is to move, in
+            the frame of the environment, and returns K legal actions.
     """
 
     def __init__(self, policy: Callable[[np.ndarray, np.ndarray], Any]) -> None:
         self.policy = policy
 
     def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
-        """Its actions in some of the games of a batch."""
+        """Choose the actions in some of the games of a batch."""
         return self.policy(batch.observations[games], batch.masks[games])
 
     def choose_alone(self, observation: np.ndarray, mask: np.ndarray) -> Any:
-        """Its action in one game."""
+        """Choose the action in one game."""
         return np.asarray(self.policy(observation[None], mask[None])).reshape(-1)[0]
 
 
@@ -107,8 +107,8 @@ class PlayerOpponents:
     Args:
         player: the agent.
         batch: the games.
-        seats: int64[N], which player the other side is in each; it may change between games.
-        seeds: int64[N], of the starts of the games, likewise; 0 where they are not random.
+        seats: int64[N], the opponent's player index in each game; it may change between games.
+        seeds: int64[N], seeds of the games' starts, likewise; 0 where they are not random.
         actions: the actions so far in each, in the board's own frame; a new list for each game.
     """
 
@@ -146,7 +146,7 @@ class PlayerOpponents:
         handles = [self._handles[game] for game in games.tolist()]
         actions = np.asarray(self._player.play(handles, batch._states[games]))
         if not batch.canonical or actions.shape != games.shape or actions.dtype.kind not in "iu":
-            return actions  # what is wrong is refused by the batch
+            return actions  # the batch refuses what is wrong
         return [
             batch.position(int(game)).turned_action(int(action))
             for game, action in zip(games, actions, strict=True)
@@ -162,7 +162,7 @@ class PlayerOpponents:
 
 
 class Chooser:
-    """Opponents that only choose, the same way in all games."""
+    """Opponents that only choose, in the same way in all games."""
 
     def __init__(self, choose: Callable[[BatchEnv, np.ndarray], Any]) -> None:
         self.choose = choose
@@ -175,7 +175,7 @@ class Chooser:
 
 
 def no_turn(seat: int | str) -> ValueError:
-    """The error where games end before the agent can act."""
+    """The error if games end before the agent can act."""
     return ValueError(
         f"{MOST_BEGINNINGS} games in a row ended before the agent's first turn with seat={seat!r}: "
         "take another seat"
@@ -186,8 +186,8 @@ def end_game(handle: GameInPlay, is_forfeit: bool) -> None:
     """End a game for a player, before it is told.
 
     Args:
-        handle: the player's.
-        is_forfeit: a game that is not over by the rules was lost by the other side.
+        handle: the player's handle.
+        is_forfeit: the other side has lost the game, which is not over by the rules.
     """
     goes_on = handle.position.outcome == ONGOING
     handle.end(forfeited_by=1 - handle.seat if goes_on and is_forfeit else None)
@@ -220,12 +220,12 @@ def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
 
 
 def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
-    """What an opponent means, see this module.
+    """Make the opponent that a value stands for, see this module.
 
-    Args:
+    opponent: the value.
         opponent: as it was given.
         game: the rules that it is to play by.
-        seed: of an agent that is given by name.
+        seed: seed of an agent that is given by name.
 
     Returns:
         ``"random"``, a `Player`, a `Policy` or `FromArrays`.
@@ -257,13 +257,13 @@ def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
 
 
 def restarted(opponent: Any, made: Any, game: Game, random: np.random.Generator) -> Any:
-    """What `make_opponent` made of an opponent, with other random numbers if it has a name.
+    """What `make_opponent` made of an opponent, with new random numbers if it has a name.
 
     Args:
-        opponent: as it was given.
+        opponent: the value that stands for it.
         made: what `make_opponent` returned for it.
         game: as for `make_opponent`.
-        random: what the seed is drawn from.
+        random: the seed is drawn from it.
     """
     if not isinstance(opponent, str) or opponent == "random":
         return made
@@ -282,13 +282,13 @@ def _takes_one(function: Any) -> bool:
         inspect.signature(function).bind(None)
     except TypeError:
         return False
-    except ValueError:  # some compiled functions tell no signature
+    except ValueError:  # some compiled functions have no signature
         return True
     return True
 
 
 def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
-    """The agent called ``spec``, of an installed package: a `Player`, or with ``choose``."""
+    """The agent called ``spec`` from an installed package: a `Player`, or with `choose`."""
     makers = entry_points(group=OPPONENT_ENTRY_POINTS, name="make_agent")
     try:
         maker = next(iter(makers)).load()
@@ -300,7 +300,7 @@ def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
     return maker(spec, game, seed)
 
 
-# How opponents choose in a batch; module-level functions, so that they can be copied and pickled.
+# Ways to choose in a batch; module-level functions, so that they can be copied and pickled.
 
 
 def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
@@ -317,7 +317,7 @@ def _ask_each(policy: Policy, batch: BatchEnv, games: np.ndarray) -> list[int]:
 
 
 def in_batch(made: Any) -> Opponents:
-    """What `make_opponent` returned, unless it is a `Player`, for the games of a batch."""
+    """An opponent from `make_opponent` that is no `Player`, as the opponents in a batch."""
     if isinstance(made, Opponents):
         return made
     if isinstance(made, str):

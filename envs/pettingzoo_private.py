@@ -1,7 +1,7 @@
 """The parts of PettingZoo outside its documented interface that the AEC environment uses.
 
-Each name is looked for on import. Where one is gone, the error says which, and which versions of
-PettingZoo have it.
+Each name is looked up on import. If one is missing, the error names it, and the versions of
+PettingZoo that have it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from .engine.private_names import PrivateNames
 
 required = PrivateNames("pettingzoo", "pettingzoo>=1.25,<1.28")
 
-# Methods of every AEC environment, and an attribute by which these hand the turn on and back.
+# Methods of every AEC environment, and an attribute by which they pass the turn on and back.
 _base = required("pettingzoo.AECEnv", "_accumulate_rewards", "_deads_step_first", "_was_dead_step")
 if "_skip_agent_selection" not in _base._was_dead_step.__code__.co_names:
     raise required.missing("pettingzoo.AECEnv._skip_agent_selection")
 
-# What a loop over ``agent_iter()`` is made of.
+# The class behind loops over ``agent_iter()``.
 AECIterable = required("pettingzoo.utils.env.AECIterable", "__iter__")
 AECIterator = required("pettingzoo.utils.env.AECIterator", "__next__")
 

@@ -1,4 +1,4 @@
-"""Objects that installed packages add by entry points: found at once, imported when used."""
+"""Objects that installed packages add by entry points; an object is imported when used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PluginError(ValueError):
 def find_plugins(group: str) -> dict[str, EntryPoint]:
     """The entry points of ``group`` by name; nothing is imported.
 
-    Where two packages offer the same name, the first in alphabetical order has it, and a warning
+    If two packages offer the same name, the alphabetically first package has it, and a warning
     names both.
     """
     found: dict[str, EntryPoint] = {}
@@ -35,7 +35,7 @@ def load_plugin(plugin: EntryPoint) -> Any:
     """The object that an entry point names.
 
     Raises:
-        PluginError: importing it fails, however; the message says what and whose it is.
+        PluginError: the import fails for whatever reason; the message names it and the package.
     """
     try:
         return plugin.load()
@@ -45,7 +45,7 @@ def load_plugin(plugin: EntryPoint) -> Any:
 
 
 def refusal(plugin: EntryPoint, reason: str) -> PluginError:
-    """The error for an entry point that cannot be used; it names the package."""
+    """The error for an entry point that cannot be used; its message names the package."""
     return PluginError(
         f"{plugin.name!r} ({plugin.value}) of the installed package {package_of(plugin)} {reason}; "
         "repair or uninstall that package"

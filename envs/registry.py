@@ -1,11 +1,11 @@
-"""The games by name. A new game in this package is one more line in `GAMES`.
+"""The games by name. A new game in this package needs one more line in `GAMES`.
 
-A game of another package is found by its entry point, whose name says the game's name and version:
+A game of another package is found by its entry point, whose name holds the game's name and version:
 
     [project.entry-points."ludarium.games"]
     tictactoe_v0 = "mygames:TicTacToe"
 
-Such a package is imported when its game is asked for, not before.
+Such a package is imported only when its game is asked for.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class GameRegistry(MutableMapping[str, type[Game]]):
         warnings.warn(str(refusal(plugin, reason)), stacklevel=2)
 
     def versions(self) -> dict[str, int]:
-        """The version of each game by its name, those of packages not imported yet included."""
+        """The version of each game by name; packages that are not imported yet are included."""
         known = {name: game.version for name, game in self._games.items()}
         return known | {name: version for name, (version, _) in self._plugins.items()}
 
@@ -89,7 +89,7 @@ class GameRegistry(MutableMapping[str, type[Game]]):
     def __getitem__(self, name: str) -> type[Game]:
         if name not in self._games and name in self._plugins:
             version, plugin = self._plugins[name]
-            game = load_plugin(plugin)  # may call `register_game` by itself
+            game = load_plugin(plugin)  # may itself call `register_game`
             try:
                 _check_class(game)
             except ValueError as error:
@@ -139,7 +139,7 @@ def _check_version(game: type[Game], plugin: EntryPoint, name: str, version: int
 
 
 def _is_same(known: type[Game], game: type[Game]) -> bool:
-    """Whether two classes are one, perhaps defined anew by a notebook or a reload."""
+    """Whether two classes are one, perhaps redefined by a notebook or a reload."""
     return known is game or (_path(known), known.version) == (_path(game), game.version)
 
 
@@ -178,12 +178,12 @@ def find_game(name: str) -> type[Game]:
 def make_game(name: str, /, **options: Any) -> Game:
     """The rules of a game with the given options.
 
-    Whoever asks for the same rules while they are in use gets the same object: a thousand
-    environments share their tables, which take up to half a megabyte.
+    Callers who ask for rules that are in use get the same object: a thousand environments
+    share their tables, which take up to half a megabyte.
 
     Raises:
         ValueError: no such game, or a value that an option does not accept.
-        UnknownOptionError: no such option; a TypeError and a ValueError.
+        UnknownOptionError: no such option; it is a TypeError and a ValueError.
     """
     return _shared(find_game(name), options)
 
@@ -192,10 +192,10 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
     """The rules with options from a file, such as a record or a checkpoint.
 
     Args:
-        name: of the game.
+        name: the game's name.
         stored: options from the file. The file must not make this program read other files, so an
             option that accepts a path accepts here only the content of such a file.
-        given: options that the user gives, instead of those in the file.
+        given: the user's own options, which replace those in the file.
 
     Raises:
         ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is no

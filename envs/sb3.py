@@ -36,12 +36,12 @@ from .registry import as_game
 class BoardGameVecEnv(VecEnv):
     """One side of N games as an SB3 ``VecEnv``, in compiled code; opponents play the other sides.
 
-    The agent acts in every game in every step; where the rules let a player act several times
+    The agent acts in every game in every step; if the rules let a player act several times
     in turn, each action is a step. Rewards come at the end: +1, -1, or 0 for a draw. Masks
-    come from ``env_method("action_masks")``, as sb3-contrib's ``MaskablePPO`` asks for them,
-    in one array. The infos of a game that ended in the step have ``terminal_observation`` and
-    ``TimeLimit.truncated``, which is true where it reached its ply cap. An observation is
-    copied once, out of the batch.
+    come from ``env_method("action_masks")`` in one array, as sb3-contrib's ``MaskablePPO`` asks
+    for them. The infos of a game that ended in the step have ``terminal_observation`` and
+    ``TimeLimit.truncated``, which is true if it reached its ply cap. Each observation is
+    copied out of the batch once.
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
@@ -75,7 +75,7 @@ class BoardGameVecEnv(VecEnv):
         seed: int | None = None,
         **options: Any,
     ) -> None:
-        check_choice("seat", seat, SEATS)  # SB3 learns for one side, whose values follow each other
+        check_choice("seat", seat, SEATS)  # SB3 needs the successive values of one side
         self.game = as_game(game, options)
         self.side = OneSide(
             self.game,
@@ -96,7 +96,7 @@ class BoardGameVecEnv(VecEnv):
             self.seed(seed)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Fix what the next reset begins with; ``ValueError`` if it is no seed."""
+        """Fix the random numbers of the next reset; ``ValueError`` if it is no seed."""
         return super().seed(None if seed is None else checked_seed(seed))
 
     def reset(self) -> np.ndarray:
@@ -114,7 +114,7 @@ class BoardGameVecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Play them, and the opponents' up to the agent's next turn.
+        """Play the actions, and the opponents' up to the agent's next turn.
 
         Returns:
             Observations [N, ...], rewards float32[N], dones bool[N], and N infos. Where a game
@@ -140,14 +140,14 @@ class BoardGameVecEnv(VecEnv):
         return self.side.batch.observations.copy()
 
     def _infos(self) -> list[dict[str, Any]]:
-        """Infos of a step, before games are started anew."""
+        """Infos of a step, taken before games restart."""
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for game in self.side.observe_ends():
             infos[game]["terminal_observation"] = self.side.batch.observations[game].copy()
             infos[game]["TimeLimit.truncated"] = bool(self.side.truncated[game])
         return infos
 
-    # What SB3 asks of environments one by one.
+    # Methods by which SB3 asks environments one by one.
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of this object, once for each game asked for."""
@@ -174,11 +174,11 @@ class BoardGameVecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """The games are in no wrappers."""
+        """Always false: the games have no wrappers."""
         return [False] * self._count(indices)
 
     def close(self) -> None:
-        """End the games in play; `reset` begins others."""
+        """Abandon the games in play; `reset` begins others."""
         self.side.abandon()
 
     def _count(self, indices: VecEnvIndices) -> int:

@@ -55,9 +55,9 @@ class SingleAgentEnv(gymnasium.Env):
             `ludarium.envs.opponents`.
         seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
             game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
-        illegal: what an action from 0 to ``num_actions`` - 1 that is not legal does: ``"lose"``
+        illegal: what an illegal action from 0 to ``num_actions`` - 1 does: ``"lose"``
             ends the game with reward -1 and the reason in ``info["illegal_action"]``; ``"raise"``
-            is a ``ValueError`` that changes nothing, as is anything else than such an integer.
+            raises a ``ValueError`` and changes nothing. Anything else always raises one.
         render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame.
         **options: the game's options, if it is given by name.
 
@@ -96,7 +96,7 @@ class SingleAgentEnv(gymnasium.Env):
         self.seat = 0
         self._seats = seat
         self._raises = illegal == "raise"
-        self._handle: GameInPlay | None = None  # of the game in play, for a `Player`
+        self._handle: GameInPlay | None = None  # a `Player`'s handle of the game in play
         self._has_begun = False
         self._is_over = True
 
@@ -106,16 +106,16 @@ class SingleAgentEnv(gymnasium.Env):
         """Start a new game, up to the agent's first turn.
 
         Args:
-            seed: fixes the seats, random starts and the opponent, from here on.
+            seed: fixes seats, random starts and the opponent from here on.
             options: not used.
         """
         super().reset(seed=seed)
         begins = seed is not None or not self._has_begun
-        self._is_over = True  # for good, if the opponent fails
+        self._is_over = True  # stays so if the opponent fails
         self._finish()
         if begins:
             self._made = restarted(self._opponent, self._made, self.game, self.np_random)
-        self.seat = 1 if begins else self.seat  # `_begin` changes sides
+        self.seat = 1 if begins else self.seat  # `_begin` swaps the sides
         self._has_begun = True
         for _ in range(MOST_BEGINNINGS):
             self._begin()
@@ -130,8 +130,8 @@ class SingleAgentEnv(gymnasium.Env):
 
         Raises:
             ValueError: the action is no integer from 0 to ``num_actions`` - 1, or it is not legal
-                and ``illegal="raise"``: nothing has changed then. Or the opponent chose an illegal
-                action: then only `reset` goes on.
+                and ``illegal="raise"``; then nothing has changed. Or the opponent chose an illegal
+                action; then only `reset` can continue.
             gymnasium.error.ResetNeeded: the game is over or has not begun.
         """
         if self._is_over:
@@ -146,7 +146,7 @@ class SingleAgentEnv(gymnasium.Env):
             self._finish(is_forfeit=True)
             info = self._info() | {"illegal_action": str(refusal)}
             return self._observation(), -1.0, True, False, info
-        self._is_over = True  # for good, if the opponent fails
+        self._is_over = True  # stays so if the opponent fails
         self._play_opponent()
         agent = AGENTS[self.seat]
         terminated, truncated = board.terminations[agent], board.truncations[agent]
@@ -165,7 +165,7 @@ class SingleAgentEnv(gymnasium.Env):
         return self.board.render()
 
     def close(self) -> None:
-        """End the game in play and close the window, if there is one; `reset` opens both again."""
+        """Abandon the game in play and close the window, if any; `reset` opens both again."""
         self._is_over = True
         self._finish()
         self.board.close()
@@ -205,7 +205,7 @@ class SingleAgentEnv(gymnasium.Env):
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
     def _opponents_action(self, position: Position) -> Any:
-        """In the board's own frame."""
+        """The opponent's action in the board's own frame."""
         made = self._made
         if isinstance(made, str):
             legal = position.legal_actions

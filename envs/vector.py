@@ -19,8 +19,8 @@ from .registry import as_game
 class VectorBoardGameEnv(VectorEnv):
     """One side of N games as a Gymnasium ``VectorEnv``; an opponent plays the other sides.
 
-    Behaves like N copies of `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset
-    mode is ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
+    It behaves like N `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset mode
+    is ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
     the last observation and info are in ``infos["final_obs"]`` and ``infos["final_info"]``
     (see Gymnasium). ``infos["action_mask"]`` is int8[N, A].
 
@@ -28,33 +28,33 @@ class VectorBoardGameEnv(VectorEnv):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         opponent: as for `ludarium.envs.single.SingleAgentEnv`, see `ludarium.envs.opponents`; a
-            function is asked game by game, `FromArrays` and an agent for all games together. Or
-            `Opponents`, which may differ from game to game.
+            function is asked game by game, `FromArrays` and an agent for all games together.
+            `Opponents` may differ from game to game.
         seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
             game; after a reset, 0 in the games with even numbers). With ``"both"`` there is no
-            opponent: each step is one ply, observations and masks are those of who is to move, also
-            those in ``infos["final_obs"]``, a reward is that of who moved.
-        illegal: an action from 0 to ``num_actions`` - 1 that is not legal loses its game
-            (``"lose"``), or is a ``ValueError`` that changes nothing (``"raise"``), as is anything
-            else than such integers.
+            opponent: each step is one ply, observations and masks are the mover's, also
+            in ``infos["final_obs"]``, and a reward belongs to the player who moved.
+        illegal: an illegal action from 0 to ``num_actions`` - 1 loses its game
+            (``"lose"``), or raises a ``ValueError`` and changes nothing (``"raise"``). Anything
+            else always raises one.
         observation_dtype, canonical: as for `BatchEnv`; `FromArrays` sees and answers in the same
             frame.
         other_view: also give the observations from the other side, as ``infos["other_view"]`` and
             in ``infos["final_info"]``.
-        render_mode: None; many games show no picture.
+        render_mode: None; pictures of many games are not supported.
         **options: the game's options, if it is given by name.
 
     Attributes:
         batch: the `BatchEnv` of both sides.
-        seats: int64[N], the player that the agent is in each game; with ``"both"``, who is to
-            move.
+        seats: int64[N], the agent's player index in each game; with ``"both"``, the
+            mover's.
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
         ImportError: the opponent needs the training package, which is not installed.
     """
 
-    #: Where TorchRL looks for it; Gymnasium looks into the metadata.
+    #: TorchRL looks for it here, Gymnasium in the metadata.
     autoreset_mode = AutoresetMode.SAME_STEP
     metadata: dict[str, Any] = {"autoreset_mode": autoreset_mode}
 
@@ -98,7 +98,7 @@ class VectorBoardGameEnv(VectorEnv):
         """Start all games anew, each up to the agent's first turn.
 
         Args:
-            seed: one integer for all games; fixes seats, random starts and the opponent.
+            seed: one integer for all games; it fixes seats, random starts and the opponent.
             options: not used.
 
         Raises:
@@ -135,11 +135,11 @@ class VectorBoardGameEnv(VectorEnv):
         return self.batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the games in play; `reset` begins others."""
+        """Abandon the games in play; `reset` begins others."""
         self._side.abandon()
 
     def _infos(self) -> dict[str, Any]:
-        """Infos in Gymnasium's format: each array, and a mask of the games that it is about."""
+        """Infos in Gymnasium's format: each array, with a mask of the games that it describes."""
         every = np.ones(self.num_envs, np.bool_)
         infos: dict[str, Any] = {"action_mask": self.batch.masks.copy(), "_action_mask": every}
         if self._other_view:

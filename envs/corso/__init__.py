@@ -1,5 +1,5 @@
-"""Corso: its rules, board and picture; README.md in this folder has them in words. Import `Corso`;
-its solver compiles ``rules`` too.
+"""Corso: its rules, board and picture; README.md in this folder explains the game. Import `Corso`;
+the solver also compiles ``rules``.
 """
 
 from .board import Corso

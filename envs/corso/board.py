@@ -37,7 +37,7 @@ _EVENTS = (
     *("opponent's marble taken", "opponent's dye taken"),
     *("expansion", "chain reaction", "marble set off by another"),
 )
-#: Numbered as the view has them.
+#: Reasons, numbered as in the view.
 _REASONS = (
     "{0} is dyed, and dyed cells cannot be used",
     "the marble on {0} is the opponent's",
@@ -59,7 +59,7 @@ class Corso(Game):
     summary = "place marbles, set off chain reactions, control the most cells"
     credit = "Ball-Man, 2023"
     option_list = (Option("size", 5, range(2, 10), "cells on a side of the square board"),)
-    notation = "with ! behind it where the action expands a marble: c3!"
+    notation = "with a ! after it where the action expands a marble: c3!"
     rules: ClassVar = rules
     view: ClassVar = view
 
@@ -150,12 +150,12 @@ def _marble(radius: float, player: int) -> str:
 
 
 def _square(share: float, unit: float) -> str:
-    """The beginning of a square element, as large as that share of a cell."""
+    """The beginning of a square element, whose side is that share of a cell's."""
     return square(share * unit, share * unit / 10)
 
 
 def _contents(unit: float) -> list[str]:
-    """What a cell can hold, as the rules number it."""
+    """Shapes of a cell by what it holds, numbered as in the rules."""
     cell = _square(0.92, unit)
     open_cell = f'{cell} fill="{_CELL}"/>'
     marbles = [open_cell + _marble(0.34 * unit, player) for player in (0, 1)]
@@ -163,6 +163,6 @@ def _contents(unit: float) -> list[str]:
 
 
 def _marks(unit: float) -> list[str]:
-    """The marks of a cell, as the view numbers them; what an expansion took is crossed."""
+    """The marks of a cell, numbered as in the view; cells taken by an expansion are crossed."""
     dyed = outlined(_square(0.56, unit), LIGHT, unit / 60)
     return ["", last_mark(_square(0.84, unit)), dyed, dyed + taken_mark(0.12 * unit)]

@@ -30,7 +30,7 @@ NUM_PLANES = 5
 
 
 def state_dtype(cells: int) -> np.dtype:
-    """The position: what each cell holds, and how many of them are open.
+    """The dtype of a position: what each cell holds, and how many cells are open.
 
     ``wave`` is scratch space for a chain reaction, all zero between plies.
     """
@@ -56,14 +56,14 @@ def init(tables, state, rng):
 
 @rule
 def is_legal(tables, state, action):
-    """Place on an open cell, or expand one's own marble."""
+    """Whether the cell is open, or holds the mover's own marble."""
     content = state.cells[action]
     return (content == OPEN) | (content == MARBLE + state.mover)
 
 
 @rule
 def step(tables, state, action):
-    """Place a marble, or expand the one that stands there."""
+    """Place a marble, or expand the one on the cell."""
     mover = int(state.mover)
     if state.cells[action] == OPEN:
         state.cells[action] = MARBLE + mover
@@ -78,7 +78,7 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """Five planes over the cells (constants above): each cell is 1 in one of them."""
+    """Write five planes over the cells (constants above); each cell is 1 in one of them."""
     for cell in range(len(state.cells)):
         content = state.cells[cell]
         planes[OWN_MARBLES, cell] = content == MARBLE + player
@@ -90,7 +90,7 @@ def observe(tables, state, player, planes):
 
 @rule
 def score(tables, state):
-    """Cells that player 0 controls, by dye or marble, less those of player 1."""
+    """Cells that player 0 controls, by dye or marble, minus those of player 1."""
     lead = 0
     for cell in range(len(state.cells)):
         lead += tables.owner[state.cells[cell]]
@@ -99,9 +99,9 @@ def score(tables, state):
 
 @rule
 def _expand(tables, state, origin, dye):
-    """The chain reaction: dye every marble of the group of ``origin``, and all around it.
+    """Dye every marble of the group of ``origin``, and all cells around it: the chain reaction.
 
-    A marble is dyed when it joins the wave, so that it joins only once. It joins without a
+    A marble is dyed when it joins the wave, so it joins only once. It joins without a
     branch: each neighbour is written at the end of the wave, which grows if it was a marble.
 
     Returns how many open cells were dyed.

@@ -6,7 +6,7 @@ Each cell has a slot for what lies on it and one for its mark. View tables: none
 from ..engine.rule import rule
 from .rules import DYE, MARBLE, OPEN
 
-#: Choices of a cell: what it holds, as the rules number that.
+#: Choices of a cell: what it holds, numbered as in the rules.
 #: Choices of a mark: none, the last action, dyed by it, dyed and taken from the other player.
 NO_MARK, LAST, DYED, TAKEN = range(4)
 
@@ -16,7 +16,7 @@ IS_DYED, IS_TAKEN = range(2)
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """What each cell holds, and what the last action did there."""
+    """Write what each cell holds, and what the last action did there."""
     cells = len(state.cells)
     for cell in range(cells):
         old = int(before.cells[cell])
@@ -33,19 +33,19 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def word(tables, state, action):
-    """An expansion is written with an exclamation mark: the second half of the words."""
+    """The second half of the words has expansions, written with an exclamation mark."""
     return action + len(state.cells) * int(state.cells[action] != OPEN)
 
 
 @rule
 def reason(tables, state, action):
-    """What is on the cell."""
+    """The reason follows from what is on the cell."""
     return IS_DYED if state.cells[action] >= DYE else IS_TAKEN
 
 
 @rule
 def points(tables, state, player):
-    """Cells that the player controls."""
+    """The number of cells that the player controls."""
     sign = 1 - 2 * player
     count = 0
     for cell in range(len(state.cells)):
@@ -55,13 +55,13 @@ def points(tables, state, player):
 
 @rule
 def owner(tables, state, cell):
-    """Whose marble or dye is on a cell."""
+    """The owner of the marble or dye on a cell."""
     return tables.owner[state.cells[cell]]
 
 
 @rule
 def at_hand(tables, before, state, cell):
-    """What was the opponent's and is now the mover's."""
+    """Whether a cell was the opponent's and is now the mover's."""
     opponent = 2 * int(before.mover) - 1
     was_taken = tables.owner[state.cells[cell]] == -opponent
     return (tables.owner[before.cells[cell]] == opponent) & was_taken
@@ -69,6 +69,6 @@ def at_hand(tables, before, state, cell):
 
 @rule
 def pass_turn(tables, state):
-    """Whose turn it is changes nothing else."""
+    """Change whose turn it is; nothing else depends on it."""
     state.mover = 1 - state.mover
     return True

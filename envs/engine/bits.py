@@ -1,6 +1,6 @@
 """Boards as bits of a ``uint64``, for rules: bit ``cell`` is 1 where something stands.
 
-Everything that meets must be ``uint64``: compiled code makes a float of a ``uint64`` and a signed
+Operands must all be ``uint64``: compiled code makes a float of a ``uint64`` and a signed
 number. Fields and tables keep the type (``np.zeros(3, np.uint64)``, ``np.uint64(1)``), and so do
 the functions here.
 """
@@ -27,7 +27,7 @@ def bit(cell):
 def shifted(bits, steps):
     """``bits`` moved ``steps`` (-63 to 63) cells up, or down if it is negative.
 
-    What leaves the 64 bits is gone; what must not go round an edge is masked before.
+    Bits that leave the 64 are lost; mask those that must not go round an edge before the call.
     """
     if steps >= 0:
         return bits << np.uint64(steps)

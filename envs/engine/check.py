@@ -35,7 +35,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def fault_of_class(kind: type[Game]) -> str | None:
-    """What is wrong with the class attributes of a game, after the name of the class; or None."""
+    """The fault in a game's class attributes, as the end of a sentence about the class; or None."""
     absent = [name for name in ("name", "rules") if not hasattr(kind, name)]
     if absent:
         return f"lacks class attributes of a game: {', '.join(absent)}"
@@ -50,7 +50,7 @@ def fault_of_class(kind: type[Game]) -> str | None:
 
 
 def check_spec(game: Game, spec: Any) -> None:
-    """Check the spec of a game, as far as it can be checked without the rules.
+    """Check a game's spec, as far as is possible without the rules.
 
     Raises:
         ValueError: something does not fit; the message says what and how.
@@ -212,9 +212,9 @@ def _faults_of_hooks(game: Game, spec: Spec) -> Iterator[str]:
         yield "the function show of its view and the method scene go together"
 
 
-# What the compiler says.
+# Errors of the compiler.
 
-#: What numba raises where it cannot compile; a KeyError for a field that a record does not have.
+#: Errors that numba raises where it cannot compile; KeyError if a record lacks a field.
 COMPILE_ERRORS = (NumbaError, KeyError)
 
 

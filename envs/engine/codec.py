@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class CanonicalTurn:
     """The turn of the board after which both players play in the same direction.
 
-    The rule function ``is_turned(tables, state, player)`` says for whom. Both permutations undo
-    themselves, so they lead from the board's frame to the canonical one and back:
+    The rule function ``is_turned(tables, state, player)`` says which player sees the board turned.
+    Both permutations are their own inverses, so they lead to the canonical frame and back:
     ``canonical = planes[:, cells]``, and ``actions[number]`` is the other frame's number.
 
     Attributes:
@@ -32,7 +32,7 @@ class CanonicalTurn:
         actions: int[num_actions].
 
     Raises:
-        ValueError: a table is no permutation that undoes itself.
+        ValueError: a table is no permutation, or not its own inverse.
     """
 
     upright: str
@@ -86,7 +86,7 @@ class Codec:
         return rng.integers(len(self.symmetries), size=count)
 
     def encode(self, states: np.ndarray, symmetries: np.ndarray | None = None) -> Encoded:
-        """Show positions to a network.
+        """Encode positions for a network.
 
         Args:
             states: structured array [N] of ``game.state_dtype``, contiguous.
@@ -128,5 +128,5 @@ def shown(
 
 
 def observations_of(game: Game, states: np.ndarray) -> np.ndarray:
-    """What the movers of positions [N] see in the board's own frame, float32 [N, *shape]."""
+    """What the movers of positions [N] observe in the board's own frame, float32 [N, *shape]."""
     return shown(game, states)[0].reshape(len(states), *game.observation_shape)

@@ -1,4 +1,4 @@
-"""Turns template kernels and one game's rules into compiled, disk-cached functions.
+"""Turns template kernels and one game's rules into compiled functions that are cached on disk.
 
 numba never caches a closure, nor a kernel that takes functions as arguments. So a kernel is
 an ordinary function of a template module that calls ``rules.step(...)`` and so on;
@@ -52,7 +52,7 @@ def leaf(function: Function) -> Function:
     return function
 
 
-#: How the copies of template functions are compiled that are no entry points.
+#: Compilers of the template functions that are not entry points.
 _COMPILE: dict[str, Callable] = {
     "kernel": jit.part,
     "part": jit.part,
@@ -62,11 +62,11 @@ _COMPILE: dict[str, Callable] = {
 
 @dataclass(frozen=True)
 class GivenPart:
-    """A part that is no game's, to be called by templates.
+    """A part that belongs to no game, for templates to call.
 
     Attributes:
         function: what `jit.part` returned.
-        sources: a digest of all that it is made of.
+        sources: a digest of all that the part is made of.
     """
 
     function: Callable
@@ -87,14 +87,14 @@ def specialise(
 
     Args:
         templates: the template module.
-        rules: a game's.
-        view: of the same game.
+        rules: a game's rule module.
+        view: the same game's view module.
         given: parts that take the place of the template functions of these names.
 
     Returns:
         One attribute per template function. Compilation happens at the first call with new
         argument types, or is loaded from the disk cache; a message on standard error says
-        when it takes seconds. Threads that ask at once get the same.
+        when it takes seconds. Threads that ask at once get the same object.
     """
     with _is_specialising:
         return _specialised(templates, rules, view, **given)
@@ -140,7 +140,7 @@ def _specialised(
 
 
 def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
-    """The rule module with every hook present, those of the rules each compiled as a `leaf`."""
+    """The rule module with every hook present; hooks of the rules are compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
     vars(filled_in).update(vars(rules))
     for hook in HOOKS:
@@ -153,7 +153,7 @@ def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
 
 
 def _templates_in(module: ModuleType) -> list[tuple[str, Any]]:
-    """Template functions by the names that they have in ``module``, imported ones included."""
+    """Template functions by their names in ``module``, imported ones included."""
     return [
         (name, value)
         for name, value in vars(module).items()
@@ -180,8 +180,8 @@ def sources_of(
 ) -> str:
     """Digest of everything that the kernels of ``templates`` for one game's ``rules`` are made of.
 
-    That is the source of each module with functions that it may call, and the numbers that
-    those modules have from elsewhere, which become constants.
+    These are the source of each module with functions that it may call, and the numbers that
+    those modules import, which become constants.
     """
     digest = hashlib.sha256()
     for name, part in sorted(given.items()):
@@ -194,7 +194,7 @@ def sources_of(
     ):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):
-            # Not __file__ and its like: the same sources have the same digest wherever they lie.
+            # Leave out __file__ and its like: the digest must not depend on where the sources lie.
             if not name.startswith("__") and _is_constant(value):
                 digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:12]
@@ -208,7 +208,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _compiled_modules(modules: list[ModuleType]) -> list[ModuleType]:
-    """These modules and all whose compiled functions or templates they use, in a fixed order."""
+    """These modules, and all modules whose compiled functions or templates they use, in order."""
     found = {module.__name__: module for module in modules}
     waiting = list(modules)
     while waiting:
@@ -229,7 +229,7 @@ def _is_compiled(value: Any) -> bool:
 
 
 def subject_of(function: Any) -> str:
-    """The game that a kernel is of, or ``networks``; empty for functions of other packages."""
+    """The game that a kernel belongs to, or ``networks``; empty for other packages' functions."""
     game, is_of_game, _ = function.__qualname__.partition("_rules_")
     if is_of_game:
         return game.rsplit("_", 1)[-1]

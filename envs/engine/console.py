@@ -1,4 +1,4 @@
-"""What is printed for people beside results: messages, and consoles that show texts as they are.
+"""Prints messages and results for people, and makes consoles that show texts as they are.
 
 Names of agents, files and games may hold anything. `rich` would read ``[b]`` in them as markup and
 ``:100:`` as an emoji, so consoles and columns of progress bars are made here and nowhere else.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Print a message on standard error, if anybody can read it: it stops nothing."""
+    """Print a message on standard error; where that fails, nothing happens."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):  # a full disk, a closed pipe or stream
             print(text, file=sys.stderr, flush=True)
@@ -35,16 +35,16 @@ def output(text: str, end: str = "\n") -> None:
         print(text, end=end, flush=True)
     except OSError as error:
         with suppress(OSError), open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # or Python tries again when it ends
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # else Python tries again when it ends
         raise OSError(f"cannot write standard output ({error.strerror or error})") from error
 
 
 def plain_console(**settings: Any) -> Console:
     """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`.
 
-    Where nobody reads any more, printing raises ``BrokenPipeError``, as any other file's error.
+    Where nobody reads any more, printing raises ``BrokenPipeError``, as for any other file.
     """
-    # In a notebook it would draw, and write nothing to its file.
+    # In a notebook rich would draw, and write nothing to its file.
     return _console()(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
 
 
@@ -53,7 +53,7 @@ def _console() -> type[Console]:
     from rich.console import Console
 
     class PlainConsole(Console):
-        def on_broken_pipe(self) -> None:  # rich's would end Python
+        def on_broken_pipe(self) -> None:  # rich's own method ends Python
             del self._buffer[:]
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 

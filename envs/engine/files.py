@@ -1,8 +1,8 @@
 """Reads files that may come from a stranger, with limits on size, depth and type.
 
-Every reader of this project goes through this module, but for those of networks, which know no
-games and take the same care: nothing is taken on trust from a name or from what a file says of
-itself, and nothing but data is ever made of its bytes.
+Every reader of this project uses this module, except those of networks, which know no games and
+take the same care: no name and no statement of a file about itself is trusted, and bytes never
+become anything but data.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .messages import quoted, shortened
 
 MEGABYTE = 2**20
 
-_MOST_DIGITS = 40  # of an integer: 128 bits, as seeds and states of generators have
+_MOST_DIGITS = 40  # digits of an integer: 128 bits, as in seeds and generator states
 _MOST_DEPTH = 32
-#: Strings, with the colon that follows a key, brackets, and numbers with too many digits.
+#: Matches strings with the colon after a key, brackets, and numbers with too many digits.
 _TOKENS = re.compile(
     rf'("(?:[^"\\]+|\\.)*+"?)(\s*:)?|[\[\]{{}}]|\d{{{_MOST_DIGITS + 1},}}', re.DOTALL
 )
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
-#: What a type is; asked before a file is read, because it evaluates the type's annotations.
+#: Describes a type; called before a file is read, because it evaluates the type's annotations.
 _described = cache(inspect.type_info)
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -39,20 +39,20 @@ _KINDS = {
 
 
 def open_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> BinaryIO:
-    """Open a file to read it; what it is and its size are checked once it is open.
+    """Open a file to read it; its type and size are checked on the open file.
 
     Args:
-        path: of the file.
+        path: path of the file.
         limit: most bytes that it may have.
-        what: what the file should be, for errors: ``a game record``.
+        what: name of the expected content, for errors: ``a game record``.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no such file.
         ValueError: it is no regular file, too large, or cannot be opened.
     """
     name = quoted(os.fspath(path), 100)
     try:
-        # Without O_NONBLOCK the opening of a FIFO waits for somebody to write to it.
+        # Without O_NONBLOCK, opening a FIFO waits until somebody writes to it.
         descriptor = os.open(path, os.O_RDONLY | _FLAGS)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"there is no file {name} to read {what} from") from None
@@ -79,7 +79,7 @@ def read_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> by
     name = quoted(os.fspath(path), 100)
     with open_regular_file(path, limit, what) as file:
         try:
-            content = file.read(limit + 1)  # it may have grown, and not every size is true
+            content = file.read(limit + 1)  # its size may have been wrong, or have grown
         except OSError as error:
             raise ValueError(f"cannot read {what} from {name}: {error.strerror}") from None
     if len(content) > limit:
@@ -92,10 +92,10 @@ def _too_large(name: str, what: str, size: str, limit: int) -> str:
 
 
 class MisfitError(ValueError):
-    """Data that is not of the kind that is wanted.
+    """Data of another kind than is wanted.
 
     Attributes:
-        key: of the outermost object, where the misfit is, or that is missing; empty if it is none.
+        key: the outermost object's key whose value misfits, or that is missing; empty for none.
     """
 
     def __init__(self, message: str, key: str) -> None:
@@ -107,14 +107,14 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
     """Parse a JSON text, and check what it holds.
 
     Args:
-        text: of a size that was checked; bytes are UTF-8.
-        what: what the text should be, for errors: ``the game record game.json``.
+        text: a text whose size was checked; bytes are UTF-8.
+        what: name of the text, for errors: ``the game record game.json``.
         kind: type of the answer, as msgspec understands it: a dataclass or a `msgspec.Struct` with
             bounds in its annotations, or plain lists and dictionaries.
 
     Raises:
-        ValueError: it is no JSON, too deep, has a key twice, or a number that is not finite or has
-            more than 40 digits.
+        ValueError: it is no JSON, is nested too deeply, has a key twice, or a number that is not
+            finite or has more than 40 digits.
         MisfitError: it is not of this kind; the message names the place and the value.
     """
     described = _described(kind)
@@ -125,7 +125,7 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
             return msgspec.json.decode(content, type=kind)
         except msgspec.ValidationError as error:
             misfit = _misfit(what, error, msgspec.json.decode(content), described)
-    except (ValueError, msgspec.MsgspecError) as error:  # a ValueError from msgspec 0.21 on
+    except (ValueError, msgspec.MsgspecError) as error:  # msgspec 0.21 and later raise ValueError
         reason, _, _ = str(error).removeprefix("JSON is malformed: ").partition(" - at ")
         raise ValueError(f"{what} is not valid JSON: {shortened(reason, 120)}") from None
     raise misfit
@@ -164,7 +164,7 @@ def _misfit(
     try:
         for name, index in steps:
             value = value[name or int(index)]
-    except (LookupError, TypeError):  # within a mapping, whose keys the path does not have
+    except (LookupError, TypeError):  # the place is within a mapping, whose keys the path lacks
         value = {}
     if isinstance(value, dict):  # the reason names its key
         return MisfitError(": ".join(part for part in (what, place, reason) if part), key)
@@ -175,7 +175,7 @@ def _misfit(
 
 
 def _accepted(kind: inspect.Type, names: list[str]) -> list[Any]:
-    """The values that a type names at a place, which the names of its fields lead to; "" a list."""
+    """The values that a type names at a place; ``names`` are the fields there, "" for a list."""
     if isinstance(kind, inspect.UnionType):
         return [value for each in kind.types for value in _accepted(each, names)]
     if not names:
@@ -186,8 +186,8 @@ def _accepted(kind: inspect.Type, names: list[str]) -> list[Any]:
 
 
 def _check_tokens(text: str) -> None:
-    """Refuse nesting and digits that would take stack or time, and keys that are there twice."""
-    keys: list[set[str]] = []  # of each object and list that is open
+    """Refuse nesting and digits that would take much stack or time, and duplicate keys."""
+    keys: list[set[str]] = []  # the keys of each object and list that is open
     for match in _TOKENS.finditer(text):
         first = text[match.start()]
         if first in "[{":

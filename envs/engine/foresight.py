@@ -1,4 +1,4 @@
-"""What may come of a position: threats, and who will own its cells.
+"""What may follow from a position: threats, and who will own its cells.
 
 Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
 view, see `Game`. Programs without Python run the same from the game's WebAssembly module.
@@ -14,7 +14,7 @@ from .rule import ONGOING, reward
 
 rules: Any = None  # one game's rule module and view, filled in by `specialise`
 
-#: Among the `threats` of actions: the action wins at once.
+#: Marks an action among the `threats` that wins at once.
 WINS = -1
 
 
@@ -23,8 +23,8 @@ class Threats(NamedTuple):
 
     Attributes:
         actions: int32[2, num_actions], by player: -1 for an action that wins at once, else on how
-            many cells it takes what the game counts as at hand; 0 where it is not legal.
-        cells: int32[2, height * width], by player: how many actions take what is there.
+            many cells it takes something, as the game counts it; 0 where it is not legal.
+        cells: int32[2, height * width], by player: how many actions take something on each cell.
         is_passed: whether the player who is not to move was asked: in some games nobody can pass.
     """
 
@@ -35,7 +35,7 @@ class Threats(NamedTuple):
 
 @kernel
 def owners(tables, states, found):
-    """Write who has each cell in positions [N] into ``found`` int8[N, cells]."""
+    """Write the owner of each cell in positions [N] into ``found`` int8[N, cells]."""
     for number in range(len(states)):
         for cell in range(found.shape[1]):
             found[number, cell] = rules.owner(tables[0], states[number], cell)
@@ -50,11 +50,11 @@ def threats(tables, states, scratch, actions, cells):
         states: structured [1], the position.
         scratch: structured [2], working room.
         actions: int32[2, A], written: by player, `WINS` for an action that wins at once, else on
-            how many cells it takes what counts as being at hand; 0 where it is not legal.
-        cells: int32[2, cells], written: by player, how many actions take what is there.
+            how many cells it takes something, as the game counts it; 0 where it is not legal.
+        cells: int32[2, cells], written: by player, how many actions take something on each cell.
 
     Returns:
-        Whether the player who is not to move was asked too: not all games can be passed in.
+        Whether the player who is not to move was asked too: in some games nobody can pass.
     """
     table = tables[0]
     mover = int(states[0].mover)
@@ -86,7 +86,7 @@ def threats(tables, states, scratch, actions, cells):
 
 @kernel
 def ownership(tables, states, scratch, rng, num_actions, playouts, sums):
-    """Add up who has each cell at the end of random games from a position: ``sums`` int32[cells].
+    """Add up the owners of each cell at the ends of random games: ``sums`` int32[cells].
 
     ``states`` structured [1], ``scratch`` structured [1 or more]; ``rng`` int64[2].
     """

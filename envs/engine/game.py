@@ -38,7 +38,7 @@ from .views import NUM_FACTS, POINTS, TASK
 if TYPE_CHECKING:
     from .draw.scene import Scene
 
-_SOME_NAMES = 6  # of actions, in a message
+_SOME_NAMES = 6  # actions in a message
 _NOTHING = table_record(nothing=0)
 
 
@@ -49,12 +49,11 @@ class Symmetries:
     Row ``s`` of a table gathers: ``transformed = original[table[s]]``. Row 0 is the identity.
 
     Attributes:
-        actions: int32[symmetries, num_actions], for masks and policies; int32[kinds,
-            symmetries, num_actions] where actions are renumbered in another way in positions
-            of another kind.
+        actions: int32[symmetries, num_actions], for masks and policies; int32[kinds, symmetries,
+            num_actions] if positions of different kinds renumber their actions differently.
         observation: int32[symmetries, observation size], for the flattened observation.
-        kind: the kind of each of the positions in a structured array [N], int[N]; needed with
-            several kinds.
+        kind: gives int[N], the kind of each position of a structured array [N]; needed if there
+            are several.
         as_other: int[symmetries], for each row the row of the same symmetry from the opponent's
             side; needed if a row treats own and opposing features differently. None: the same row.
     """
@@ -79,9 +78,9 @@ class Symmetries:
         """Symmetries that relabel every plane, and the actions, as they do the cells.
 
         Args:
-            cells: int[symmetries, cells]; action ``k`` is that of cell ``k``.
-            planes: of the observation.
-            others: actions after those of the cells, which stay what they are.
+            cells: int[symmetries, cells]; action ``k`` belongs to cell ``k``.
+            planes: planes of the observation.
+            others: how many actions follow those of the cells; they stay what they are.
         """
         count, size = cells.shape
         rest = np.broadcast_to(np.arange(size, size + others), (count, others))
@@ -101,11 +100,11 @@ class Symmetries:
         return self.actions[np.broadcast_to(numbers, len(states))]
 
     def of_cells(self, cells: int) -> np.ndarray:
-        """Table int32[symmetries, cells] for what lies on the cells as the planes do.
+        """Table int32[symmetries, cells] for values that lie on the cells as the planes do.
 
         Raises:
-            ValueError: not every plane of the observation is relabelled cell by cell, and all of
-                them in the same way.
+            ValueError: the symmetries do not relabel every plane of the observation cell by cell
+                and in the same way.
         """
         planes = self.observation.reshape(len(self), -1, cells)
         table = planes[:, 0]
@@ -118,13 +117,13 @@ class Game(ABC):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass has the class attributes ``name`` and ``rules``, and a method `setup` that returns a
-    `Spec`, whose attributes the game has too. What else it may have, has a default.
+    `Spec`, whose attributes the game has too. All other methods have a default.
 
     Class attributes:
         name: lower-case name, as in the registry and in ``<name>_v<version>``.
         rules: module with the functions of the rules, see `hooks.HOOKS`.
-        view: module with the functions that tell what people see; None where all have the default.
-        version: version of rules, observation and action numbers together; a change of any
+        view: module with the functions that describe what people see; None if all are the defaults.
+        version: version of rules, observation and action numbers together. A change of any of them
             makes older checkpoints and records unreadable, and so needs a new number.
         title: name for people; by default ``name`` with a capital letter.
         summary: the game in one line.
@@ -140,11 +139,11 @@ class Game(ABC):
         options: every option with its value.
         num_actions: size of the action space.
         observation_shape: (planes, height, width) or (features,).
-        planes_shape: the same as the rules see it: (planes, cells), or (1, features).
+        planes_shape: the same shape for the rules: (planes, cells), or (1, features).
         has_points: the players have points, whose difference is ``score``.
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
-        words: texts of actions.
+        words: texts that the hook ``word`` chooses from.
     """
 
     name: ClassVar[str]
@@ -178,7 +177,7 @@ class Game(ABC):
 
     @property
     def draws_scene(self) -> bool:
-        """Whether it has a picture of its own, and not that of the planes."""
+        """Whether it has a picture of its own, rather than the default one of the planes."""
         return type(self).scene is not Game.scene
 
     def _adopt(self, spec: Spec) -> None:
@@ -200,7 +199,7 @@ class Game(ABC):
         self.tables = self._engine_tables(spec)
 
     def _engine_tables(self, spec: Spec) -> np.ndarray:
-        """The tables, with what templates of the engine look up in them."""
+        """The tables of the rules, with those that the engine's templates need."""
         turn, cells = spec.canonical_turn, self.planes_shape[1]
         turned = (np.arange(cells), np.arange(self.num_actions))
         if turn is not None:
@@ -213,19 +212,19 @@ class Game(ABC):
             action_cells=np.where(places < 0, -1, places % cells).astype(np.int32),
         )
 
-    # What a game implements.
+    # Methods that a game must implement.
 
     @abstractmethod
     def setup(self) -> Spec:
-        """The spec of the game with ``self.options``, which are checked already."""
+        """The spec of the game with ``self.options``, which have been checked."""
 
-    # What it may implement.
+    # Methods that it may implement.
 
     def text_to_action(self, state: np.record, text: str) -> int:
         """Action number of ``text``, read in lower case, legal in ``state`` or not.
 
-        `parse_action` adds the check that it is legal. By default a text is that of the action in
-        this position.
+        `parse_action` also checks that it is legal. By default the text must be that of the action
+        in this position.
 
         Raises:
             ValueError: the text is malformed; the message names it and says why.
@@ -244,7 +243,7 @@ class Game(ABC):
         return "\n".join([*planes_text(self, state), self.standing(state)])
 
     def marks(self, state: np.record, player: int) -> str:
-        """How `board_text` shows what belongs to ``player``, such as ``O, o``; or nothing."""
+        """The marks of ``player``'s pieces in `board_text`, such as ``O, o``; or an empty text."""
         return ""
 
     def terminal_text(self, state: np.record) -> str:
@@ -259,20 +258,20 @@ class Game(ABC):
 
         Args:
             state: the position.
-            words: the command and what follows it, in lower case; at least one.
+            words: the command and its arguments, in lower case; at least one.
 
         Returns:
             Lines of text; None if it is no such command.
 
         Raises:
-            ValueError: it is one, but what follows it makes no sense; the message says why.
+            ValueError: it is one, but its arguments make no sense; the message says why.
         """
         return None
 
     def scene(self) -> Scene:
-        """What the picture is made of; which of it a position shows is up to its ``view``.
+        """The parts of the picture; the game's ``view`` says which of them a position shows.
 
-        By default that are the planes of the observation, cell by cell.
+        By default they are the planes of the observation, cell by cell.
         """
         from .draw.planes import planes_scene
 
@@ -288,7 +287,7 @@ class Game(ABC):
     def why_illegal(self, state: np.record, action: int) -> str:
         """Why a well-formed action is not legal in ``state``: the end of a sentence.
 
-        By default that of ``reasons`` which the hook ``reason`` chooses.
+        By default it is the text in ``reasons`` that the hook ``reason`` chooses.
         """
         number = int(self._ask("reason", self.tables, self._alone(state), action))
         other, reason = divmod(number, len(self.reasons))
@@ -297,12 +296,12 @@ class Game(ABC):
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         """How often each rule of ``event_names`` came into play in N plies.
 
-        The rules are written once, in ``rules.py``: an event is what two records tell by their
-        difference, in plain numpy over all plies at once.
+        The rules stand in ``rules.py`` alone: events are found by comparing two records, in plain
+        numpy over all plies at once.
 
         Args:
             before: the positions, structured [N].
-            actions: what was played in them, int64[N].
+            actions: the actions played in them, int64[N].
             after: the positions that followed, structured [N].
 
         Returns:
@@ -311,23 +310,23 @@ class Game(ABC):
         return np.zeros((len(before), 0), np.int32)
 
     def action_spots(self) -> np.ndarray | None:
-        """Where each action belongs in the picture, for programs that draw on it.
+        """The place of each action in the picture, for programs that draw on it.
 
         Returns:
             float[num_actions, 2], x and y in the user units of `svg`, NaN for an action that has
-            no place (a pass, say); or None, where no action has one. By default that of its cell
-            in a rectangular frame, where ``action_places`` says one.
+            no place (a pass, say); or None, where no action has one. By default it is the place of
+            the action's cell in a rectangular frame, as ``action_places`` says.
         """
         from .draw.planes import spots_of_places
 
         return spots_of_places(self)
 
-    # What the engine adds.
+    # Methods that the engine adds.
 
     def action_to_text(self, state: np.record, action: int) -> str:
         """Notation of ``action`` in the position ``state``, lower case.
 
-        Messages and tools ask for illegal actions and in finished games too: there it is any text
+        Messages and tools also ask for illegal actions and in finished games: then it is any text
         that a person recognises, such as the action's name.
         """
         return self.words[self.word(state, action)]
@@ -338,12 +337,12 @@ class Game(ABC):
 
     @property
     def running_clock(self) -> Clock | None:
-        """The clock that it is played with; None without."""
+        """The clock that this game is played with, or None."""
         clock = self.clock
         return clock if clock is not None and self.options[clock.option] else None
 
     def owners(self, states: np.ndarray) -> np.ndarray:
-        """Who has each cell in positions [N], where the game has that: see ``has_owners``.
+        """The owner of each cell in positions [N], for games with ``has_owners``.
 
         Returns:
             int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
@@ -357,12 +356,12 @@ class Game(ABC):
         return found
 
     def ownership(self, state: np.record, playouts: int = 200, seed: int = 0) -> np.ndarray:
-        """Who will have each cell, as far as random games from a position tell.
+        """The expected owner of each cell at the end, estimated by random games from a position.
 
         Args:
             state: the position.
             playouts: random games, 1 or more.
-            seed: of the random games.
+            seed: seed of the random games.
 
         Returns:
             float32[height * width]: the mean of `owners` at their ends, from 1 to -1.
@@ -407,14 +406,14 @@ class Game(ABC):
         return self.tasks[self.facts(state)[TASK]]
 
     def tally(self, state: np.record) -> tuple[int, int] | None:
-        """Points of both players, of which ``score`` is the difference; None: there are none."""
+        """Points of both players, whose difference is ``score``; None if the game has none."""
         if not self.has_points:
             return None
         facts = self.facts(state)
         return int(facts[POINTS]), int(facts[POINTS + 1])
 
     def standing(self, state: np.record) -> str:
-        """Whose turn it is or how the game ended, whose marks are which, points: one line."""
+        """One line: whose turn it is or how the game ended, each player's marks, and points."""
         outcome = int(state.outcome)
         if outcome == ONGOING:
             status = f"player_{int(state.mover)} to {self.to_do(state)}"
@@ -433,18 +432,18 @@ class Game(ABC):
         return f"{status}; {title}{', '.join(sides)}"
 
     def rules_text(self) -> str:
-        """The rules in short, in Markdown: the beginning of "Rules" in the README of the game."""
+        """The rules in short, in Markdown: the section "Rules" of the game's README."""
         readme = self._readme_path()
         if not readme.is_file():
             return f"The rules of {self.title} are not written down: there is no {readme}."
         return f"{self.rules_section() or 'It has no section with rules.'}\n\nMore: {readme}"
 
     def rules_section(self) -> str:
-        """What `rules_text` tells, without where it is from; empty where there are no rules."""
+        """The rules of `rules_text` alone; empty if the README has no such section."""
         return self._readme_part(r"^## Rules\n(.*?)(?=^##|\Z)")
 
     def origin_section(self) -> str:
-        """Whose game it is, in Markdown: what the README begins with; empty where there is none."""
+        """The origin of the game in Markdown, from the README's beginning; empty if it has none."""
         return self._readme_part(r"\A# [^\n]*\n(.*?)(?=^##|\Z)")
 
     def _readme_path(self) -> Path:
@@ -457,7 +456,7 @@ class Game(ABC):
         return found[1].strip() if found else ""
 
     def facts(self, state: np.record) -> np.ndarray:
-        """What people are told of a position, int32[5]: see `engine.views`."""
+        """The numbers by which people are told of a position, int32[5]: see `engine.views`."""
         found = np.empty(NUM_FACTS, np.int32)
         self._ask("facts", self.tables, self._alone(state), found)
         return found
@@ -465,7 +464,7 @@ class Game(ABC):
     def shown(
         self, state: np.record, last_action: int | None = None, before: np.record | None = None
     ) -> np.ndarray:
-        """What each slot of the `scene` shows, by number, int32[slots]: see `draw.scene.Slot`.
+        """The number that each slot of the `scene` shows, int32[slots]: see `draw.scene.Slot`.
 
         Args: as for `svg`.
         """
@@ -487,17 +486,17 @@ class Game(ABC):
 
         Args:
             state: the position.
-            last_action: the action that led to it, which is marked.
-            before: the position in which it was played; what it changed is then marked too,
-                such as captured stones.
+            last_action: the action that led to it; it is marked.
+            before: the position in which it was played; what the action changed is then marked
+                too, such as captured stones.
         """
-        from .draw.scene import scene_document  # the games' drawing stands on the engine
+        from .draw.scene import scene_document  # drawing imports this module
 
         return scene_document(self, state, last_action, before)
 
     @cached_property
     def drawn_scene(self) -> Scene:
-        """The `scene`, made once."""
+        """The `scene`, which is made once."""
         return self.scene()
 
     @cached_property
@@ -510,14 +509,14 @@ class Game(ABC):
         return SimpleNamespace(**{**views, **foresight})
 
     def _ask(self, name: str, *arguments: Any) -> Any:
-        """Call one of them; ``ValueError`` says what cannot be compiled."""
+        """Call one of these functions; a ``ValueError`` says what cannot be compiled."""
         try:
             return getattr(self._viewing, name)(*arguments)
         except COMPILE_ERRORS as error:
             raise compile_error(self, error) from None
 
     def _alone(self, state: np.record) -> np.ndarray:
-        """A record as an array of one."""
+        """A record as an array with one entry."""
         return np.asarray(state, self.state_dtype).reshape(1)
 
     def __repr__(self) -> str:

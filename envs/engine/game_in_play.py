@@ -1,4 +1,4 @@
-"""`GameInPlay`, the handle of a whole game that a player is given."""
+"""`GameInPlay`, a player's handle of one whole game."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .rule import ONGOING, reward
 
 
 class GameInPlay:
-    """One game as one of its players sees it: the same object from begin to finish.
+    """One game as one of its players sees it; the object stays the same from begin to finish.
 
     Attributes:
         game: the rules.
-        number: of the game in the match, or in the vector of environments.
+        number: the game's number in the match, or in the vector of environments.
         seat: which player the agent is, 0 or 1.
-        seed: of the game's start; 0 where the start is not random, or its seed is not known.
+        seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
         forfeited_by: the player, 0 or 1, who lost the game by an illegal action; else None.
         memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
     """
@@ -42,7 +42,7 @@ class GameInPlay:
         self._row = number
 
     def end(self, forfeited_by: int | None = None) -> None:
-        """Keep the position as it is now, for ``states`` go on to another game.
+        """Keep a copy of the position, because ``states`` go on to another game.
 
         Args:
             forfeited_by: the player who has just lost by an illegal action.
@@ -58,14 +58,14 @@ class GameInPlay:
 
     @property
     def position(self) -> Position:
-        """The position now, a copy."""
+        """A copy of the present position."""
         return Position.of_state(self.game, self._states[self._row])
 
     @property
     def reward(self) -> int | None:
-        """What the agent got: 1 for a win, -1 for a loss, 0 for a draw or at the ply cap.
+        """The agent's result: 1 for a win, -1 for a loss, 0 for a draw or at the ply cap.
 
-        ``None`` while the game goes on, and for good where it was abandoned.
+        It is ``None`` while the game goes on, and stays so if the game was abandoned.
         """
         if self.forfeited_by is not None:
             return -1 if self.forfeited_by == self.seat else 1
@@ -74,7 +74,7 @@ class GameInPlay:
 
 
 def games_from(game: Game, states: np.ndarray) -> list[GameInPlay]:
-    """Games that begin at positions, structured array [N], as the players to move see them."""
+    """Games that begin at positions, structured array [N], each seen by its player to move."""
     return [
         GameInPlay(game, number, int(state["mover"]), 0, states, [])
         for number, state in enumerate(states)

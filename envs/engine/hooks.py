@@ -1,6 +1,6 @@
-"""The functions that a game may have: `HOOKS` lists them, and everything else asks it.
+"""`HOOKS` lists the functions that a game may have; everything else consults this list.
 
-What is compiled (`compile`), what is checked (`check`, `trial`), and a page of the guide are made
+The compiler (`compile`), the checks (`check`, `trial`) and a page of the guide are made from it.
 from this list.
 """
 
@@ -19,11 +19,11 @@ class Hook:
     """A function of a game's module ``rules`` or ``view``, decorated with ``rule.rule``.
 
     Attributes:
-        name: of the function.
-        module: where it stands.
-        arguments: their names.
+        name: the function's name.
+        module: the module that defines it.
+        arguments: the arguments' names.
         does: what it does, in a sentence.
-        default: what is used where the game has no such function; None where it must have one.
+        default: the function that replaces a missing one; None if the game must have one.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Hook:
     default: Callable | None = None
 
     def of(self, rules: ModuleType, view: ModuleType | None) -> Callable | None:
-        """The function of a game, or else the default."""
+        """The game's function, or the default."""
         module = rules if self.module == "rules" else view
         return getattr(module, self.name, self.default)
 
@@ -83,7 +83,9 @@ def _view(name: str, arguments: str, does: str, default: Callable) -> Hook:
 
 HOOKS = (
     _rules("init", "state rng", "writes every field of `state` for a new game"),
-    _rules("is_legal", "state action", "whether the mover may play `action`, any number in range"),
+    _rules(
+        "is_legal", "state action", "tells whether the mover may play `action`, any number in range"
+    ),
     _rules(
         "step",
         "state action",
@@ -98,93 +100,93 @@ HOOKS = (
     _rules(
         "score",
         "state",
-        "player_0's lead: in points, or a guess at who is ahead; without it 0",
+        "player_0's lead: in points, or an estimate of who is ahead; default: 0",
         _nothing,
     ),
     _rules(
         "may_end",
         "state",
-        "whether some legal action may end the game: where not, searches need not try each for a "
-        "win; without it always",
+        "tells whether some legal action may end the game; if not, searches need not try each for "
+        "a win; default: always",
         _at_any_time,
     ),
     _rules(
         "is_turned",
         "state player",
-        "whether `player` sees the board after the `canonical_turn` of the `Spec`, so that both "
-        "play in the same direction; without it never",
+        "tells whether `player` sees the board after the `canonical_turn` of the `Spec`, so that "
+        "both play in the same direction; default: never",
         _nothing_of,
     ),
     _rules(
         "set_up",
         "state places",
-        "writes the start that people have agreed on, where the scene has a `Diagram`: `places` "
+        "writes the start that people have agreed on, if the scene has a `Diagram`: `places` "
         "has a bit for each place with the first letter",
         _nothing_of,
     ),
     _view(
         "show",
         "view before state action shown",
-        "writes for each slot of the scene the number of the shape that it shows; without it and "
-        "without a scene the picture is the planes of the observation",
+        "writes for each slot of the scene the number of the shape that it shows; default, if "
+        "there is no scene either: the picture shows the planes of the observation",
         _show_nothing,
     ),
     _view(
         "word",
         "state action",
-        "which of the `words` is the text of `action`, any number in range; without it its number",
+        "the number, among the `words`, of the text of `action`; default: the action's number",
         _itself,
     ),
     _view(
         "task",
         "state",
-        "which of the `tasks` the mover has; without it the first, to move",
+        "the number of the mover's task among the `tasks`; default: the first, to move",
         _nothing,
     ),
     _view(
         "reason",
         "state action",
-        "why `action` is not legal: the number of one of the `reasons`, and, times how many there "
-        "are, the action that `{1}` in it names; without it the first",
+        "why `action` is not legal: the number of one of the `reasons`, plus, times how many there "
+        "are, the action that `{1}` in it names; default: the first",
         _nothing_of,
     ),
     _view(
         "role",
         "state player",
-        "which of the scene's roles a player has, where players may swap them; without it `player`",
+        "the number of a player's role in the scene, if players may swap roles; default: `player`",
         _itself,
     ),
     _view(
         "points",
         "state player",
-        "the player's points, where the game counts them; their difference is `score`",
+        "the player's points, if the game counts them; their difference is `score`",
         _nothing_of,
     ),
     _view(
         "owner",
         "state cell",
-        "who has a cell of the board, where the game has that: 1 player_0, -1 player_1, 0 nobody",
+        "the owner of a cell of the board, in games with owners: 1 player_0, -1 player_1, 0 nobody",
         _nothing_of,
     ),
     _view(
         "at_hand",
         "before state cell",
-        "whether the action that led from `before` to `state` took something there: a capture, a "
-        "claim; without it threats are wins only",
+        "tells whether the action that led from `before` to `state` took something there, such as "
+        "a captured piece; default: threats are wins only",
         _nothing_at_hand,
     ),
     _view(
         "pass_turn",
         "state",
         "writes the position in which the other player is to move, and returns `True`. It serves "
-        "only the picture of threats, and is no pass in the game, which is an action; without it "
+        "only the picture of threats; a pass in the game is an action; default: "
         "only the mover's threats are known",
         _nothing,
     ),
     _view(
         "next_pose",
         "view state pose way",
-        "how the piece in hand lies after a turn or a flip, where the scene has a `Handling`",
+        "the pose of the piece in hand after a turn or a flip, if the scene has a `Handling`",
         _same_pose,
     ),
 )

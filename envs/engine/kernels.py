@@ -6,9 +6,9 @@ of one record, ``states`` a structured array, ``rngs`` int64[N, 2], ``masks`` in
 ``planes`` [N, planes, cells] of float32 or uint8 ([N, 1, features] for flat observations).
 
 The ``batch`` of the batch kernels is the tuple (tables, states, choices, planes, shown, movers,
-rewards, terminated, truncated, played, canonical). The kernels read the first three, which nobody
-else has; ``choices`` are of `choice_dtype`. The others are only written, for the caller: ``shown``
-are the masks once more, and ``played`` the actions. planes, shown and rewards have been through
+rewards, terminated, truncated, played, canonical). The kernels read the first three, which belong
+to the batch alone; ``choices`` has `choice_dtype`. They only write the others, for the caller:
+``shown`` is a copy of the masks, and ``played`` the actions. planes, shown and rewards come from
 `rows`. ``canonical`` says whether observations, masks and actions are all in the frame in which the
 player to move sees the board, or in the board's own.
 """
@@ -61,7 +61,7 @@ def observe_as(table, state, player, planes, canonical):
 
 @leaf
 def swap_entries(row, turned):
-    """Put a row into the other frame, where ``turned`` says where each entry goes."""
+    """Put a row into the other frame; ``turned`` says where each entry goes."""
     for here in range(row.shape[0]):
         there = turned[here]
         if here < there:
@@ -81,7 +81,7 @@ def show(table, state, mask, planes, canonical):
 
 @leaf
 def write_mask_twice(table, state, mask, shown):
-    """`write_mask` into two places at once, which costs less than to read it again."""
+    """`write_mask` into two places at once, which costs less than copying it afterwards."""
     if state.outcome != ONGOING:
         for action in range(mask.shape[0]):
             mask[action] = 0
@@ -95,7 +95,7 @@ def write_mask_twice(table, state, mask, shown):
 
 @leaf
 def show_twice(table, state, mask, shown, planes, canonical):
-    """`show`, and write the mask for the caller too."""
+    """`show`, which also writes the mask for the caller."""
     write_mask_twice(table, state, mask, shown)
     observe_as(table, state, state.mover, planes, canonical)
     if canonical and rules.is_turned(table, state, state.mover):
@@ -120,7 +120,7 @@ def board_action(table, state, action, canonical):
 @leaf
 def eight_entries(mask, first):
     """``mask[first : first + 8]`` as the bytes of a word, the first in the lowest byte."""
-    # Spelt out and unsigned, this is one load from memory.
+    # Written out and unsigned, this compiles to one load from memory.
     return (
         (int(mask[first]) & 255)
         | (int(mask[first + 1]) & 255) << 8
@@ -150,12 +150,12 @@ def running_totals(word):
 
 @leaf
 def choose(mask, bits):
-    """An action drawn uniformly from those in ``mask`` by 32 random ``bits``; -1 of none.
+    """An action drawn uniformly from those in ``mask`` by 32 random ``bits``; -1 if there is none.
 
-    The n-th legal action is found without a branch that depends on chance: a processor guesses
-    those wrong half of the time, and each wrong guess costs as much as the whole choice.
+    The n-th legal action is found without a branch that depends on chance: a processor predicts
+    those wrongly half of the time, and each miss costs as much as the whole choice.
     """
-    whole = mask.shape[0] // 8 * 8  # the entries beyond do not fill a word
+    whole = mask.shape[0] // 8 * 8  # the remaining entries do not fill a word
     last = last_entries(mask, whole)
     count = running_totals(last) >> 56
     for first in range(0, whole, 8):
@@ -164,7 +164,7 @@ def choose(mask, bits):
         return -1
     n = bits * count >> 32
     total = 0
-    first = 0  # of the word with the n-th legal action
+    first = 0  # start of the word with the n-th legal action
     before = 0  # legal actions before that word
     for word in range(0, whole, 8):
         total += running_totals(eight_entries(mask, word)) >> 56
@@ -172,7 +172,7 @@ def choose(mask, bits):
         first += 8 * is_past
         before += (total - before) * is_past
     totals = running_totals(eight_entries(mask, first) if first < whole else last)
-    # In each byte 64 + n - total: bit 6 is set where the n-th legal action is yet to come.
+    # Each byte holds 64 + n - total: bit 6 is set where the n-th legal action is yet to come.
     to_come = (n - before) * _ONES + _SIXTY_FOURS - totals >> 6 & _ONES
     return first + (running_totals(to_come) >> 56)
 
@@ -215,7 +215,7 @@ def start(tables, states, rngs):
 
 @kernel
 def start_one(tables, states, rngs, mask, planes):
-    """`start` for ``states[0]`` alone, which is shown; return ``2 * outcome + mover``."""
+    """`start` for ``states[0]`` alone, and show it; return ``2 * outcome + mover``."""
     state = states[0]
     rules.init(tables[0], state, rngs[0])
     show(tables[0], state, mask, planes, False)
@@ -226,8 +226,8 @@ def start_one(tables, states, rngs, mask, planes):
 def play(tables, states, action, mask, planes):
     """Play ``action`` in ``states[0]``, then write the next mask and its mover's observation.
 
-    Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal, and
-    then nothing is written. One fat call, because calls from Python cost more than the game.
+    Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal; then
+    nothing is written. It is one large call, because calls from Python cost more than the game.
     """
     table = tables[0]
     state = states[0]
@@ -255,7 +255,7 @@ def observe(tables, states, player, planes):
 
 @kernel
 def encode(tables, states, planes, masks, actions, canonical):
-    """Show positions to their movers in the board's own frame or in the canonical one.
+    """Write what movers observe, in the board's own frame or in the canonical one.
 
     ``actions`` int32 [N, A] receives the board's number of each action.
     """
@@ -298,7 +298,7 @@ def note_result(outcome, rewards, terminated, truncated, i):
 
 
 def choice_dtype(num_actions: int) -> np.dtype:
-    """What a batch chooses an action of a game by: the game's random numbers and its own mask."""
+    """Dtype of what a batch draws an action by: the game's random numbers and mask."""
     return record_dtype(("rng", np.int64, (2,)), ("mask", np.int8, (num_actions,)))
 
 
@@ -341,9 +341,9 @@ def batch_refused(batch, actions):
 def batch_step(batch, actions, begin, end):
     """Play one action in games ``begin`` to ``end``; a finished game starts anew.
 
-    Rewards, ``terminated`` and ``truncated`` tell of the ply just played, masks and planes of
+    Rewards, ``terminated`` and ``truncated`` describe the ply just played, masks and planes
     the position to act in next. Returns the first game whose action is out of range or not legal,
-    and then nothing is played, or -1.
+    or -1; if there is one, nothing is played.
     """
     tables, states, choices, planes, shown, movers = batch[:6]
     rewards, terminated, truncated, played, canonical = batch[6:]
@@ -354,7 +354,7 @@ def batch_step(batch, actions, begin, end):
     for i in range(begin, end):
         choice = choices[i]
         action = actions[i]
-        # Another thread of the caller's may have changed it just now.
+        # Another thread of the caller may have changed it just now.
         if is_refused(choice.mask, action):
             return i
         played[i] = action
@@ -377,7 +377,7 @@ def batch_step_random(batch, begin, end):
     for i in range(begin, end):
         choice = choices[i]
         action = choose(choice.mask, random_bits(choice.rng))
-        if action < 0:  # the game is over: a caller that was interrupted may not know
+        if action < 0:  # the game is over; an interrupted caller may not know that
             continue
         played[i] = action
         state = states[i]
@@ -402,8 +402,8 @@ def batch_choose(batch, actions, begin, end):
 def batch_play(batch, numbers, actions):
     """Play ``actions[j]`` in game ``numbers[j]``; a finished game stays as it is.
 
-    Returns the first ``j`` whose action is out of range or not legal, and then nothing is played,
-    or -1.
+    Returns the first ``j`` whose action is out of range or not legal, or -1; if there is one,
+    nothing is played.
     """
     tables, states, choices, planes, shown, movers = batch[:6]
     rewards, terminated, truncated, _, canonical = batch[6:]
@@ -441,7 +441,7 @@ def batch_observe(batch, numbers, players):
 
 @kernel
 def batch_random_actions(tables, states, rngs, actions, num_actions, begin, end):
-    """Draw a legal action of games ``begin`` to ``end`` uniformly, where there are no masks."""
+    """Draw a legal action of games ``begin`` to ``end`` uniformly, without given masks."""
     for i in range(begin, end):
         actions[i] = random_action(tables[0], states[i], rngs[i], num_actions)
 
@@ -462,7 +462,7 @@ def perft(tables, states, next_action, num_actions):
     """Number of action sequences of exactly ``depth`` plies from ``states[0]``.
 
     ``states`` has ``depth + 1`` positions and ``next_action`` (int64) as many entries: one
-    line of play, and at each ply of it the action to try next.
+    line of play, and the action to try next at each of its plies.
     """
     depth = states.shape[0] - 1
     if depth == 0:

@@ -1,7 +1,7 @@
-"""Exponential and logarithm that give the same bits on every machine.
+"""Exponential and logarithm with the same bits on every machine.
 
-Those of the system's library differ in the last bit from one library to another. These use nothing
-but operations whose results IEEE 754 fixes, in a fixed order, in float64. Reductions and
+The system libraries' functions differ in the last bit from one library to another. These use only
+operations whose results IEEE 754 fixes, in a fixed order, in float64. Reductions and
 coefficients are those of fdlibm (Sun Microsystems, 1993: ``e_exp.c`` and ``e_log.c``); errors are
 below one unit in the last place.
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 from .rule import compiled
 
-_LN2_HIGH = 6.93147180369123816490e-01  # with 21 zero bits at its end: exact times an exponent
+_LN2_HIGH = 6.93147180369123816490e-01  # ends in 21 zero bits: exact times an exponent
 _LN2_LOW = 1.90821492927058770002e-10
 _INVERSE_LN2 = 1.44269504088896338700
 _LARGEST = 709.782712893383973096
@@ -54,17 +54,17 @@ def exp(x):
         return 0.0
     exponent = int(x * _INVERSE_LN2 + (0.5 if x >= 0 else -0.5))
     high, low = x - exponent * _LN2_HIGH, exponent * _LN2_LOW
-    rest = high - low  # within ln(2) / 2 of 0
+    rest = high - low  # its absolute value is at most ln(2) / 2
     t = rest * rest
     c = rest - t * (_P1 + t * (_P2 + t * (_P3 + t * (_P4 + t * _P5))))
     result = 1.0 - ((low - (rest * c) / (2.0 - c)) - high)
-    half = exponent >> 1  # in two steps, for the smallest and the largest results
+    half = exponent >> 1  # two steps, so that the smallest and largest results fit
     return result * power_of_two(half) * power_of_two(exponent - half)
 
 
 @compiled
 def log(x):
-    """The natural logarithm, as float64; NaN of a negative number."""
+    """The natural logarithm, as float64; NaN for a negative number."""
     given = np.float64(x)
     if not given > 0.0:
         return -np.inf if given == 0.0 else np.nan

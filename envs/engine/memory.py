@@ -1,4 +1,4 @@
-"""Memory: how much is free, and arrays that are refused where they do not fit."""
+"""Tells how much memory is free, and refuses arrays that do not fit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CONTAINER = Path("/sys/fs/cgroup")  # limits of this container, if it is one
 
 
 def available_memory() -> float:
-    """Bytes that are free, in the system and in the container that this is; infinite if not known.
+    """Bytes that are free in the system and in this container; infinite if that is not known.
 
-    Only Linux tells. Up to the container's limit, pages of files that would make room are free too.
+    Only Linux tells. Pages of files that can be dropped count as free, up to the container's limit.
     """
     free = math.inf
     if _SYSTEM.exists():
@@ -26,17 +26,17 @@ def available_memory() -> float:
             for name in ("max", "current")
         )
         files = _numbers(_CONTAINER / "memory.stat").get("inactive_file", 0)
-    except (OSError, ValueError):  # there is no limit, whose text is "max", or no container
+    except (OSError, ValueError):  # no limit (its text is "max"), or no container
         return free
     return min(free, max(0, limit - used + files))
 
 
 def require_memory(what: str, needed: int) -> None:
-    """Raise ``ValueError`` where so many bytes, which are written at once, are not free.
+    """Raise ``ValueError`` if fewer than ``needed`` bytes, which are written at once, are free.
 
     Args:
-        what: takes them; the message begins with it.
-        needed: bytes.
+        what: the thing that takes them; the message begins with it.
+        needed: number of bytes.
     """
     free = available_memory()
     if needed > free:
@@ -47,10 +47,10 @@ def require_memory(what: str, needed: int) -> None:
 
 
 def zeros(what: str, shape: Any, dtype: Any) -> np.ndarray:
-    """An array of zeros, whose memory the system provides as it is written.
+    """An array of zeros, whose memory the system provides only as it is written.
 
     Raises:
-        ValueError: the system will never have as much; the message begins with ``what``.
+        ValueError: the system cannot ever provide as much; the message begins with ``what``.
     """
     try:
         return np.zeros(shape, dtype)
@@ -59,7 +59,7 @@ def zeros(what: str, shape: Any, dtype: Any) -> np.ndarray:
 
 
 def _numbers(path: Path) -> dict[str, int]:
-    """The numbers in a file of the system, by the words before them; other lines do not count."""
+    """The numbers in a file of the system, by the words before them; other lines are skipped."""
     lines = (
         line.split() for line in path.read_text(encoding="ascii", errors="replace").splitlines()
     )

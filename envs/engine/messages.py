@@ -1,4 +1,4 @@
-"""Foreign values and texts in error messages: shortened, and on one line."""
+"""Makes foreign values and texts fit for error messages: short, and on one line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-_LONGEST_WORD = 60  # for which similar ones are looked for, which takes long for long ones
-_LEAST_LIKENESS = 0.75  # of 1, by difflib: half of four letters are another word's as well
-_MOST_BITS = 128  # of an integer that is written out
+_LONGEST_WORD = 60  # no similar word is sought for a longer one, which would take long
+_LEAST_LIKENESS = 0.75  # by difflib, at most 1: half of four letters match by chance
+_MOST_BITS = 128  # an integer with more bits is not written out
 
 
 class _Excerpt(reprlib.Repr):
@@ -22,7 +22,7 @@ class _Excerpt(reprlib.Repr):
         self.maxother = 400
 
     def repr_int(self, x: int, level: int) -> str:
-        """Python refuses to write very large integers, and takes long to write large ones."""
+        """Shorten large integers, which Python refuses to write, or takes long to."""
         bits = x.bit_length()
         return repr(x) if bits <= _MOST_BITS else f"<an integer of {bits} bits>"
 
@@ -35,30 +35,30 @@ def quoted(value: Any, limit: int = 60) -> str:
 
     Args:
         value: anything, such as what a stranger's file holds.
-        limit: most characters of the answer.
+        limit: most characters of the result.
     """
     text = repr(value[: limit + 1]) if isinstance(value, str) else _EXCERPT.repr(value)
     return _cut(text, limit)
 
 
 def shortened(text: str, limit: int = 200) -> str:
-    """The beginning of a text on one line, control characters escaped, such as another's message.
+    """The beginning of a text, on one line with control characters escaped, such as a message.
 
     Args:
-        text: of any length.
-        limit: most characters of the answer.
+        text: a text of any length.
+        limit: most characters of the result.
     """
     return _cut(" ".join(text[: 4 * limit].split()), limit)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question to follow a word that nobody knows, such as ``"; did you mean corso?"``, or "".
+    """A question that follows an unknown word, such as ``"; did you mean corso?"``, or "".
 
     A word with ``/`` or ``.`` is a path, so that only another path can have been meant.
 
     Args:
-        word: what was written.
-        known: what could have been meant.
+        word: the unknown word.
+        known: the known words.
     """
     if _is_path(word):
         known = filter(_is_path, known)

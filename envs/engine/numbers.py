@@ -1,4 +1,4 @@
-"""Numbers that a caller gives: whole ones, within bounds, seeds, and flags."""
+"""Checks numbers that a caller gives: whole ones within bounds, seeds, and flags."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .messages import quoted
 
-#: Seeds are below this: 128 bits, as those that the system gives.
+#: Seeds are below this: they have 128 bits, as the system's own do.
 SEED_LIMIT = 2**128
 
 
@@ -59,9 +59,9 @@ def checked_seed(seed: Any) -> int:
 
 
 def require_seed(seed: Any) -> Any:
-    """What random numbers may be drawn from, as it is: a seed, ``SeedSequence`` or None.
+    """Return what random numbers can be drawn from: a seed, a ``SeedSequence`` or None.
 
     Raises:
-        ValueError: it is none of these, see `checked_seed`.
+        ValueError: it is none of these, or no valid seed, see `checked_seed`.
     """
     return seed if isinstance(seed, np.random.SeedSequence | None) else checked_seed(seed)

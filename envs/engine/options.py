@@ -1,4 +1,4 @@
-"""Options of a game: what each accepts, checked with errors that name it."""
+"""Options of a game: what each accepts, and checks whose errors name it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .messages import did_you_mean, quoted, shortened
 class UnknownOptionError(TypeError, ValueError):
     """A game has no such option.
 
-    A ``TypeError`` in Python's own words, because libraries find out by these what they may pass;
-    a ``ValueError`` too, for the name may come out of a file.
+    It is a ``TypeError`` in Python's own words, because libraries probe by these what they may
+    pass, and a ``ValueError`` too, because the name may come from a file.
     """
 
 
@@ -26,8 +26,8 @@ class Option:
 
     ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
     value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
-    ``takes_path``: a text is the path of a file to read the value from, which only a person may
-    name, and no file (see `check_stored`).
+    ``takes_path``: a text is the path of a file that holds the value. Only a person may name a
+    path, and no file (see `check_stored`).
     """
 
     name: str
@@ -73,17 +73,17 @@ class Option:
 
 @dataclass(frozen=True)
 class Clock:
-    """A clock that whoever shows the game may keep, and what is played when it has run out.
+    """A move clock that a front end may run, and the action that is played when it runs out.
 
-    The rules know the action and no time. The clock runs while the action is legal and the same
+    The rules know the action but no time. The clock runs while the action is legal and the same
     player is to move.
 
     Attributes:
         name: what people call it, such as ``hourglass``.
-        option: of the game, which is True where it is played with the clock.
-        seconds: that it gives.
-        action: name of the action.
-        task: what there is time for, after "to".
+        option: the game's option that is True where it is played with the clock.
+        seconds: how long it runs.
+        action: the action's name.
+        task: what the time is for, after "to".
     """
 
     name: str
@@ -101,7 +101,7 @@ def ply_cap(value: Any) -> int | None:
 
 
 def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the given options of a game, and add the defaults of the others.
+    """Check the given options of a game, and add the defaults of the rest.
 
     Raises:
         UnknownOptionError: there is no such option.

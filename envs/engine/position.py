@@ -29,7 +29,7 @@ def contents_of(state: np.void | np.ndarray) -> bytes:
 
 
 def checked_dtype(game: Game, dtype: Any) -> np.dtype:
-    """The dtype of observations; ``ValueError`` unless it is float32, or uint8 where that does."""
+    """The dtype of observations: float32, or uint8 if the game allows it; else ``ValueError``."""
     try:
         chosen = np.dtype(dtype)
     except TypeError:
@@ -50,13 +50,13 @@ class Position:
     Attributes:
         game: the `Game`, with its options.
         mover: index of the player to move, 0 or 1.
-        outcome: how the game stands, a constant of `ludarium.envs.engine.rule`.
+        outcome: whether and how the game has ended, a constant of `ludarium.envs.engine.rule`.
     """
 
-    # What is handed out of the last two is a copy: compiled rules trust the record.
+    # Callers get copies of the last two, because compiled rules trust the record.
     __slots__ = ("_mask", "_states", "game", "mover", "outcome")
 
-    _mask: np.ndarray | None  # computed when asked for
+    _mask: np.ndarray | None  # computed when needed
 
     def __init__(self, game: Game, seed: int | np.random.SeedSequence | None = None) -> None:
         self.game = game
@@ -73,19 +73,19 @@ class Position:
         self._restart(seed, *self._new_arrays())
 
     def _new_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """What `_restart` and `_play` show a position in."""
+        """New arrays for the mask and the planes of a position."""
         game = self.game
         return np.empty(game.num_actions, np.int8), np.empty(game.planes_shape, np.float32)
 
     def _restart(
         self, seed: int | np.random.SeedSequence | None, mask: np.ndarray, planes: np.ndarray
     ) -> None:
-        """`restart`, and show the start as `_play` does."""
+        """`restart`, which also writes mask and observation as `_play` does."""
         game = self.game
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
             code = game.kernels.start_one(game.tables, self._states, rng, mask, planes)
-        except COMPILE_ERRORS as error:  # where most games are compiled first
+        except COMPILE_ERRORS as error:  # most games are first compiled here
             raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
@@ -119,7 +119,7 @@ class Position:
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
             setattr(self, name, value)
-        self._states = self._states.view(self.game.state_dtype)  # aligned, which pickles lose
+        self._states = self._states.view(self.game.state_dtype)  # aligned, as pickling is not
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -145,7 +145,7 @@ class Position:
 
     @property
     def is_truncated(self) -> bool:
-        """Whether it ended at the ply cap."""
+        """Whether the game ended at the ply cap."""
         return self.outcome == TRUNCATED
 
     @property
@@ -165,7 +165,7 @@ class Position:
         return self._legal().copy()
 
     def _legal(self) -> np.ndarray:
-        """The `mask` itself."""
+        """The `mask` without a copy."""
         if self._mask is None:
             masks = np.empty((1, self.game.num_actions), np.int8)
             self.game.kernels.legal_actions(self.game.tables, self._states, masks)
@@ -190,7 +190,7 @@ class Position:
         return self._play(action, *self._new_arrays())
 
     def _play(self, action: int, mask: np.ndarray, planes: np.ndarray) -> int:
-        """`play`, and write mask and observation of the next player to move.
+        """`play`, which also writes mask and observation of the next player to move.
 
         Args:
             action: as for `play`.
@@ -202,7 +202,7 @@ class Position:
             number = index(action)
         except TypeError:
             raise ValueError(self.refusal(action)) from None
-        if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
+        if not 0 <= number < game.num_actions:  # huge numbers do not fit the kernel's type
             raise ValueError(self.refusal(number))
         try:
             code = game.kernels.play(game.tables, self._states, number, mask, planes)
@@ -216,10 +216,10 @@ class Position:
         return self.outcome
 
     def play_all(self, actions: Iterable[int]) -> list[str]:
-        """Play actions one after the other; returns their texts.
+        """Play actions one after the other; return their texts.
 
         Raises:
-            ValueError: one is not legal, see `play`; those before it are played.
+            ValueError: one is not legal, see `play`; those before it have been played.
         """
         texts = []
         for action in actions:
@@ -228,7 +228,7 @@ class Position:
         return texts
 
     def refusal(self, action: Any) -> str:
-        """Why an action is not legal here, as an error."""
+        """The error message for an action that is not legal here."""
         try:
             number = index(action)
         except TypeError:
@@ -244,7 +244,7 @@ class Position:
     ) -> np.ndarray:
         """Observation from ``player``'s side (default: the player to move).
 
-        In the board's own frame, or in the ``canonical`` one, see `is_turned`.
+        It is in the board's own frame, or in the ``canonical`` one, see `is_turned`.
         """
         game = self.game
         if dtype is not np.float32:
@@ -271,14 +271,14 @@ class Position:
     def is_turned(self, player: int | None = None) -> bool:
         """Whether the canonical view of ``player`` (default: the mover) is the board turned.
 
-        Then `Game.canonical_turn` leads from one frame to the other. Never so in games without.
+        If so, `Game.canonical_turn` leads from one frame to the other. It is False without a turn.
         """
         game = self.game
         viewer = self._viewer(player)
         return bool(game.kernels.is_turned(game.tables, self._states, viewer))
 
     def turned_action(self, action: int) -> int:
-        """The canonical number of the mover's action in the board's frame, and the other way.
+        """The canonical number of the mover's action in the board's frame, and vice versa.
 
         Raises:
             ValueError: not an action number.
@@ -319,7 +319,7 @@ class Position:
         return self.game.threats(self.state)
 
     def ownership(self, playouts: int = 200, seed: int = 0) -> np.ndarray:
-        """Who will have each cell, as far as random games tell; see `Game.ownership`."""
+        """The expected owner of each cell at the end, by random games; see `Game.ownership`."""
         return self.game.ownership(self.state, playouts, seed)
 
     def svg(
@@ -331,8 +331,8 @@ class Position:
         """The position as an SVG document.
 
         Args:
-            last_action: the action that led to it, which is marked.
-            before: the position in which that was played: then what it changed is marked too.
+            last_action: the action that led to it; it is marked.
+            before: the position in which it was played; its changes are then marked too.
             layers: what to draw on the board, by name; see `ludarium.envs.engine.draw.layers`. For
                 example ``{"legal": None}``, or ``{"policy": shares}`` with float[num_actions].
 
@@ -342,12 +342,12 @@ class Position:
         svg = self.game.svg(self.state, last_action, None if before is None else before.state)
         if not layers:
             return svg
-        from .draw.layers import add_layers  # the games' drawing stands on the engine
+        from .draw.layers import add_layers  # drawing imports this module
 
         return add_layers(svg, self, layers)
 
     def _repr_svg_(self) -> str:
-        """What notebooks show."""
+        """The picture that notebooks show."""
         return self.svg()
 
     def __repr__(self) -> str:

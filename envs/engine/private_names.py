@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PrivateNames:
-    """Where to find the private names of one distribution.
+    """Finds the private names of one distribution.
 
     Attributes:
         distribution: its name, ``"numba"``.
-        requirement: the versions that the tests run with, as pyproject.toml has them.
+        requirement: the versions that the tests run with, as in pyproject.toml.
     """
 
     distribution: str
@@ -23,7 +23,7 @@ class PrivateNames:
         """The object at a dotted path, which must have these members.
 
         Raises:
-            ImportError: it, or one of its members, is not there; the message has the remedy.
+            ImportError: it, or one of its members, is missing; the message has the remedy.
         """
         module, _, name = path.rpartition(".")
         try:

@@ -1,27 +1,27 @@
-"""`Task`: how long work tells how far it is, and learns that it shall stop."""
+"""`Task`: long work reports its progress to it, and learns from it whether to stop."""
 
 from __future__ import annotations
 
 
 class Task:
-    """Is told the progress of long work; this one ignores it. Methods are safe from any thread.
+    """Receives the progress of long work and ignores it. Methods are safe from any thread.
 
-    Whoever knows the whole of some work begins it. The functions that do its parts advance it.
+    The function that knows the total begins the work; the functions that do the parts advance it.
     """
 
     @property
     def stopped(self) -> bool:
-        """Whether the work shall end soon. Work that can end early looks at it."""
+        """Whether the work should end soon. Work that can end early looks at it."""
         return False
 
     def begin(self, title: str, total: int | None = None) -> None:
-        """Work of ``total`` units begins, in place of what was going on; None: nobody knows."""
+        """Begin work of ``total`` units, None if unknown; it replaces the work before."""
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """``count`` more units are done; ``note`` says more of how it stands."""
+        """Report ``count`` more units as done; ``note`` describes the present state."""
 
 
-#: For work that nobody watches.
+#: A task for work that nobody watches.
 UNWATCHED = Task()
 
 

@@ -5,11 +5,11 @@
      "notes": {"2": "too near"},
      "variations": {"2": [{"moves": ["b4", "c4"], "notes": {"3": "the other way"}}]}}
 
-``result`` holds the final rewards, ``None`` where the game goes on, and is only read by people;
-``seed`` matters where the start is random. ``notes`` and ``variations`` may be missing: texts, and
-lists of other lines, by the number of the move that they are about. A line has the same three keys,
-and its first move stands in the place of that move. Moves are numbered from the start of the game,
-in variations too. ``play/js/record.js`` reads and writes the same.
+``result`` holds the final rewards, or ``None`` while the game goes on; only people read it.
+``seed`` matters where the start is random. ``notes`` and ``variations`` may be missing: they hold
+texts, and lists of other lines, by the number of the move that they belong to. A line has the same
+three keys, and its first move replaces that move. Moves are numbered from the start of the game,
+in variations too. ``play/js/record.js`` reads and writes the same format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .numbers import SEED_LIMIT
 from .options import check_stored
 from .position import Position
 
-#: Most variations within each other, and moves of all variations together.
+#: Limits on the depth of variations, and on the moves of all variations together.
 MOST_DEPTH = 8
 MOST_VARIED_MOVES = 10_000
 
@@ -48,7 +48,7 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
 
 
 def split_moves(game: Game, text: str) -> list[str]:
-    """Split a text into moves: at commas and line ends, at spaces too if no move has any."""
+    """Split a text into moves: at commas and line ends, and at spaces if no move contains one."""
     start = game.start(0)
     has_spaces = any(" " in start.action_to_text(action) for action in start.legal_actions)
     pieces = re.split(r"[,\r\n]" if has_spaces else r"[,\s]", text)
@@ -61,9 +61,9 @@ def read_record_file(
     """Read the record in a file, or a plain list of moves; `check_record` validates it.
 
     Args:
-        path: of the file.
-        game: whose moves a plain list has (see `split_moves`); without it only records are read.
-        seed: of the start of a plain list.
+        path: path of the file.
+        game: the game of a plain list of moves (see `split_moves`); None reads records only.
+        seed: seed of the start, for a plain list.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -89,8 +89,8 @@ def check_record(
     """Read a record, which may come from a stranger.
 
     Args:
-        record: as this module describes it; other keys are let be.
-        games: that may be played, by name.
+        record: as this module describes it; other keys are ignored.
+        games: the games that may be played, by name.
         what: the record's name, for errors.
 
     Returns:
@@ -127,19 +127,19 @@ def check_record(
 
 
 def check_line(line: Mapping[str, Any], what: str, first: int = 1, depth: int = 0) -> int:
-    """Check that moves, notes and variations are well formed; legal they need not be.
+    """Check that moves, notes and variations are well formed; they need not be legal.
 
     Args:
         line: a record, or a variation.
         what: its name, for errors.
         first: the number of its first move.
-        depth: the variations that it is within.
+        depth: how many variations it is within.
 
     Returns:
-        How many moves its variations have together.
+        How many moves its variations have altogether.
 
     Raises:
-        ValueError: they are not, or beyond a limit; the message names what it is.
+        ValueError: something is malformed or beyond a limit; the message names it.
     """
     moves = line.get("moves")
     if not isinstance(moves, list | tuple):
@@ -170,7 +170,7 @@ def check_line(line: Mapping[str, Any], what: str, first: int = 1, depth: int = 
 
 
 def _by_move(line: Mapping[str, Any], key: str, first: int, what: str) -> list[tuple[int, Any]]:
-    """What a line has under a key, with the numbers of the moves."""
+    """A line's value under a key, with the numbers of the moves as integers."""
     found = line.get(key, {})
     if not isinstance(found, Mapping):
         raise ValueError(f"{key} of {what} are {quoted(found)}; they must be a mapping by move")

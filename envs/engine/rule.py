@@ -15,16 +15,16 @@ from .jit import part
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 rule = partial(part, forceinline=True)
 
-#: The same for functions that are large, or called in many places: the compiler may decide.
+#: The same for functions that are large or called in many places: the compiler decides on inlining.
 compiled = part
 
 
 def plain(function: Callable) -> Callable:
-    """The plain Python of a function that may be compiled."""
+    """The plain Python function behind one that may be compiled."""
     return getattr(function, "py_func", function)
 
 
-# state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
+# Values of state.outcome. Rewards are +1/-1, or 0/0 for the last two.
 ONGOING = 0
 PLAYER_0_WINS = 1
 PLAYER_1_WINS = 2
@@ -49,7 +49,7 @@ def state_dtype(*fields: tuple) -> np.dtype:
     """Structured dtype of one position: the fields that every game has, then the game's own.
 
     The common fields are ``ply`` (actions played so far), ``mover`` (index of the agent to
-    act, 0 or 1; of no meaning when the game is over) and ``outcome`` (constants above).
+    act, 0 or 1; without meaning when the game is over) and ``outcome`` (constants above).
     Attribute access works in plain Python too, because the record type is ``np.record``.
     """
     common = [("ply", np.int32), ("mover", np.int8), ("outcome", np.int8)]
@@ -63,8 +63,8 @@ def record_dtype(*fields: tuple) -> np.dtype:
     Equal fields give the same object: calls of compiled code then need not compare them.
 
     Raises:
-        ValueError: a field is called as something that every record of numpy has, such as
-            ``size``: plain Python would then read something else than compiled code.
+        ValueError: a field has the name of something that every numpy record has, such as
+            ``size``: plain Python would read something else than compiled code.
     """
     for name, *_ in fields:
         if hasattr(np.record, name):
@@ -79,7 +79,7 @@ def table_record(**values: object) -> np.ndarray:
     """Constants of one option set as an array of one record: ``tables[0].neighbours[cell, k]``.
 
     Each value is an integer or an array; arrays keep their dtype and shape. An integer becomes
-    int64, but a ``np.uint64``, or one that no int64 holds, uint64: see `ludarium.envs.engine.bits`.
+    int64, a ``np.uint64``, or one too large for int64, uint64: see `ludarium.envs.engine.bits`.
 
     Raises:
         ValueError: a value is neither.
@@ -104,14 +104,14 @@ def _table_type(name: str, array: np.ndarray) -> np.dtype:
 
 
 def extended_record(record: np.ndarray, **values: object) -> np.ndarray:
-    """The record that `table_record` returned, with more fields."""
+    """A copy of a record of `table_record` with more fields."""
     known = {name: record[name][0] for name in record.dtype.names or ()}
     return table_record(**known, **values)
 
 
 @rule
 def reward(outcome, player):
-    """Final reward of ``player`` (0 or 1): +1, -1, or 0 for draws, caps and unfinished games."""
+    """Final reward of ``player`` (0 or 1): +1, -1, or 0 for a draw or an unfinished game."""
     if outcome == PLAYER_0_WINS:
         return 1 - 2 * player
     if outcome == PLAYER_1_WINS:
@@ -143,7 +143,7 @@ def random_below(rng, bound):
 
 @rule
 def scrambled(seed, number):
-    """Output ``number``, from 1, of SplitMix64 begun at ``seed``: 64 random bits, 0 made 1.
+    """Output ``number``, from 1, of SplitMix64 started at ``seed``: 64 random bits, never 0.
 
     Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. Seed, number and
     answer are ``uint64``, or in plain Python arrays of them.
@@ -167,8 +167,8 @@ def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.nd
     """Generator states for ``count`` independent streams, int64[count, 2].
 
     Args:
-        seed: from 0 to 2**64 - 1; anything else that numpy's ``SeedSequence`` takes becomes such a
-            number by it.
+        seed: an integer from 0 to 2**64 - 1; anything else that numpy's ``SeedSequence`` accepts
+            is turned into such a number.
         count: number of streams.
 
     Raises:

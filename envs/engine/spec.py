@@ -1,4 +1,4 @@
-"""`Spec`: what `Game.setup` returns of a game with its options."""
+"""`Spec`: what `Game.setup` returns for a game with its options."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from .codec import CanonicalTurn
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Sizes, tables and names of a game with its options; nothing follows from something else.
+    """Sizes, tables and names of a game with its options; no attribute follows from another.
 
     Attributes:
-        state_dtype: of a position, from ``rule.state_dtype``.
-        action_names: for each action a text that does not depend on the position.
+        state_dtype: dtype of a position, from ``rule.state_dtype``.
+        action_names: a text for each action, which does not depend on the position.
         observation_names: a short name for each plane of the observation, or for each feature.
         board: height and width of the planes; None for an observation that is a row of features.
         max_plies: most plies that a game can last.
-        tables: what the rules look up, from ``rule.table_record``; None if that is nothing.
+        tables: what the rules look up, from ``rule.table_record``; None for nothing.
         max_score: largest final ``score`` by absolute value; 0 where it is only a guess.
         binary_observation: all entries are 0 or 1, so uint8 can hold them.
-        random_start: starts differ, by the seed.
-        action_places: for each action the cell that it is played on, -1 where it has none (a pass,
+        random_start: the start depends on the seed.
+        action_places: the cell on which each action is played, -1 where it has none (a pass,
             say); int[num_actions]. If actions share a cell, add ``height * width`` to the second,
-            twice that to the third. Networks and the picture of the planes make use of it. None:
+            twice that to the third. Networks and the default picture use it. None:
             no action has a place.
-        canonical_turn: for players with different directions or goals; goes with the hook
+        canonical_turn: the turn, for players with different directions or goals; goes with the hook
             ``is_turned``.
-        words: texts of actions that the hook ``word`` chooses from; empty for ``action_names``.
-        tasks: what a mover may have to do, each after "to", that the hook ``task`` chooses from.
+        words: texts of actions that the hook ``word`` chooses from; empty to use ``action_names``.
+        tasks: what the mover may have to do, after "to"; the hook ``task`` chooses from them.
         reasons: why an action is not legal, each the end of a sentence, that the hook ``reason``
             chooses from; ``{0}`` in it is the action's name, ``{1}`` that of another one.
         event_names: the rules whose use `Game.events` counts, for reports, such as ``capture``,
             the most striking first.
-        log_fields: fields of the record that only tell how the position came about, for pictures;
-            no rule reads them but to write them. Exact search takes positions that differ only
-            there for the same.
+        log_fields: fields of the record that only tell how the position arose, for pictures; rules
+            write but never read them. Exact search treats positions that differ only there as
+            equal.
         view_tables: what the hook ``show`` looks up besides the tables, from
-            ``rule.table_record``; None if that is nothing.
+            ``rule.table_record``; None for nothing.
     """
 
     state_dtype: np.dtype

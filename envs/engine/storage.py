@@ -16,7 +16,7 @@ PAUSES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def cache_folder() -> Path:
-    """The user's folder for what this program makes and could make again.
+    """The user's folder for files that this program makes and can make again.
 
     ``~/.cache/ludarium`` or what ``XDG_CACHE_HOME`` names, on macOS ``~/Library/Caches/ludarium``,
     on Windows ``%LOCALAPPDATA%/ludarium``.
@@ -32,7 +32,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Within it a file is written: an error of the system becomes one that names it."""
+    """A context in which a file is written: an error of the system becomes one that names it."""
     try:
         yield
     except OSError as error:
@@ -42,13 +42,13 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Within it a file is written that takes the place of ``path`` at the end.
+    """A context that yields a path to write to; at the end that file replaces ``path``.
 
-    It does so once it is on the disk. Where that fails, ``path`` is what it was; of several
-    processes the last one is right. Missing parents are made.
+    It does so once the file is on the disk. If writing fails, ``path`` stays as it was; of several
+    processes the last one wins. Missing parents are made.
 
     Raises:
-        OSError: it cannot be written, or something that is no file has its name; the message
+        OSError: it cannot be written, or ``path`` is something other than a file; the message
             names ``path``.
     """
     with writing(path):
@@ -65,13 +65,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def take_place(source: Path, target: Path) -> None:
-    """Rename a file or folder, and replace a file that is there.
+    """Rename a file or folder; an existing file is replaced.
 
-    Windows refuses while another program has either open; it is asked again for a second and a
-    half before that is an error.
+    Windows refuses while another program has either open; then this retries for a second and a
+    half before it raises the error.
 
     Raises:
-        OSError: as of `os.replace`.
+        OSError: as `os.replace` raises it.
     """
     for pause in PAUSES if sys.platform == "win32" else ():
         try:
@@ -91,7 +91,7 @@ def sync_folder(path: Path) -> None:
     try:
         os.fsync(folder)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EBADF):  # a file system that cannot
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # the file system cannot do it
             raise
     finally:
         os.close(folder)

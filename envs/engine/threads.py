@@ -1,19 +1,20 @@
 """Threads for compiled kernels, which release the GIL: one pool, two ways to share work.
 
 - `split` cuts a range into even parts, one for each thread. The caller does the first part. The
-  threads wait for each other's locks and for nothing else, because some callers split thousands of
+  threads wait for nothing but each other's locks, because some callers split thousands of
   times a second: batches of games, observations for a network, a layer of a retrograde analysis.
-- `take_turns` is for tasks that take unequal time, from microseconds to minutes: each thread takes
+- `take_turns` is for tasks of unequal length, from microseconds to minutes: each thread takes
   the next one when it is free. The caller watches, so that Ctrl-C and progress do not wait for a
   kernel to return.
 
-Threads that share work out among themselves loop inside one `split` of as many parts as threads:
+Threads that divide work among themselves loop inside one `split` with as many parts as threads:
 in self-play each takes the number of the next game, in a search of one tree the next leaves.
 
-The learner of AlphaZero alone has a pool of its own. Its threads run torch with one thread each, a
-setting that belongs to the thread and costs time to change, and they share out thousands of steps.
+Only the learner of AlphaZero has a pool of its own. Its threads run torch with one thread each, a
+setting that belongs to the thread and takes time to change, and they divide thousands of steps.
 
-numba's own parallel loops are not used: their default layer kills a process forked after one,
+numba's own parallel loops are not used: their default layer kills a process that forks after one,
+and another aborts when two threads start loops at once.
 another aborts when two threads start loops at once.
 """
 
@@ -48,9 +49,9 @@ def available_cores() -> int:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Within it the calling thread has one core: what is made there splits no work.
+    """A context in which the calling thread has one core: objects made there split no work.
 
-    For callers that keep all cores busy with threads of their own, such as tournaments.
+    It is for callers that keep all cores busy with threads of their own, such as tournaments.
     """
     before = getattr(_here, "is_confined", False)
     _here.is_confined = True
@@ -63,7 +64,7 @@ def one_core() -> Iterator[None]:
 def split(share: Share, count: int, threads: int) -> None:
     """Run ``share(begin, end)`` over ``range(count)``, cut into ``threads`` even parts.
 
-    The caller does the first part. One call at a time has the threads; another, from a second
+    The caller does the first part. One call at a time uses the threads; another, from a second
     Python thread or from within a share, does all its parts itself.
 
     Raises:
@@ -90,21 +91,21 @@ def take_turns(
 ) -> dict[int, Result]:
     """Run ``task(thread, number)`` for each number below ``count``, as threads become free.
 
-    As with `split`, a call that finds the threads at work does everything itself; then ``watch``
+    As with `split`, a call that finds the threads busy does everything itself; then ``watch``
     is called between tasks only.
 
     Args:
         task: called in the threads; ``thread`` is below ``threads``, and no two calls with the
             same ``thread`` run at once.
         count: number of tasks.
-        threads: that work at the same time, at most one for each task.
+        threads: how many work at the same time, at most one for each task.
         watch: called by the caller ten times a second with the number of finished tasks; if it
             returns true, no further task is begun and ``stop`` is called.
         stop: makes running tasks end soon. Called once when the tasks are to end early: after
             ``watch`` said so, after Ctrl-C, and after a task failed.
 
     Returns:
-        The results by number; those of tasks never begun are missing.
+        The results by number; results of tasks that never began are missing.
 
     Raises:
         BaseException: what a task or ``watch`` raised, such as `KeyboardInterrupt`; all tasks
@@ -198,7 +199,7 @@ class _Worker(threading.Thread):
         self.is_given.release()
 
     def wait(self) -> BaseException | None:
-        """Wait for the end of the share, come what may; return what went wrong."""
+        """Wait for the end of the share, even through interrupts; return what went wrong."""
         interruption = None
         while True:
             try:

@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from .draw.scene import Handling
 
 _HOOKS = {hook.name: hook for hook in HOOKS}
-_NOTHING = 777.0  # stands in an observation where nothing was written
-_UNWRITTEN = -777  # stands where the view has written no choice
-_IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again
-_MOST_SYMMETRIES = 32  # symmetries that are tested, each in one game
-#: Where nobody looks for mistakes of a game.
+_NOTHING = 777.0  # marks entries of an observation that nothing has written
+_UNWRITTEN = -777  # marks slots that the view has not written
+_IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
+_MOST_SYMMETRIES = 32  # symmetries to test, each in one game
+#: A task without progress, for work that people need not see.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, numba.__file__, __file__))
-_TRIED = 8  # actions by which it is found out whether a field is read
+_TRIED = 8  # actions that test whether a field is read
 _SILENCE = 5.0  # seconds between two lines about progress
 
 
 def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = None) -> list[str]:
     """Find errors of a game by playing it at random; returns an empty list if there are none.
 
-    Rules run as plain Python, where an index out of bounds, or below 0, is an error and not a wrong
-    answer. At the end compiled code plays a few of the games again. What can be seen without
-    playing is checked whenever a game is made.
+    Rules run as plain Python, where an index out of bounds, or below 0, is an error rather than a
+    wrong answer. At the end compiled code replays a few of the games. Checks that need no play run
+    whenever a game is made.
 
     Args:
         game: the rules with their options; check each option set that changes a size.
-        games: how many to play; 50 take seconds where there are few actions.
-        seed: of the random actions, for other games than last time.
-        task: is told of each game that was played; default: a line on standard error now and then.
+        games: how many to play; 50 take seconds if there are few actions.
+        seed: seed of the random actions.
+        task: is told of each game that was played; default: lines on standard error.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.
@@ -78,15 +78,15 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
 
 
 class _Lines(Task):
-    """Says on standard error how far it is, a while after a while."""
+    """Prints progress on standard error from time to time."""
 
     def begin(self, title: str, total: int | None = None) -> None:
-        """Say so from some seconds on."""
+        """Begin work, which is reported after some seconds."""
         self._title, self._total, self._done = title, total, 0
         self._told = time.monotonic()
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """Say it if it is time to."""
+        """Report the progress if it is time to."""
         self._done += count
         if time.monotonic() - self._told >= _SILENCE:
             self._told = time.monotonic()
@@ -107,12 +107,12 @@ class _Trial:
         self._rules = _plain(game.rules, copies)
         self._view = None if game.view is None else _plain(game.view, copies)
         self._table = game.tables[0]
-        self._choices = np.zeros(0, np.int64)  # of each slot of the scene, how many
+        self._choices = np.zeros(0, np.int64)  # how many choices each slot of the scene has
         self._where = ""
         own = [*(game.state_dtype.names or ())][len(state_dtype().names or ()) :]
         self._fields = [field for field in own if field not in game.log_fields]
-        self._left: dict[str, str] = {}  # fields that were not as at the start, and where
-        self._read: set[str] = set()  # of these, those that some rule has read since
+        self._left: dict[str, str] = {}  # fields that differ from the start, and where
+        self._read: set[str] = set()  # those of them that some rule has read since
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
         if not holds:
@@ -128,13 +128,13 @@ class _Trial:
         try:
             with np.errstate(all="raise"):
                 return plain(function)(*map(watched, (self._table, *arguments)))
-        except Exception as error:  # whatever is wrong with a stranger's rules
+        except Exception as error:  # a stranger's rules may raise anything
             room = f"; the scene has {len(self._choices)} slots" if name == "show" else ""
             self._expect(False, name, f"{name} fails: {self._told(error)}{room}")
             raise _FaultError from None
 
     def _told(self, error: Exception) -> str:
-        """An error, and the last line in its traceback of the game itself."""
+        """An error message, with the last line of the game's own code in its traceback."""
         frames = traceback.extract_tb(error.__traceback__)
         own = [
             frame
@@ -171,7 +171,7 @@ class _Trial:
     # Checks.
 
     def check_code(self) -> None:
-        """Rules call rules, and divide without fractions."""
+        """Check that rules call only rules, and divide without fractions."""
         for module in filter(None, (self.game.rules, self.game.view)):
             functions = [
                 value.py_func for value in vars(module).values() if hasattr(value, "py_func")
@@ -198,7 +198,7 @@ class _Trial:
             )
 
     def check_starts(self) -> None:
-        """``init`` writes everything, and draws only where the game says that it does."""
+        """Check that ``init`` writes everything, and draws only if the game says so."""
         try:
             starts = [self._start(seed_rng(0)[0], filling) for filling in (0, 0x55)]
             fields = [n for n in self.game.state_dtype.names or () if _differ(n, *starts)]
@@ -224,7 +224,7 @@ class _Trial:
             pass
 
     def play(self, seed: np.random.SeedSequence, in_full: bool) -> None:
-        """A random game, with everything checked that holds in every position."""
+        """Play a random game, and check everything that holds in every position."""
         random = np.random.default_rng(seed)
         played: list[str] = []
         try:
@@ -257,7 +257,7 @@ class _Trial:
             pass
 
     def _look(self, states: np.ndarray) -> np.ndarray:
-        """Mask and observations change nothing and fit what the game says; returns the mask."""
+        """Check mask and observations, which may change nothing; return the mask."""
         before = states.copy()
         mask = self._mask(states)
         self._expect(
@@ -307,11 +307,11 @@ class _Trial:
         )
 
     def _count_events(self, before: np.ndarray, action: int, after: np.ndarray) -> None:
-        """The events of a ply are counted, one whole number for each name."""
+        """Check that the events of a ply are one whole number for each name."""
         game = self.game
         try:
             counts = np.asarray(game.events(before, np.array([action]), after))
-        except Exception as error:  # whatever is wrong with a stranger's game
+        except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "events", f"events fails: {self._told(error)}")
             return
         self._expect(
@@ -323,7 +323,7 @@ class _Trial:
         self._expect((counts >= 0).all(), "events below 0", "events counts below 0")
 
     def _read_texts(self, states: np.ndarray, mask: np.ndarray) -> None:
-        """Texts of legal actions read back, those of others exist, and so do board and picture."""
+        """Check that texts of legal actions read back, and that all else has a text."""
         game, state = self.game, states[0]
         try:
             for action in np.flatnonzero(mask).tolist():
@@ -340,13 +340,13 @@ class _Trial:
                 game.why_illegal(state, action)
             game.board_text(state)
             game.svg(state, None, None)
-        except Exception as error:  # whatever is wrong with a stranger's game
+        except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "texts", f"text or picture: {self._told(error)}")
 
     def _watch_room(
         self, states: np.ndarray, mask: np.ndarray, random: np.random.Generator
     ) -> None:
-        """Note the fields that are not as at the start, and those of them that some rule reads."""
+        """Note the fields that differ from the start, and those of them that some rule reads."""
         unread = [field for field in self._fields if field not in self._read]
         if not unread:
             return
@@ -381,7 +381,7 @@ class _Trial:
         return False
 
     def check_room(self) -> None:
-        """Working room is left as it was found: equal positions are equal records."""
+        """Check that scratch fields end as they began: equal positions are equal records."""
         for field, where in self._left.items():
             self._where = where
             self._expect(
@@ -393,7 +393,7 @@ class _Trial:
         self._where = ""
 
     def check_spots(self) -> None:
-        """Places of the actions in the picture, where the game tells them, are for all actions."""
+        """Check that `action_spots`, if the game has them, are for all actions."""
         self._where = ""
         spots, expected = self.game.action_spots(), (self.game.num_actions, 2)
         if spots is not None:
@@ -402,14 +402,14 @@ class _Trial:
             self._expect(shape == expected, "spots", told)
 
     def check_scene(self) -> None:
-        """The picture is made of texts, and each slot has a shape."""
+        """Check that the picture is made of texts, and that each slot has a shape."""
         self._where = ""
         try:
             scene = self.game.drawn_scene
             texts = [scene.note, *scene.ground, *(text for s in scene.slots for text in s.shapes)]
             texts += [text for role in scene.roles for text in (role.words, role.piece)]
             self._choices = np.array([slot.choices for slot in scene.slots], np.int64)
-        except Exception as error:  # whatever is wrong with a stranger's game
+        except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "scene", f"scene fails: {self._told(error)}")
             return
         others = [text for text in texts if not isinstance(text, str)]
@@ -422,7 +422,7 @@ class _Trial:
         if others:
             return
         shapes = texts[1 + len(scene.ground) :]
-        # The ground is one: a group may begin in one of its texts and end in another.
+        # The ground is checked as one text: a group may begin in one part and end in another.
         for text in ("".join(scene.ground), *shapes):
             fault = _fault_of_svg(text)
             self._expect(fault is None, "svg", f"the scene has {shortened(text)!r}: {fault}")
@@ -430,7 +430,7 @@ class _Trial:
             self._check_handling(scene.handling)
 
     def _check_handling(self, handling: Handling) -> None:
-        """What is told of pieces in hand fits the actions and the slots."""
+        """Check the handling of pieces against the actions and the slots."""
         game, slots = self.game, len(self._choices)
         pose_of, poses = np.asarray(handling.pose_of), len(handling.poses)
         is_right = pose_of.shape == (game.num_actions,) and pose_of.dtype.kind in "iu"
@@ -466,10 +466,10 @@ class _Trial:
             )
 
     def _look_at_view(self, before: np.ndarray, action: int, states: np.ndarray) -> None:
-        """The view of a position fits the scene and the texts, and changes nothing.
+        """Check the view of a position against scene and texts; it may change nothing.
 
         Args:
-            before, action: how the game came there, -1 at the start.
+            before, action: the position and action that led here; -1 at the start.
         """
         kept = before.copy(), states.copy()
         for number, since in ((-1, states), (action, states), (action, before)):
@@ -498,7 +498,7 @@ class _Trial:
         self._expect(same, "view", "the view changes the position; it may write only into shown")
 
     def _look_at_poses(self, states: np.ndarray) -> None:
-        """A piece in hand is turned and flipped to poses in which it can be put down."""
+        """Check that turns and flips of a piece in hand lead to poses that can be put down."""
         handling = self.game.drawn_scene.handling
         if handling is None:
             return
@@ -541,7 +541,7 @@ class _Trial:
         return task, roles, points
 
     def _look_at_slots(self, shown: np.ndarray) -> None:
-        """Every slot of the picture shows one of its choices."""
+        """Check that every slot of the picture shows one of its choices."""
         unwritten = np.flatnonzero(shown == _UNWRITTEN).tolist()
         if unwritten:
             number = f"{len(shown)} slots"
@@ -558,11 +558,11 @@ class _Trial:
         self._expect(0 <= value < count, of_what, told)
 
     def check_symmetries(self, seed: int, task: Task) -> None:
-        """Games that are images of each other go the same way."""
+        """Check that games that are images of each other go the same way."""
         self._where = ""
         try:
             symmetries = self.game.symmetries()
-        except Exception as error:  # whatever is wrong with a stranger's game
+        except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "symmetries", f"symmetries: {self._told(error)}")
             return
         sizes = symmetries.actions.shape[-1], symmetries.observation.shape[-1]
@@ -574,7 +574,7 @@ class _Trial:
             f"of {expected[0]} and {expected[1]}",
         )
         if self.game.random_start or self.faults:
-            return  # no start is known to be the image of another
+            return  # nothing says which start is the image of another
         tried = min(len(symmetries), _MOST_SYMMETRIES)
         task.begin(f"check of {self.game.name}: symmetries", tried - 1)
         for number in range(1, tried):
@@ -585,7 +585,7 @@ class _Trial:
             task.advance()
 
     def _play_image(self, symmetries: Symmetries, number: int, random: np.random.Generator) -> None:
-        """A random game, and beside it its image under one symmetry."""
+        """Play a random game, and beside it its image under one symmetry."""
         rng = seed_rng(0)[0]
         states, image = self._start(rng), self._start(rng)
         as_other = number if symmetries.as_other is None else int(symmetries.as_other[number])
@@ -613,7 +613,7 @@ class _Trial:
             plies += 1
 
     def compare_with_compiled(self, seed: np.random.SeedSequence) -> None:
-        """Compiled code plays a game as plain Python does."""
+        """Check that compiled code plays a game as plain Python does."""
         random = np.random.default_rng(seed)
         position = Position(self.game, seed)
         try:
@@ -689,7 +689,7 @@ class _Trial:
 
 
 def _fault_of_svg(elements: str) -> str | None:
-    """Why a text is not elements of SVG; None if it is."""
+    """Why a text is not valid SVG elements; None if it is."""
     try:
         ElementTree.fromstring(f'<svg xmlns:xlink="x">{elements}</svg>')
     except ElementTree.ParseError as error:
@@ -702,7 +702,7 @@ def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _plain(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
-    """A copy of a module with its compiled functions in plain Python, those that they call too."""
+    """A copy of a module with its compiled functions, and those that they call, in plain Python."""
     if module in copies:
         return copies[module]
     copy = copies[module] = ModuleType(module.__name__)

@@ -1,4 +1,4 @@
-"""What a position shows, computed: the shapes of its picture, its texts by number.
+"""Computes what a position shows: the shapes of its picture, and its texts by number.
 
 Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
 view, see `Game`. Programs without Python run the same functions from the game's WebAssembly module.
@@ -14,8 +14,8 @@ rules: Any = None  # one game's rule module and view, filled in by `specialise`
 TASK, ROLE, POINTS = 0, 1, 3
 NUM_FACTS = 5
 
-# Ways to change how a piece in hand lies, for `next_pose`: a quarter turn, counterclockwise as seen
-# from above, and the other side up.
+# Ways to change the pose of a piece in hand, for `next_pose`: a quarter turn, counterclockwise as
+# seen from above, and a flip.
 TURN, FLIP = 0, 1
 
 
@@ -23,7 +23,7 @@ TURN, FLIP = 0, 1
 def show(tables, view, before, states, action, planes, shown):
     """Write what each slot of the picture shows, by number, into ``shown``.
 
-    ``planes`` are for the observation of a game whose picture shows that.
+    ``planes`` is room for the observation, which the default picture shows.
     """
     if rules.shows_planes:
         rules.observe(tables[0], before[0], 0, planes)
@@ -47,8 +47,8 @@ def write_planes(planes, shown):
 def show_planes(table, planes, action, shown):
     """Show the planes, and mark the cell of the last action.
 
-    ``shown`` holds the planes of the position before. Where nothing changed on the action's cell,
-    as where a disc falls from it, the cells that changed are marked in its place.
+    ``shown`` holds the planes of the position before. If nothing changed on the action's cell, as
+    when a disc falls from it, the cells that changed are marked instead.
     """
     cells = planes.shape[1]
     marks = planes.shape[0] * cells
@@ -85,11 +85,11 @@ def word(tables, states, action):
 
 @kernel
 def reason(tables, states, action):
-    """Why an action is not legal, see the hook of this name."""
+    """Number of the reason why an action is not legal, see the hook of this name."""
     return int(rules.reason(tables[0], states[0], action))
 
 
 @kernel
 def next_pose(tables, view, states, pose, way):
-    """How the piece that the mover has in hand lies after a turn or a flip, see `draw.scene`."""
+    """The pose of the mover's piece in hand after a turn or a flip, see `draw.scene`."""
     return int(rules.next_pose(tables[0], view[0], states[0], pose, way))

@@ -1,7 +1,7 @@
 """Records and arrays in which an index below 0 is an error, for checks of rules in plain Python.
 
-numpy and compiled code count such an index from the end, so that a step over an edge of the board
-ends on the other side of it, in silence.
+numpy and compiled code count such an index from the end, so a step over an edge of the board
+silently ends on the other side.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def watched(value: Any) -> Any:
-    """A record or an array that refuses indices below 0, on the same memory; else the value."""
+    """A view of a record or an array that refuses indices below 0; any other value as it is."""
     if isinstance(value, np.void):
         return _Record(value)
     return value.view(_Array) if isinstance(value, np.ndarray) else value

@@ -1,4 +1,4 @@
-"""Obelisk: its rules, board and picture; README.md in this folder has them in words. Import
+"""Obelisk: its rules, board and picture; README.md in this folder explains the game. Import
 `Obelisk`.
 """
 

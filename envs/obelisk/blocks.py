@@ -1,7 +1,7 @@
-"""The catalogue of blocks: the default one, and how another one is read and checked.
+"""The catalogue of blocks: the default one, and the reader and checks of others.
 
-A catalogue is written as in ``blocks.json``, which is the default one; the README of this
-folder explains its format.
+A catalogue has the format of ``blocks.json``, which is the default one; the README of this
+folder explains it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import Meta
 from ..engine.files import MEGABYTE, convert, read_json_file
 from .geometry import HEIGHT, SIDE, Cube, connected, shifted
 
-#: Colours that a block may have, and how each is painted: also of different lightness.
+#: Colours that a block may have, and how each is painted; they differ in lightness too.
 COLOURS = {
     "black": "#34373d",
     "white": "#faf8f2",
@@ -31,17 +31,17 @@ COLOURS = {
     "purple": "#a78be0",
 }
 
-#: Coordinates as they are written; only how cubes lie to each other matters.
+#: Coordinates in a file; only the cubes' positions relative to each other matter.
 Coordinate = Annotated[int, Meta(ge=-100, le=100)]
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One type of block: how it looks, what it is worth, how many there are, its cubes.
+    """One type of block: its looks, its value, how many there are, its cubes.
 
     The cubes are in rising order, and shifted so that the least x, y and z are 0.
     """
 
-    id: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,40}\Z")]  # moves are written with it
+    id: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,40}\Z")]  # stands in the text of moves
     colour: str
     value: Annotated[int, Meta(ge=-50, le=50)]
     count: Annotated[int, Meta(ge=1, le=50)]
@@ -73,7 +73,7 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tower(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tower that action numbers and observations are made for."""
+    """The size of the tower, which action numbers and observations are made for."""
 
     width: Literal[3]
     depth: Literal[3]
@@ -126,12 +126,12 @@ def accept_blocks(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str | os.PathLike):
         value = read_json_file(value, MEGABYTE, "a catalogue of blocks")
     blocks = convert(value, "the catalogue", Catalogue)
-    # As in a file, so that equal ones are equal and JSON can hold them.
+    # Convert it to what a file would hold, so that equal ones are equal and JSON can hold them.
     return None if blocks == catalogue(None) else msgspec.json.decode(msgspec.json.encode(blocks))
 
 
 def catalogue(option: dict[str, Any] | None) -> Catalogue:
-    """The catalogue that a value of the option ``blocks`` in its normal form stands for."""
+    """The catalogue for a value of the option ``blocks`` in its normal form."""
     return _default() if option is None else msgspec.convert(option, Catalogue)
 
 

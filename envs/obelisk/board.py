@@ -51,7 +51,7 @@ from .rules import (
 
 _HOURGLASS_CAP = 400
 _PLIES_OF_A_TURN = 7  # two chosen, one picked, two placed, two answers to flats
-# By phase.
+# Task in each phase.
 _TASKS = (
     *("choose the first block", "choose the second block", "pick a block"),
     *("place a block", "place a block"),
@@ -61,8 +61,8 @@ _PHASES = (
     *("choose first", "choose second", "pick", "place active", "place passive"),
     *("black active", "black passive"),
 )
-_SIMILAR = 6  # names that are offered instead of one that is not known
-#: What `events` counts; the last only with the hourglass.
+_SIMILAR = 6  # names that are offered instead of an unknown one
+#: The events that `events` counts; the last only with the hourglass.
 _EVENTS = (
     *("black block placed", "black block declined", "block over the top"),
     *("tower left flat", "identical pair offered", "game ended with the pile used up"),
@@ -130,7 +130,7 @@ class Obelisk(Game):
             *(f"black {cell_name(column, SIDE)}" for column in range(COLUMNS)),
             *("decline", "timeout"),
         ]
-        # Each block adds a cube at least, and none is put on a tower that is over the top.
+        # Each block adds at least a cube, and none is put on a tower that is over the top.
         placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
         underside, top = profiles(self.placements)
         stock = np.array([block.count for block in types], np.int8)
@@ -165,7 +165,7 @@ class Obelisk(Game):
         )
 
     def _feature_names(self, max_score: int) -> list[str]:
-        """The parts of the observation in their order, as in `rules`."""
+        """The names of the features, in the order of `rules`."""
         levels = [
             f"column {cell_name(column, SIDE)} > {level}"
             for level in range(rules.LEVELS)
@@ -192,7 +192,7 @@ class Obelisk(Game):
         return min(self.options["max_plies"] or longest, longest)
 
     def _masks(self) -> np.ndarray:
-        """The table ``open``: for placing each type, then the rows named in the rules."""
+        """The table ``open``: a row for placing each type, then the rows named in the rules."""
         types = len(self.catalogue.types)
         rows, actions = types + rules.OPEN_ROWS_AFTER_TYPES, types + ACTIONS_AFTER_TYPES
         masks = np.zeros((rows, actions), np.int8)
@@ -274,7 +274,7 @@ class Obelisk(Game):
         return self.task(state)
 
     def _why_not_there(self, number: int, place: int) -> str:
-        """Why a block of this number has no such placement."""
+        """The reason why a block of this number has no such placement."""
         block = self.catalogue.everything[number]
         orientation, column = divmod(place, COLUMNS)
         shape = oriented(block.cubes, orientation)
@@ -285,7 +285,7 @@ class Obelisk(Game):
         return f"{block.id} looks the same in a lower orientation; write '{instead}'"
 
     def task(self, state: np.record) -> str:
-        """What the game waits for, as a sentence."""
+        """What the game waits for, in one sentence."""
         return f"player_{int(state.mover)} has to {self.to_do(state)}"
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -304,7 +304,7 @@ class Obelisk(Game):
         ]
         return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
-    # For people.
+    # Text for people.
 
     def marks(self, state: np.record, player: int) -> str:
         return ("left tower", "right tower")[player]
@@ -346,8 +346,8 @@ class Obelisk(Game):
     def symmetries(self) -> Symmetries:
         """The towers' quarter turns, each on its own, and the mirror images of both at once.
 
-        Row ``16 * mirrored + 4 * quarters of one's own tower + quarters of the other``. How a
-        placement is numbered depends on the block: kind 0 is for positions without a block to
+        Row: ``16 * mirrored + 4 * quarters of one's own tower + quarters of the other``. The block
+        determines how placements are numbered: kind 0 is for positions without a block to
         place, kind ``t + 1`` for those where the mover places one of type ``t``.
         """
         types = self.catalogue.types
@@ -375,7 +375,7 @@ class Obelisk(Game):
 
     @staticmethod
     def _symmetry_kind(states: np.ndarray) -> np.ndarray:
-        """Which table of actions holds for each of the positions, int64[N]."""
+        """The table of actions that applies in each position, int64[N]."""
         in_hand = states["hand"][np.arange(len(states)), states["mover"]].astype(np.int64)
         is_placing = (states["phase"] == PLACE_ACTIVE) | (states["phase"] == PLACE_PASSIVE)
         return np.where(is_placing, in_hand + 1, 0)
@@ -383,7 +383,7 @@ class Obelisk(Game):
     def _seen_actions(
         self, kind: int, images: list[int], mirrored: bool, own: int, other: int
     ) -> np.ndarray:
-        """One row of a symmetry's actions: the action of which each one is the image."""
+        """One row of a symmetry's actions: for each action, the one whose image it is."""
         types = len(images)
         image = np.arange(self.num_actions)
         image[:types] = images
@@ -394,7 +394,7 @@ class Obelisk(Game):
             for place, cubes in self.placements[block].items():
                 there = number_of[frozenset(moved(cube, own, mirrored) for cube in cubes)]
                 image[types + PLACE + place] = types + PLACE + there
-            # What is no placement of the block goes, in order, to what is none of its image.
+            # Numbers without a placement map, in order, to numbers without one of the image.
             rest, image_rest = (
                 [place for place in range(PLACEMENTS) if place not in self.placements[number]]
                 for number in (block, image_block)
@@ -403,7 +403,7 @@ class Obelisk(Game):
         return np.argsort(image)
 
     def _seen_features(self, images: list[int], mirrored: bool, own: int, other: int) -> np.ndarray:
-        """One row of a symmetry's observation: the feature of which each one is the image."""
+        """One row of a symmetry's observation: for each feature, the one whose image it is."""
         image = np.arange(self.observation_shape[0])
         for tower, turns in ((rules.OWN_TOWER, own), (rules.OTHER_TOWER, other)):
             for level in range(rules.LEVELS):
@@ -422,7 +422,7 @@ class Obelisk(Game):
 
 
 def _placement_text(place: int) -> str:
-    """A placement in writing, such as ``place b2 r3f``."""
+    """The text of a placement, such as ``place b2 r3f``."""
     orientation, column = divmod(place, COLUMNS)
     return f"place {cell_name(column, SIDE)} {orientation_text(orientation)}"
 

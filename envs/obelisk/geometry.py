@@ -1,11 +1,11 @@
 """Obelisk's geometry: cubes, the ways a block can lie, where it can be put, and mirror images.
 
-A cube is ``(x, y, z)``, each at least 0; z counts upwards. Column ``3 * y + x`` of a tower is that
-of the cubes with this x and y.
+A cube is ``(x, y, z)``, each at least 0; z counts upwards. Column ``3 * y + x`` of a tower holds
+the cubes with this x and y.
 
 A block lies in one of 8 orientations, ``4 * flipped + quarter turns``, and is put down in one of 72
-placements, ``9 * orientation + position``, with ``position = 3 * least y + least x``. Of
-orientations that give the same cubes, only the lowest has placements. How high a block then comes
+placements, ``9 * orientation + position``, with ``position = 3 * least y + least x``. If several
+orientations give the same cubes, only the lowest has placements. At which height a block comes
 to rest is a rule, see `rules.resting_height`.
 """
 
@@ -18,16 +18,16 @@ import numpy as np
 
 #: A cube of a block.
 Cube = tuple[int, int, int]
-#: The cubes over the columns of a tower by the number of the placement, the lowest at z = 0.
+#: The cubes over the columns of a tower by placement number; the lowest cube is at z = 0.
 Placements = dict[int, frozenset[Cube]]
 
 SIDE = 3  # columns of a tower in each direction
 COLUMNS = SIDE * SIDE
-HEIGHT = 9  # of the rods, in cubes
+HEIGHT = 9  # height of the rods, in cubes
 ORIENTATIONS = 8
 PLACEMENTS = ORIENTATIONS * COLUMNS
 
-_FAR_ABOVE, _FAR_BELOW = 100, -100  # columns that a placement does not cover
+_FAR_ABOVE, _FAR_BELOW = 100, -100  # stand for columns that a placement does not cover
 
 
 def shifted(cubes: Sequence[Cube]) -> tuple[Cube, ...]:
@@ -37,7 +37,7 @@ def shifted(cubes: Sequence[Cube]) -> tuple[Cube, ...]:
 
 
 def connected(cubes: Sequence[Cube]) -> set[Cube]:
-    """The cubes that hang together with the first."""
+    """The cubes that are connected to the first one."""
     reached, waiting = {cubes[0]}, [cubes[0]]
     while waiting:
         x, y, z = waiting.pop()
@@ -52,7 +52,7 @@ def connected(cubes: Sequence[Cube]) -> set[Cube]:
 
 
 def oriented(cubes: Sequence[Cube], orientation: int) -> tuple[Cube, ...]:
-    """The block turned upside down if ``orientation`` is 4 or more, then by quarter turns."""
+    """The block, turned upside down if ``orientation`` is 4 or more, and then by quarter turns."""
     flipped, quarters = divmod(orientation, 4)
     turned = list(cubes)
     if flipped:
@@ -86,7 +86,7 @@ def _lowest(cubes: Sequence[Cube], orientation: int) -> int:
 
 
 def orientation_text(orientation: int) -> str:
-    """An orientation in writing, such as ``r3f``."""
+    """The text of an orientation, such as ``r3f``."""
     flipped, quarters = divmod(orientation, 4)
     return f"r{quarters}{'f' * flipped}"
 
@@ -104,7 +104,7 @@ def placements(cubes: Sequence[Cube]) -> Placements:
     return found
 
 
-# Tables, described in `rules`.
+# Tables; `rules` describes them.
 
 
 def profiles(all_placements: Sequence[Placements]) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +135,7 @@ def cubes_above(blocks: Sequence[Sequence[Cube]]) -> np.ndarray:
 
 
 def moved(cube: Cube, quarters: int, mirrored: bool) -> Cube:
-    """The cube of a tower after a left-right mirroring, if so, and then quarter turns."""
+    """The image of a tower's cube under a left-right mirroring, if any, and then quarter turns."""
     x, y, z = cube
     if mirrored:
         x = SIDE - 1 - x
@@ -153,10 +153,10 @@ def column_images(mirrored: bool, quarters: int) -> np.ndarray:
 def mirror_images(
     blocks: Sequence[Sequence[Cube]], worths: Sequence[tuple[int, int]]
 ) -> list[int] | None:
-    """For each block the number of its mirror image, or None where some block has none.
+    """For each block the number of its mirror image; None if some block has none.
 
-    A block and its mirror image are worth the same. Blocks that are their own mirror images stay
-    what they are.
+    A block and its mirror image are worth the same. A block that is its own mirror image stays
+    the same.
     """
     by_shape: dict[tuple[Cube, ...], list[int]] = defaultdict(list)
     for number, cubes in enumerate(blocks):
@@ -176,5 +176,5 @@ def mirror_images(
 
 
 def _any_way_round(cubes: Sequence[Cube]) -> tuple[Cube, ...]:
-    """The same for all orientations of a block, and different for different blocks."""
+    """A key that is the same for all orientations of a block, and differs between blocks."""
     return min(oriented(cubes, orientation) for orientation in range(ORIENTATIONS))

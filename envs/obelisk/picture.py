@@ -1,11 +1,11 @@
-"""The picture of Obelisk: both towers from a corner and from above, what is in play, the pile.
+"""The picture of Obelisk: both towers from a corner and from above, blocks in play, the pile.
 
-In the middle are the blocks to choose from, or where the mover's block would come to rest. A cube
-``(x, y, z)`` is seen from the corner of column a1: x goes to the right and back, y to the left and
-back, z upwards. Cubes are drawn whole, the nearest last; nearer ones hide what is not seen.
+In the middle are the blocks to choose from, or the places where the mover's block would come to
+rest. A cube ``(x, y, z)`` is seen from the corner of column a1: x goes to the right and back, y to
+the left and back, z upwards. Cubes are drawn whole, the nearest last, so they hide those behind.
 
-A cube stands once among the definitions of the picture, in each colour, and is used wherever it is
-drawn. The name of a definition tells all that it contains: pictures on one page may share them.
+A cube is defined once in the picture in each colour, and is used wherever it is drawn. The name of
+a definition encodes all that it contains, so several pictures on one page may share them.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
 
 _PANEL = "#faf7ef"
 _ROD = "#b5ae9d"
-# What a step in x and in y moves to the side and up, where a step in z moves by 1. Not quite
-# from the corner: seen straight from there, near and far edges would fall into one line.
+# Shifts to the side and up by a step in x and in y, where a step in z moves by 1. The view is not
+# quite from the corner: straight from there, near and far edges would coincide.
 _X_ASIDE, _X_UP = 0.95, 0.37
 _Y_ASIDE, _Y_UP = -0.70, 0.50
 
@@ -77,14 +77,14 @@ _GAP = 8.0
 _HALF = WIDTH / 2 - 1.5 * _GAP  # width of the panel of a tower
 _TOWER_UNIT = 30.0  # side of a cube
 _MAP_UNIT = 46.0
-_BAND = 322.0  # height of what is in play
-_FOOT = 236.0  # from there to the foot of a block in the building zone
-_TILE_HEIGHT = 136.0  # of an orientation
+_BAND = 322.0  # height of the band with the blocks in play
+_FOOT = 236.0  # from its top to the foot of a block in the building zone
+_TILE_HEIGHT = 136.0  # height of an orientation's tile
 _REST_UNIT = 36.0  # side of a landing place
 _PILE_COLUMNS, _PILE_ROW = 8, 134.0
 
-# The sides of a cube: the step to the cube beyond each. The first three can be seen, and are light
-# to this degree, with their corners in a circle.
+# The sides of a cube: the step to the cube beyond each. The first three are visible; each has its
+# lightness, and its corners in order.
 _STEPS: tuple[Cube, ...] = (
     *((0, 0, 1), (-1, 0, 0), (0, -1, 0)),
     *((1, 0, 0), (0, 1, 0), (0, 0, -1)),
@@ -94,10 +94,10 @@ _SEEN: tuple[tuple[float, tuple[Cube, ...]], ...] = (
     (0.82, ((0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1))),
     (0.64, ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1))),
 )
-# The edges of a cube that can be seen: the sides that meet there, see `view`.
+# The visible edges of a cube: the sides that meet there, see `view`.
 _EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (0, 4), (1, 4), (1, 5), (2, 3), (2, 5))
 
-# What the choices of a landing place tell in words; that it is over the top, its height tells.
+# The choices of a landing place in words; the height tells when it is over the top.
 _HOLES_IN_WORDS = (
     *("", "leaves no hole", "leaves 1 hole"),
     *(f"leaves {holes} holes" for holes in range(2, MOST_HOLES)),
@@ -107,7 +107,7 @@ _HOLES = ("#ffffff", "#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
 
 
 def view_tables(game: Obelisk) -> np.ndarray:
-    """What the game's view looks up, see `view`."""
+    """The tables that the game's view looks up, see `view`."""
     colours = _colours(game)
     ranks = np.zeros((_levels(game), COLUMNS), np.int16)
     for rank, (x, y, z) in enumerate(_all_cubes(game)):
@@ -135,9 +135,9 @@ def view_tables(game: Obelisk) -> np.ndarray:
 
 
 def scene(game: Obelisk) -> Scene:
-    """What the picture is made of; the slots are in the order that `view` tells."""
+    """The parts of the picture; the slots are in the order that `view` lists."""
     ground = [_definitions(game)]
-    columns: list[tuple[float, float]] = []  # from above
+    columns: list[tuple[float, float]] = []  # columns from above
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
         ground += _panel(left, HEAD, _HALF, _tower_height(game))
@@ -170,9 +170,9 @@ def scene(game: Obelisk) -> Scene:
 
 
 def _handling(game: Obelisk) -> Handling:
-    """A block is turned and put on a tower, which is drawn from above and from a corner."""
+    """The handling of a block: it is turned, and put on a tower from above or from a corner."""
     types = len(game.catalogue.types)
-    places = np.full(game.num_actions, -1, np.int16)  # as the view numbers landing places
+    places = np.full(game.num_actions, -1, np.int16)  # landing places, numbered as in the view
     places[types + PLACE : types + BLACK] = np.arange(PLACEMENTS)
     places[types + BLACK : types + DECLINE] = np.arange(COLUMNS)
     from_above: dict[int, tuple[float, float]] = {}
@@ -211,13 +211,13 @@ def _pose_words(orientation: int) -> str:
 
 
 def _heights_in_words(game: Obelisk) -> list[str]:
-    """The choices of how high a landing place reaches."""
+    """The texts for the height that a block reaches at a landing place."""
     reached = [f"reaches {height} of {HEIGHT}" for height in range(1, HEIGHT + 1)]
     return ["", *reached, *["over the top"] * (_levels(game) - HEIGHT)]
 
 
 def action_spots(game: Obelisk) -> np.ndarray:
-    """As `Game.action_spots`: on the pile, in the building zone, and at the landing places."""
+    """`Game.action_spots`: places on the pile, in the building zone, and at the landing places."""
     types = len(game.catalogue.types)
     spots = np.full((game.num_actions, 2), np.nan)
     spots[:types] = [_pile_place(game, number) for number in range(types)]
@@ -230,7 +230,7 @@ def action_spots(game: Obelisk) -> np.ndarray:
     return spots
 
 
-# Where things are.
+# Places in the picture.
 
 
 def _tower_height(game: Obelisk) -> float:
@@ -248,14 +248,14 @@ def _zone_place(game: Obelisk, place: int) -> tuple[float, float]:
 
 
 def _tile(game: Obelisk, orientation: int) -> tuple[float, float]:
-    """The upper left corner of what is told of an orientation."""
+    """The upper left corner of an orientation's tile."""
     row, column = divmod(orientation, 4)
     left = _GAP + column * (WIDTH - 2 * _GAP) / 4
     return left, _band_top(game) + 48 + row * _TILE_HEIGHT
 
 
 def _landing_place(game: Obelisk, place: int) -> tuple[float, float]:
-    """The centre of what is told of a placement."""
+    """The centre of a placement's field."""
     orientation, column = divmod(place, COLUMNS)
     y, x = divmod(column, SIDE)
     left, top = _tile(game, orientation)
@@ -278,31 +278,31 @@ def _pile_place(game: Obelisk, number: int) -> tuple[float, float]:
 
 
 def _facts_place(player: int) -> tuple[float, float]:
-    """Below the map of a tower: the middle, and the top of what is told of the player."""
+    """The middle and the top of the player's facts, below the map of a tower."""
     left = _GAP + player * (_HALF + _GAP)
     return left + 240 + 1.5 * _MAP_UNIT, HEAD + 62 + SIDE * _MAP_UNIT
 
 
 def _tower_corner(game: Obelisk, player: int) -> tuple[float, float]:
-    """Where the corner under column a1 of a tower is drawn."""
+    """The point where the corner under column a1 of a tower is drawn."""
     return _GAP + player * (_HALF + _GAP) + 128, HEAD + _tower_height(game) - 42
 
 
 def _levels(game: Obelisk) -> int:
-    """The most levels that a tower can have: one block may stand on a full one."""
+    """The most levels that a tower can have: one block may rest on a full one."""
     return HEIGHT + max(block.height for block in game.catalogue.everything)
 
 
 def _colours(game: Obelisk) -> list[str]:
-    """The colours of the blocks, as the view numbers them."""
+    """The colours of the blocks, numbered as in the view."""
     return list(dict.fromkeys(block.colour for block in game.catalogue.everything))
 
 
-# The parts.
+# Parts of the picture.
 
 
 def _sample(player: int) -> str:
-    """A tower about the origin: the left or the right one of two."""
+    """A sign about the origin for the left or the right tower."""
     towers = [
         f'<rect x="{x}" y="-22" width="14" height="44" fill="{fill}" stroke="{INK}" '
         'stroke-width="2"/>'
@@ -327,12 +327,12 @@ def _text_at_right(y: float, text: str, size: float, fill: str) -> str:
 
 
 def _standing() -> list[str]:
-    """What is told of a tower."""
+    """The texts about a tower's state."""
     return [svg_text(0, 60, words, 24, INK) for words in ("over the top", "flat")]
 
 
 def _hands(game: Obelisk) -> Iterator[str]:
-    """The block that a player has to place, of each type."""
+    """The block that a player has to place, one drawing for each type."""
     for block in game.catalogue.types:
         yield (
             svg_text(0, 96, "to be placed:", SMALL_TEXT, INK)
@@ -367,7 +367,7 @@ def _band(game: Obelisk) -> list[Slot]:
 
 
 def _zone_frame() -> str:
-    """The beginning of the element around a block in the building zone, from the block's foot."""
+    """The beginning of the frame element around a block in the building zone, from its foot."""
     return (
         f'<rect x="{-_HALF / 2 + 10:g}" y="{48 - _FOOT:g}" '
         f'width="{_HALF - 20:g}" height="{_BAND - 60:g}" rx="10"'
@@ -381,7 +381,7 @@ def _empty_zone(game: Obelisk) -> str:
 
 
 def _chosen_blocks(game: Obelisk) -> Iterator[str]:
-    """A block in the building zone, of each type, standing at the origin."""
+    """A block in the building zone standing at the origin, one drawing for each type."""
     for block in game.catalogue.types:
         yield (
             _defined(0, 0, block, 34, 160)
@@ -391,7 +391,7 @@ def _chosen_blocks(game: Obelisk) -> Iterator[str]:
 
 
 def _legend(game: Obelisk, owner: int) -> str:
-    """What is above the landing places on a player's tower."""
+    """The legend above the landing places on a player's tower."""
     y = _band_top(game) + 24
     return _text_at_left(
         y, f"heights reached (player_{owner}'s tower)", SMALL_TEXT
@@ -399,7 +399,7 @@ def _legend(game: Obelisk, owner: int) -> str:
 
 
 def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
-    """An orientation of each block; nothing where it looks like a lower one."""
+    """An orientation of each block; nothing if it looks like a lower one."""
     for block, found in zip(game.catalogue.everything, game.placements, strict=True):
         if all(place // COLUMNS != orientation for place in found):
             yield ""
@@ -413,7 +413,7 @@ def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
 
 
 def _landings() -> list[str]:
-    """A landing place by what is below: shaded over holes, dark where it is too high."""
+    """A landing place by what is below it: shaded over holes, dark where it is too high."""
     fills = (*_HOLES[: MOST_HOLES + 1], DARK)
     return [f'{square(_REST_UNIT)} fill="{fill}" stroke="{FAINT}"/>' for fill in fills]
 
@@ -427,14 +427,14 @@ def _reached(game: Obelisk) -> list[str]:
 
 
 def _pile(game: Obelisk) -> list[Slot]:
-    """How many blocks are in the common pile."""
+    """The number of blocks in the common pile."""
     y, most = _pile_top(game) + 22, game.catalogue.pile_size
     counts = [_text_at_left(y, f"common pile: {count} blocks", 24) for count in range(most + 1)]
     return [Slot(0, 0, counts)]
 
 
 def _types_left(game: Obelisk) -> list[Slot]:
-    """Each type in the pile with its value, then how many are left of it."""
+    """Each type in the pile with its value, then how many of it are left."""
     width = (WIDTH - 2 * _GAP) / _PILE_COLUMNS
     blocks, counts = [], []
     for number, block in enumerate(game.catalogue.types):
@@ -469,18 +469,18 @@ def _in_lines(name: str) -> list[str]:
 
 
 def _value(x: float, y: float, block: Block) -> str:
-    """What a block is worth, in a circle."""
+    """The value of a block, in a circle."""
     return (
         f'<circle cx="{x:g}" cy="{y:g}" r="15" fill="{PAPER}" stroke="{INK}" stroke-width="2"/>'
         + svg_text(x, y, str(block.value), SMALL_TEXT, INK)
     )
 
 
-# Towers from above.
+# Towers seen from above.
 
 
 def _around_map(left: float, top: float) -> Iterator[str]:
-    """The names of the columns."""
+    """The names of the columns around a map."""
     unit = _MAP_UNIT
     yield svg_text(left + 1.5 * unit, top - 28, "from above", SMALL_TEXT, FAINT)
     for step in range(SIDE):
@@ -491,13 +491,13 @@ def _around_map(left: float, top: float) -> Iterator[str]:
 
 
 def _map_places(left: float, top: float) -> list[tuple[float, float]]:
-    """The middles of the columns."""
+    """The middles of the columns of a map."""
     columns = [divmod(column, SIDE) for column in range(COLUMNS)]
     return [(left + (x + 0.5) * _MAP_UNIT, top + (SIDE - 0.5 - y) * _MAP_UNIT) for y, x in columns]
 
 
 def _highest_cubes(game: Obelisk) -> list[str]:
-    """A column in the colour of its highest cube; of none, first."""
+    """A column in the colour of its highest cube; an empty one comes first."""
     fills = [PAPER, *(COLOURS[colour] for colour in _colours(game))]
     return [f'{square(_MAP_UNIT)} fill="{fill}" stroke="{INK}"/>' for fill in fills]
 
@@ -512,7 +512,7 @@ def _heights(game: Obelisk) -> list[str]:
 
 
 def _point(x: float, y: float, z: float) -> tuple[float, float]:
-    """Where a point of space is drawn, from the corner under column a1."""
+    """The place in the picture of a point of space, from the corner under column a1."""
     aside, up = x * _X_ASIDE + y * _Y_ASIDE, x * _X_UP + y * _Y_UP + z
     return aside * _TOWER_UNIT, -up * _TOWER_UNIT
 
@@ -527,16 +527,16 @@ def _line(begin: Sequence[float], end: Sequence[float], colour: str, width: floa
 
 
 def _nearness(cube: Cube) -> tuple[int, Cube]:
-    """Larger for cubes that may cover others; equally near ones never overlap.
+    """A sort key, larger for cubes that may cover others; equally near ones never overlap.
 
-    A line of sight goes on to larger x and y and smaller z.
+    A line of sight goes towards larger x and y and smaller z.
     """
     x, y, z = cube
     return z - x - y, cube
 
 
 def _all_cubes(game: Obelisk) -> list[Cube]:
-    """Where a tower can have cubes, the nearest last."""
+    """The places where a tower can have cubes, the nearest last."""
     levels = range(_levels(game))
     cubes = [(x, y, z) for x in range(SIDE) for y in range(SIDE) for z in levels]
     return sorted(cubes, key=_nearness)
@@ -554,7 +554,7 @@ def _edge(sides: tuple[int, int]) -> tuple[Cube, Cube]:
 
 
 def _definitions(game: Obelisk) -> str:
-    """What is drawn many times: cubes, their edges, a piece of rod, the types of blocks."""
+    """The definitions used many times: cubes, their edges, a piece of rod, the types of blocks."""
     edges = list(enumerate(map(_edge, _EDGES)))
     parts = [
         *(_whole_cube(colour, shade) for colour in _colours(game) for shade in range(SHADES)),
@@ -613,12 +613,12 @@ def _cubes(game: Obelisk, player: int) -> Iterator[Slot]:
 
 
 def _shape_name(block: Block) -> str:
-    """The name of a block's drawing, which tells its cubes."""
+    """The name of a block's drawing, which encodes its cubes."""
     return f"ob-{block.colour}-" + "".join(f"{x}{y}{z}" for x, y, z in block.cubes)
 
 
 def _outlined(cubes: Sequence[Cube], colour: str) -> dict[Cube, str]:
-    """The name of each cube of a block alone, with the edges where two of its sides meet."""
+    """The name of each cube of a lone block, with the edges where two of its sides meet."""
     own, found = frozenset(cubes), {}
     for cube in sorted(cubes, key=_nearness):
         beyond = [tuple(map(add, cube, step)) for step in _STEPS]
@@ -632,14 +632,14 @@ def _outlined(cubes: Sequence[Cube], colour: str) -> dict[Cube, str]:
 
 
 def _outlined_cube(name: str) -> str:
-    """The definition of a cube with some of its edges, which its name tells."""
+    """The definition of a cube with some of its edges; ``name`` encodes which."""
     cube, _, edges = name.partition("-")
     uses = "".join(map(_use, (cube, *(f"e{edge}" for edge in edges))))
     return f'<g id="ob-{name}">{uses}</g>'
 
 
 def _drawn(cubes: Sequence[Cube], colour: str) -> str:
-    """A block alone, with lines where two of its sides meet."""
+    """A lone block, with lines where two of its sides meet."""
     uses = []
     for cube, name in _outlined(cubes, colour).items():
         x, y = _point(*cube)
@@ -648,7 +648,7 @@ def _drawn(cubes: Sequence[Cube], colour: str) -> str:
 
 
 def _fitted(x: float, y: float, cubes: Sequence[Cube], unit: float, room: float) -> str:
-    """How a drawing is moved to stand at y, centred on x; smaller if it would not fit."""
+    """A transformation that stands a drawing at y, centred on x, smaller if it would not fit."""
     width, depth, height = (1 + max(cube[axis] for cube in cubes) for axis in range(3))
     aside = width * _X_ASIDE - depth * _Y_ASIDE
     unit = min(unit, room / (height + width * _X_UP + depth * _Y_UP), 1.2 * room / aside)
@@ -657,12 +657,12 @@ def _fitted(x: float, y: float, cubes: Sequence[Cube], unit: float, room: float)
 
 
 def _defined(x: float, y: float, block: Block, unit: float, room: float) -> str:
-    """A block of the pile in orientation 0, as `_fitted` places it."""
+    """A block of the pile in orientation 0, placed by `_fitted`."""
     return f'<use href="#{_shape_name(block)}" {_fitted(x, y, block.cubes, unit, room)}/>'
 
 
 def _behind_tower(corner: tuple[float, float]) -> Iterator[str]:
-    """What stands behind a tower: its foot, the column names, a scale of heights."""
+    """The parts behind a tower: its foot, the column names, a scale of heights."""
     left, bottom = corner
     yield f'<g transform="translate({left:g} {bottom:g})">'
     corners = [_point(i, j, 0) for i, j in ((0, 0), (SIDE, 0), (SIDE, SIDE), (0, SIDE))]
@@ -683,7 +683,7 @@ def _behind_tower(corner: tuple[float, float]) -> Iterator[str]:
 
 
 def _limit(ends: Sequence[int]) -> str:
-    """The height of the rods: a dashed line along these corners of a tower."""
+    """The height of the rods, a dashed line along these corners of a tower."""
     around = ((0, SIDE), (SIDE, SIDE), (SIDE, 0), (0, 0))
     points = [_point(*around[end], HEIGHT) for end in ends]
     return (

@@ -7,8 +7,8 @@ Columns of a tower, seen from above (position 3 * y + x):
     1 | 0 1 2
         a b c
 
-A block that slides down the rods comes to rest on the first column that stops it, so of a tower
-only the heights of its columns matter.
+A block that slides down the rods rests on the first column that stops it, so only the heights
+of a tower's columns matter.
 
 T types of blocks are numbered in the catalogue's order; the black block is number T. Actions:
 
@@ -26,7 +26,7 @@ by whether it is flipped and the height at which it rests; ``value`` [T+1]; ``ta
 height of the tallest block. ``stock`` [T] are the blocks of a new pile, ``blocks`` their sum;
 ``black_level`` [black blocks] counts from 0. ``first_slot`` [T] is where each type begins among
 the pile's blocks, type by type. ``open`` [T+4, actions] are masks, see `_open_actions`.
-``lead_offset`` is what makes player 0's lead at least 0; ``topple``, ``max_plies``: options.
+``lead_offset`` makes player 0's lead at least 0; ``topple``, ``max_plies``: options.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ from .geometry import COLUMNS, HEIGHT, PLACEMENTS
 
 HALF_OF_PLACEMENTS = PLACEMENTS // 2  # the placements from here on are flipped
 
-# The phases of a turn, in their order. The active player begins it.
+# The phases of a turn, in their order. The active player begins the turn.
 CHOOSE_FIRST, CHOOSE_SECOND, PICK, PLACE_ACTIVE, PLACE_PASSIVE, BLACK_ACTIVE, BLACK_PASSIVE = range(
     7
 )
@@ -58,10 +58,10 @@ OPEN_PICK_IDENTICAL = 2
 OPEN_BLACK = 3
 OPEN_ROWS_AFTER_TYPES = 4
 
-NO_BLOCK = -1  # in an empty place of the building zone and in an empty hand
+NO_BLOCK = -1  # marks an empty place of the building zone, and an empty hand
 
-# Observation: where each part begins. First the parts of fixed size; "own" is the observing
-# player's. A level of a tower is "the column is higher than k", for k = 0..9.
+# First index of each part of the observation. The parts of fixed size come first; "own" is the
+# observing player's. A level of a tower is "the column is higher than k", for k = 0..9.
 LEVELS = HEIGHT + 1
 OWN_TOWER = 0
 OTHER_TOWER = OWN_TOWER + LEVELS * COLUMNS
@@ -77,19 +77,19 @@ PARTS_OF_CATALOGUE = LEAD + 2 * LEAD_SHOWN
 
 
 def state_dtype(types: int, blocks: int, placed: int) -> np.dtype:
-    """The position, for so many types and blocks, of which at most ``placed`` come on the towers.
+    """The dtype of a position with these many types and blocks, ``placed`` of which may be placed.
 
-    ``heights`` are those of the two towers' columns and ``points`` what they are worth, with
-    what a block over the top costs; ``over`` is 1 for a tower with such a block. ``zone`` holds
+    ``heights`` holds the columns of the two towers, and ``points`` their value, minus
+    the cost of blocks over the top; ``over`` is 1 for a tower with such a block. ``zone`` holds
     the two chosen types, ``hand`` the type that each player has to place, and ``pile`` how many
     of each type are left, ``pile_blocks`` in all. ``open`` is the mask of the mover.
 
-    ``levels`` and ``slots`` say the same as ``heights`` and ``pile`` once more, as they are
-    observed, in zeros and ones: whether a column is higher than each level, at
-    ``9 * level + column``; and of each type, from the table's ``first_slot`` on, whether more
+    ``levels`` and ``slots`` repeat ``heights`` and ``pile`` in the form of the observation,
+    zeros and ones: whether a column is higher than each level, at
+    ``9 * level + column``; and for each type, from the table's ``first_slot`` on, whether more
     than 0, 1, ... are left.
 
-    ``log`` is read by the picture only: what was put on the towers, in order, as
+    Only the picture reads ``log``: the blocks that were put on the towers, in order, as
     ``(72 * type + placement) * 2 + owner of the tower``; ``logged`` is how many.
     """
     return engine.state_dtype(
@@ -113,7 +113,7 @@ def state_dtype(types: int, blocks: int, placed: int) -> np.dtype:
 
 @rule
 def init(tables, state, rng):
-    """Empty towers, the whole pile; player 0 is active."""
+    """Write empty towers and the whole pile; player 0 is active."""
     state.ply = 0
     state.outcome = engine.ONGOING
     state.active = 0
@@ -159,7 +159,7 @@ def step(tables, state, action):
             state.pile[action] -= 1
             state.pile_blocks -= 1
             state.slots[tables.first_slot[action] + state.pile[action]] = 0
-            state.zone[phase] = action  # the first two phases are numbered like its places
+            state.zone[phase] = action  # the zone's places have the numbers of the first two phases
             _enter(tables, state, phase + 1)
     elif phase == PICK:
         picked = action - types - PICK_FIRST
@@ -184,7 +184,7 @@ def step(tables, state, action):
             _next_turn(tables, state)
     else:
         owner = 1 - int(state.mover)
-        # Judged before the active player's block goes on it: as it was when the turn ended.
+        # Judge it before the active player's block lies on it: as it was when the turn ended.
         passive_is_flat = is_flat(state, 1 - active)
         if action != types + DECLINE:
             state.black_left -= 1
@@ -201,7 +201,7 @@ def step(tables, state, action):
 
 @rule
 def may_end(tables, state):
-    """Once the second block is placed: at the top of a tower, without a pile; or at the ply cap."""
+    """True from the second placement on if the game may end after this turn; or at the ply cap."""
     highest = 0
     for column in range(COLUMNS):
         highest = max(highest, int(state.heights[0, column]), int(state.heights[1, column]))
@@ -212,7 +212,7 @@ def may_end(tables, state):
 
 @rule
 def observe(tables, state, player, planes):
-    """One row of features (constants above, then by the sizes of the catalogue)."""
+    """Write one row of features (constants above, then by the sizes of the catalogue)."""
     other = 1 - player
     for feature in range(LEVELS * COLUMNS):
         planes[0, OWN_TOWER + feature] = state.levels[player, feature]
@@ -248,7 +248,7 @@ def observe(tables, state, player, planes):
 
 @rule
 def score(tables, state):
-    """Points of player 0 less those of player 1; blocks over the top count as at the end."""
+    """Points of player 0 minus those of player 1; blocks over the top count as at the end."""
     return int(state.points[0]) - int(state.points[1])
 
 
@@ -264,7 +264,7 @@ def is_flat(state, player):
 
 @rule
 def resting_height(tables, heights, block, placement):
-    """How high a block comes to rest that slides down on columns of these heights [9]."""
+    """The height at which a block rests that slides down on columns of these heights [9]."""
     rest = 0
     for column in range(COLUMNS):
         rest = max(rest, int(heights[column]) - int(tables.underside[block, placement, column]))
@@ -294,7 +294,7 @@ def _put(tables, state, owner, block, placement):
 
 @rule
 def _put_back(tables, state):
-    """Return what lies in the building zone to the pile."""
+    """Return the blocks in the building zone to the pile."""
     if state.zone[0] != NO_BLOCK:
         block = state.zone[0]
         state.slots[tables.first_slot[block] + state.pile[block]] = 1
@@ -305,7 +305,7 @@ def _put_back(tables, state):
 
 @rule
 def _next_turn(tables, state):
-    """Change the roles, unless the pile has no two blocks left, which ends the game."""
+    """Swap the roles, or end the game if the pile has no two blocks left."""
     if state.pile_blocks < 2:
         _end_game(tables, state)
     else:
@@ -324,7 +324,7 @@ def _enter(tables, state, phase):
 
 @rule
 def _open_actions(tables, state):
-    """Write the mover's mask: a row of the table, and while choosing also what the pile holds."""
+    """Write the mover's mask: a row of the table, limited by the pile while choosing."""
     types = len(state.pile)
     phase = int(state.phase)
     if phase <= CHOOSE_SECOND:

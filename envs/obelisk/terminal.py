@@ -18,8 +18,8 @@ from .rules import NO_BLOCK, resting_height
 if TYPE_CHECKING:
     from .board import Obelisk
 
-_WIDTH = 78  # of a line that is broken
-_BESIDE = "    "  # between drawings that stand side by side
+_WIDTH = 78  # longest line, in characters
+_BESIDE = "    "  # stands between drawings side by side
 
 COMMANDS = (
     ("pile", "the blocks that are left, with their values"),
@@ -78,7 +78,7 @@ def all_orientations(block: Block) -> list[str]:
 def side_by_side(drawings: Sequence[Sequence[str]], titles: int = 1) -> list[str]:
     """Drawings beside each other, as many as fit on a line.
 
-    So many lines of each are its title and stand at the top, the others at the bottom.
+    The first ``titles`` lines of each are its title, at the top; the others stand at the bottom.
     """
     lines: list[str] = []
     row: list[Sequence[str]] = []
@@ -122,13 +122,13 @@ def pile_lines(game: Obelisk, state: np.record) -> Iterator[str]:
         if names:
             line = f"  {colour}, {_counted(value, 'point')}: {', '.join(names)}"
             lines = wrap(line, 100, subsequent_indent="    ", break_on_hyphens=False)
-            yield from (part.replace("_x_", " x ") for part in lines)  # no break in "2 x name"
+            yield from (part.replace("_x_", " x ") for part in lines)  # keeps "2 x name" unbroken
     black = game.catalogue.black
     yield f"black blocks left: {int(state.black_left)}, {_counted(black.value, 'point')} each"
 
 
 def pile_in_short(game: Obelisk, state: np.record) -> str:
-    """How many blocks are left of each colour."""
+    """The numbers of blocks left, by colour."""
     counts: dict[str, int] = {}
     for block, left in zip(game.catalogue.types, state.pile.tolist(), strict=True):
         counts[block.colour] = counts.get(block.colour, 0) + left
@@ -169,11 +169,11 @@ def _heights(heights: np.ndarray) -> list[str]:
     return [*rows, "   " + "  ".join(cell_name(column, SIDE)[0] for column in range(SIDE))]
 
 
-# Where a block comes to rest.
+# Places where a block comes to rest.
 
 
 def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
-    """From which height to which a block stands that slides down on columns of these heights."""
+    """The heights between which a block stands that slides down on columns of these heights."""
     tables = game.tables[0]
     low = plain(resting_height)(tables, heights, number, place)
     underside, top = (
@@ -184,7 +184,7 @@ def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
 
 
 def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
-    """The answer to ``where``."""
+    """The answer to the command ``where``."""
     if state.outcome != ONGOING:
         raise ValueError("the game is over")
     player = int(state.mover)
@@ -226,7 +226,7 @@ def _number_of(game: Obelisk, name: str) -> int:
 
 
 def _at_hand(game: Obelisk, state: np.record) -> list[int]:
-    """The blocks in the zone and in the mover's hand, or else in the other's, each once."""
+    """The blocks in the zone and in the mover's hand, or else in the other player's, each once."""
     mover = int(state.mover)
     numbers = [*state.zone.tolist(), int(state.hand[mover])]
     found = [number for number in numbers if number != NO_BLOCK]

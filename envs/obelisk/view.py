@@ -14,15 +14,15 @@ The slots of the picture, in the order in which they are drawn, for T types of b
                         L + 1 more where it is written in light letters
     CUBES               [2, 9 L, 2] the cubes, each with its edges, the nearest last
 
-and then, see `_after_cubes`: [2] what is always before the towers; [T] whether any block of a type
-is left; [T] how many.
+and then, see `_after_cubes`: [2] the parts in front of the towers; [T] whether any block of a
+type is left; [T] how many.
 
 View tables: ``filled`` [T+1, 72, 9], the cubes of a placement over each column: bit ``z`` is the
 cube at height ``z``; ``rank`` [L, 9], the place of a cube among those of its tower in the order of
 drawing; ``colour`` [T+1], the number of a block's colour, and ``is_dark`` [colours]; ``step``
-[6, 3], from a cube to the one beyond each of its sides, and ``edge`` [9, 2], the sides that meet
-in an edge: first those that have two visible sides, then those with the visible one first;
-``turned`` and ``flipped`` [T+1, 8], how a block lies after a turn and after a flip.
+[6, 3], from a cube to its neighbour beyond each side, and ``edge`` [9, 2], the sides that meet
+in an edge: first edges with two visible sides, then those with one, the visible side first;
+``turned`` and ``flipped`` [T+1, 8], the pose of a block after a turn and after a flip.
 """
 
 from ..engine.rule import ONGOING, rule
@@ -54,27 +54,27 @@ HIGHEST = HAND_MARK + 2
 HEIGHTS = HIGHEST + 2 * COLUMNS
 CUBES = HEIGHTS + 2 * COLUMNS
 
-# Choices of ``LANDING`` where a block can be placed: 1 + the holes, or that it is over the top.
-MOST_HOLES = 4  # that are told apart
+# Choices of ``LANDING`` where a block can be placed: 1 + the holes, or a mark for over the top.
+MOST_HOLES = 4  # more holes look the same
 OVER_THE_TOP = MOST_HOLES + 2
 
 # Choices of ``STANDING``.
 OVER, FLAT = 1, 2
 
-# The slots of a cube: its sides (nothing, a piece of rod, then colour by colour in the shades that
-# tell neighbouring blocks of one colour apart), then its edges (a bit for each that is drawn, and
+# The slots of a cube: its sides (nothing, a piece of rod, then colour by colour in shades that
+# distinguish neighbouring blocks of one colour), then its edges (a bit for each drawn edge, and
 # as many for the newest block's).
 ROD = 1
 FIRST_COLOUR = 2
 SHADES = 3
 EDGES = 9
 CUBE_SLOTS = 2
-INNER_EDGES = 3  # between two visible sides
+INNER_EDGES = 3  # edges between two visible sides
 
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """Every slot, from the position alone; the action only tells what is marked."""
+    """Write every slot by the position alone; the action only decides what is marked."""
     for slot in range(len(shown)):
         shown[slot] = 0
     kind = action - len(state.pile)
@@ -92,7 +92,7 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def word(tables, state, action):
-    """A picked block is called by its name: these words follow those by number."""
+    """Picked blocks are named by type: these words follow those of the action numbers."""
     types = len(state.pile)
     picked = action - types - PICK_FIRST
     if (picked >= 0) & (picked < PLACE) and state.zone[picked] != NO_BLOCK:
@@ -102,13 +102,13 @@ def word(tables, state, action):
 
 @rule
 def task(tables, state):
-    """The tasks are numbered as the phases."""
+    """The number of the phase."""
     return int(state.phase)
 
 
 @rule
 def reason(tables, state, action):
-    """The phase: an action of another one is to be played at another time."""
+    """The phase: its actions alone can be played."""
     return int(state.phase)
 
 
@@ -122,13 +122,13 @@ def role(tables, state, player):
 
 @rule
 def points(tables, state, player):
-    """As the rules count them."""
+    """The points as the rules count them."""
     return int(state.points[player])
 
 
 @rule
 def next_pose(tables, view, state, pose, way):
-    """Poses are the orientations of the block to be placed, or of a black one."""
+    """The pose of the block to be placed, or of a black one: poses are orientations."""
     block = len(state.pile) if state.phase >= BLACK_ACTIVE else int(state.hand[state.mover])
     if block == NO_BLOCK:
         return int(pose)
@@ -148,13 +148,13 @@ def _show_pile(view, state, shown):
 
 @rule
 def _after_cubes(view):
-    """The slot of what is before the towers."""
+    """The slot of the parts in front of the towers."""
     return CUBES + 2 * COLUMNS * len(view.rank) * CUBE_SLOTS
 
 
 @rule
 def _show_hands(state, kind, shown):
-    """What each player has to place, and how the tower stands."""
+    """Show the block that each player has to place, and the state of each tower."""
     is_pick = (kind >= PICK_FIRST) & (kind < PLACE)
     for player in range(2):
         held = int(state.hand[player])
@@ -170,7 +170,7 @@ def _show_hands(state, kind, shown):
 
 @rule
 def _show_zone(state, action, shown):
-    """The chosen blocks, and the black ones beside."""
+    """Show the chosen blocks, and the black ones beside them."""
     shown[BLACK_LEFT] = 1 + int(state.black_left)
     chosen = 0
     for place in range(2):
@@ -182,7 +182,7 @@ def _show_zone(state, action, shown):
 
 @rule
 def _show_landing_places(tables, view, state, shown):
-    """How the mover's block, or a black one, would come to rest wherever it can be put."""
+    """Show how the mover's block, or a black one, would rest wherever it can be put."""
     owner = int(state.mover)
     block = int(state.hand[owner])
     if state.phase >= BLACK_ACTIVE:
@@ -237,7 +237,7 @@ def _cube(view, owner, level, column):
 
 @rule
 def _draw_outlines(view, shown, newest):
-    """Draw the edges where a visible side of a block ends, from the numbers of the blocks."""
+    """Draw the edges where a visible side of a block ends, using the numbers of the blocks."""
     for owner in range(2):
         for level in range(len(view.rank)):
             for column in range(COLUMNS):
@@ -269,7 +269,7 @@ def _beyond(view, shown, owner, level, column, side):
 
 @rule
 def _paint(view, state, shown):
-    """Turn the numbers of blocks into colours, and write heights so that they can be read."""
+    """Turn numbers of blocks into colours, and write heights in a legible colour."""
     for owner in range(2):
         for column in range(COLUMNS):
             for level in range(len(view.rank)):

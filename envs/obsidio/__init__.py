@@ -1,4 +1,4 @@
-"""Obsidio: its rules, board and picture; README.md in this folder has them in words. Import
+"""Obsidio: its rules, board and picture; README.md in this folder explains the game. Import
 `Obsidio`.
 """
 

@@ -49,7 +49,7 @@ _PLANE_NAMES = (
     *("placing second", "claiming on", "may swap"),
 )
 
-#: What `events` counts; the last only under the swap rule.
+#: The events that `events` counts; the last only under the swap rule.
 _EVENTS = (
     *("claim", "further claim in a turn", "done after a claim", "pass on a full board"),
     *("dark token", "first light token", "second light token", "second light token forfeited"),
@@ -59,7 +59,7 @@ _EVENTS = (
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 
-#: Numbered as the view has them.
+#: Reasons, numbered as in the view.
 _REASONS = (
     "{0} holds a token",
     "this game is played without the swap rule",
@@ -82,7 +82,7 @@ _REASONS = (
     ),
 )
 
-#: Numbered as the view has them.
+#: Tasks, numbered as in the view.
 _TASKS = ("move", "move or swap", "place the second light token", "claim on, or write done")
 
 _BOARD = "#b9ae97"
@@ -138,7 +138,7 @@ class Obsidio(Game):
             action_names=[*(cell_name(cell, size) for cell in range(cells)), "done", "swap"],
             observation_names=_PLANE_NAMES,
             board=(size, size),
-            # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
+            # A token on every cell; a done, and a pass, after each claim; the swap.
             max_plies=cells + 2 * len(self.targets) + 1,
             max_score=len(self.targets) // 2 + 1,
             binary_observation=True,
@@ -149,7 +149,7 @@ class Obsidio(Game):
         )
 
     def _runs(self) -> np.ndarray:
-        """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
+        """Number of cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
         runs = np.zeros((self.cells + 1, len(_DIRECTIONS)), np.uint8)
         for cell in range(self.cells):
             for direction, (up, right) in enumerate(_DIRECTIONS):
@@ -287,7 +287,7 @@ def _tile(unit: float, kind: int) -> str:
 
 
 def _contents(unit: float, kind: int) -> list[str]:
-    """What a cell can show, as the view numbers it; only targets take control."""
+    """Shapes of a cell, numbered as in the view; only targets hold control tokens."""
     is_open = open_mark(0.12 * unit)
     if kind == TARGET:
         return ["", "", "", *(_control(0.34 * unit, colour) for colour in (0, 1)), is_open]
@@ -295,7 +295,7 @@ def _contents(unit: float, kind: int) -> list[str]:
 
 
 def _marks(unit: float) -> list[str]:
-    """The marks of a cell: of the last token, which is a diamond, and of the last action."""
+    """The marks of a cell: a diamond for the last token, and the last action."""
     half = 0.16 * unit
     diamond = (
         f"M0 {-half:.1f}l{half:.1f} {half:.1f}l{-half:.1f} {half:.1f}l{-half:.1f} {-half:.1f}z"
@@ -307,7 +307,7 @@ def _marks(unit: float) -> list[str]:
 
 
 def _token(radius: float, colour: int) -> str:
-    """A token; that of the second colour has a light ring, so that hue is not all."""
+    """A token; the second colour's has a light ring, so that the hue alone does not tell."""
     token = round_piece(radius, f"url(#token{colour})", _TOKEN_COLOURS[colour][1])
     if colour == 0:
         return token

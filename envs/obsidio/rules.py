@@ -15,12 +15,12 @@ Cells of a 7 x 7 board (rank 1 at the bottom; the index is rank * size + file), 
 Tokens belong to colours, black (0) and teal (1); the player ``colour ^ black`` owns a colour,
 where ``black`` is the player who owns black. Actions: the cells, then DONE, then SWAP.
 
-A turn is a sequence of plies by the same player, and ``stage`` says where in it the game is.
+A turn is a sequence of plies by the same player; ``stage`` tells how far it is.
 
 Tables, for ``cells`` cells and ``targets`` targets:
     ``kind`` [cells]: DARK, LIGHT or TARGET;
     ``is_dark``, ``is_light`` [cells]: the same as 0 and 1;
-    ``step`` [8]: what to add to a cell for its neighbour in each direction;
+    ``step`` [8]: the number to add to a cell for its neighbour in each direction;
     ``run`` [cells + 1, 8]: how many cells there are in each direction before a target or the
         edge, 0 for the cell number ``cells`` that stands for no cell;
     ``too_near`` [cells, 4]: cells where a second light token may not go, filled up with the cell
@@ -44,10 +44,10 @@ EMPTY = 0
 INFLUENCE = 1
 CONTROL = 3
 
-# Stages of a turn: its start, the second light token, going on claiming.
+# Stages of a turn: its start, the second light token, further claims.
 START, SECOND, CLAIMING = range(3)
 
-NEEDED = 4  # influence tokens around a target that let a player claim it
+NEEDED = 4  # influence tokens around a target that allow a claim
 
 # Bits of ``open``.
 PLAYABLE = 1  # a legal action
@@ -65,13 +65,13 @@ _DIRECTIONS = 8
 
 
 def state_dtype(cells: int) -> np.dtype:
-    """The position.
+    """The dtype of a position.
 
-    ``stage``: of the turn, constants above. ``black``: the player who owns black. ``last``: the
-    cell of the last token, ``cells`` before the first. ``empty``: dark and light cells without a
-    token. ``claims``: by colour. ``influence``: by colour and cell, the influence tokens around
-    each target; 0 where no target is. ``open``: for each action the bits PLAYABLE and, for cells,
-    IN_SIGHT; nothing is PLAYABLE when the game is over.
+    ``stage``: stage of the turn, constants above. ``black``: the player who owns black. ``last``:
+    the cell of the last token, ``cells`` before the first. ``empty``: dark and light cells without
+    a token. ``claims``: by colour. ``influence``: by colour and cell, the influence tokens around
+    each target; 0 where there is no target. ``open``: the bits PLAYABLE of each action and, for
+    cells, IN_SIGHT; nothing is PLAYABLE when the game is over.
     """
     return engine.state_dtype(
         ("stage", np.int8),
@@ -87,7 +87,7 @@ def state_dtype(cells: int) -> np.dtype:
 
 @rule
 def init(tables, state, rng):
-    """Write the empty board: any dark or light cell may be taken."""
+    """Write the empty board: every dark or light cell may be taken."""
     cells = len(state.cells)
     targets = len(tables.target_cell)
     state.ply = 0
@@ -116,7 +116,7 @@ def is_legal(tables, state, action):
 
 @rule
 def step(tables, state, action):
-    """Place a token, end the turn, or swap; then find out who may do what."""
+    """Place a token, end the turn, or swap; then compute the legal actions."""
     cells = len(state.cells)
     done, swap = cells, cells + 1
     colour = int(state.mover ^ state.black)
@@ -145,7 +145,7 @@ def step(tables, state, action):
         state.stage = CLAIMING
         state.open[done] = PLAYABLE
     else:
-        # No later turn of player 0 ends by ply 2, for player 1 has acted in between.
+        # No later turn of player 0 ends by ply 2, because player 1 has acted in between.
         ends_first_turn = (state.mover == 0) & (state.ply <= 2)
         state.stage = START
         state.mover = 1 - state.mover
@@ -155,7 +155,7 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """Planes over the cells, constants above; all zeros and ones."""
+    """Write planes over the cells, constants above; all entries are zeros and ones."""
     own = player ^ int(state.black)
     other = 1 - own
     second = state.stage == SECOND
@@ -183,14 +183,14 @@ def observe(tables, state, player, planes):
 
 @rule
 def score(tables, state):
-    """Claims of player 0 less claims of player 1."""
+    """Claims of player 0 minus claims of player 1."""
     black = int(state.black)
     return int(state.claims[black]) - int(state.claims[1 - black])
 
 
 @rule
 def _influence(tables, state, cell, colour):
-    """Place an influence token; the targets beside it count it."""
+    """Place an influence token, and count it for the targets beside it."""
     state.cells[cell] = INFLUENCE + colour
     state.empty -= 1
     for k in range(tables.num_beside[cell]):
@@ -206,9 +206,9 @@ def _claim(tables, state, cell, colour):
 
 @rule
 def look(tables, state):
-    """Rewrite ``open``: the empty cells in line of sight of the last token, nothing playable.
+    """Rewrite ``open``: the empty cells in sight of the last token, and nothing playable.
 
-    Returns how many dark and how many light cells these are.
+    Returns how many of these cells are dark and how many are light.
     """
     for action in range(len(state.open)):
         state.open[action] = 0
@@ -230,7 +230,7 @@ def look(tables, state):
 
 @rule
 def open_turn(tables, state, dark_in_sight, light_in_sight):
-    """Make playable what the mover may begin its turn with, after `look`; swapping is apart."""
+    """After `look`, make the actions playable with which a turn can begin, except the swap."""
     any_dark = dark_in_sight == 0
     any_light = light_in_sight == 0
     for cell in range(len(state.cells)):
@@ -243,7 +243,7 @@ def open_turn(tables, state, dark_in_sight, light_in_sight):
 
 @rule
 def _open_second(tables, state, light_in_sight):
-    """Make playable the cells for a second light token, after `look`; return how many."""
+    """After `look`, make the cells for a second light token playable; return how many."""
     for cell in range(len(state.cells)):
         state.open[cell] |= (state.open[cell] >> 1) & tables.is_light[cell]
     count = light_in_sight
@@ -271,9 +271,9 @@ def _decides(tables, state, colour):
     """Whether ``colour``, who has just claimed, has won by that claim.
 
     It wins with a majority, and with the last target of all: the other colour has no majority,
-    and a tie is decided for the last claimer. Every game ends in one of these ways: a full
-    board leaves each unclaimed target to somebody, for one of two colours has four of its eight
-    neighbours.
+    and a tie goes to the last claimer. Every game ends in one of these ways: a full
+    board leaves each unclaimed target to somebody, because one of the colours has four of its
+    eight neighbours.
     """
     targets = len(tables.target_cell)
     own = int(state.claims[colour])

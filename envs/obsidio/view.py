@@ -17,24 +17,24 @@ from .rules import (
     open_turn,
 )
 
-#: Choices of a cell: what it holds, as the rules number that, or nothing yet, but it may be taken.
+#: Choices of a cell: what it holds, numbered as in the rules, or a mark that it may be taken.
 PLAYABLE_CELL = 5
-#: Its marks, added up: the token that lines of sight begin at, the last action.
+#: Marks of a cell, added up: the token from which lines of sight start, the last action.
 LAST_TOKEN = 1
 LAST_ACTION = 2
 
-#: Why an action cannot be chosen; the last for each number of tokens of each colour.
+#: Reasons why an action is illegal; the last ones by the number of tokens of each colour.
 IS_TAKEN, NO_SWAP_RULE, NO_SWAP_NOW, SECOND_IS_DUE, MORE_TO_DO, NO_LIGHT_CELL = range(6)
 TOO_NEAR, FIRST_SEES_IT_NOT, ONLY_CLAIMS, OTHER_DARK, OTHER_LIGHT, TOO_FEW = range(6, 12)
 REASONS = TOO_FEW + 2 * NEEDED
 
-#: What the mover has to do.
+#: Tasks of the mover.
 MOVE, MOVE_OR_SWAP, PLACE_SECOND, CLAIM_ON = range(4)
 
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """What each cell holds, which are open, the last token and the last action."""
+    """Write what each cell holds, which cells are open, the last token and the last action."""
     cells = len(state.cells)
     is_on = state.outcome == ONGOING
     for cell in range(cells):
@@ -58,7 +58,7 @@ def task(tables, state):
 
 @rule
 def reason(tables, state, action):
-    """What is on the cell, or the stage of the turn."""
+    """The reason follows from what is on the cell, or from the stage of the turn."""
     cells = len(state.cells)
     is_second = state.stage == SECOND
     if action == cells + 1:
@@ -86,7 +86,7 @@ def reason(tables, state, action):
 
 @rule
 def role(tables, state, player):
-    """The colour."""
+    """The player's colour."""
     return player ^ int(state.black)
 
 
@@ -98,7 +98,7 @@ def points(tables, state, player):
 
 @rule
 def owner(tables, state, cell):
-    """Who has claimed a target."""
+    """The player who has claimed a target."""
     content = int(state.cells[cell])
     if content < CONTROL:
         return 0
@@ -107,13 +107,13 @@ def owner(tables, state, cell):
 
 @rule
 def at_hand(tables, before, state, cell):
-    """A target that is claimed."""
+    """Whether a target has been claimed."""
     return (before.cells[cell] == EMPTY) & (state.cells[cell] >= CONTROL)
 
 
 @rule
 def pass_turn(tables, state):
-    """The turn ends here, and the other player begins one."""
+    """End the turn here, so that the other player begins one."""
     state.stage = START
     state.mover = 1 - state.mover
     dark_in_sight, light_in_sight = look(tables, state)

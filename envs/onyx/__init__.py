@@ -1,4 +1,4 @@
-"""Onyx: its rules, board and picture; README.md in this folder has them in words. Import `Onyx`."""
+"""Onyx: its rules, board and picture; README.md in this folder explains the game. Import `Onyx`."""
 
 from .board import Onyx
 

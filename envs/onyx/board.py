@@ -30,31 +30,31 @@ from ..engine.spec import Spec
 from . import rules, view
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
-_LETTERS = "VH"  # of the colours
+_LETTERS = "VH"  # one for each colour
 _NAMES = ("black", "white")
 _FIRST_MOVE = 1  # plies played when swapping is offered
 _PLANE_NAMES = (
     *("own corners", "other corners", "own midpoints", "other midpoints"),
     *("joined first", "joined last", "squares", "rising diagonals", "plays V", "may swap"),
 )
-#: Planes whose entries belong to unit cells, and not to corners.
+#: Planes whose entries belong to unit cells rather than corners.
 _PLANES_OF_CELLS = (
     *(rules.OWN_MIDPOINTS, rules.OTHER_MIDPOINTS),
     *(rules.SQUARES, rules.RISING_DIAGONALS),
 )
 
-#: Numbered as the view has them.
+#: Reasons, numbered as in the view.
 _REASONS = (
     "{0} is taken",
     "a midpoint can be taken only while the four corners of its square are empty",
     "this game is played without the swap rule (option 'swap_rule')",
     "sides can be swapped only by player_1, in place of its first move",
 )
-#: What `events` counts; the last only under the swap rule.
+#: The events that `events` counts; the last only under the swap rule.
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
 
-_GOALS = ("bottom to top", "left to right")  # of the colours
-_TILT = radians(15)  # by which the squares of the true board are turned
+_GOALS = ("bottom to top", "left to right")  # one for each colour
+_TILT = radians(15)  # the squares of the true board are turned by this
 _STONE_COLOURS = (("#7a808c", "#15171b", "#000000"), ("#ffffff", "#d3cdbf", "#8a8475"))
 _GRADIENTS = svg_gradients("stone", ((light, dark) for light, dark, _ in _STONE_COLOURS))
 _EDGE_COLOURS = ("#15171b", "#fdfaf2")
@@ -90,7 +90,7 @@ class Onyx(Game):
         self.squares = [
             cell for cell in range(corners) if _is_cell(cell, size) and not _diagonal(cell, size)
         ]
-        #: Places of the points, as `rules` numbers them: corners, then midpoints.
+        #: Places of the points, numbered as in `rules`: corners, then midpoints.
         self.places = np.array([*range(corners), *(corners + cell for cell in self.squares)])
         self.points = len(self.places)
         self.swap = self.points
@@ -139,7 +139,7 @@ class Onyx(Game):
         return self.action_names.index(point[1])
 
     def _why_no_point(self, text: str) -> str:
-        """Why one or two letters and some digits name no point of this board."""
+        """The reason why one or two letters and some digits name no point of this board."""
         files, digits = text.rstrip("0123456789"), text.lstrip("abcdefghijklmnopqrstuvwxyz")
         lower = [rank for rank in range(1, 99) if digits == f"{rank}{rank + 1}"]
         if len(files) == 2:
@@ -181,7 +181,7 @@ class Onyx(Game):
     # Symmetries.
 
     def _actions_at(self, places: np.ndarray) -> np.ndarray:
-        """For each action, the action whose point is at ``places[its place]``; the swap stays."""
+        """For each action, the action at ``places[its place]``; the swap stays the same."""
         number = {place: point for point, place in enumerate(self.places)}
         return np.array([*(number[place] for place in places[self.places]), self.swap])
 
@@ -234,7 +234,7 @@ class Onyx(Game):
         )
 
     def _links(self, at: np.ndarray, colour: str, width: float) -> list[Slot]:
-        """For each place a slot that shows nothing, or a line to one of its neighbours."""
+        """For each place a slot with nothing, or a line to one of its neighbours."""
         return [
             Slot(x, y, ["", *(_link(way, colour, width) for way in ways)])
             for (x, y), ways in zip(
@@ -260,7 +260,7 @@ class Onyx(Game):
         ]
 
 
-# The board by its corners and unit cells: a cell has the number of its lower left corner.
+# The board by corners and unit cells: a cell has the number of its lower left corner.
 
 
 def _is_cell(cell: int, size: int) -> bool:
@@ -268,7 +268,7 @@ def _is_cell(cell: int, size: int) -> bool:
 
 
 def _diagonal(cell: int, size: int) -> str:
-    """``/`` or ``\\`` where a diagonal divides the cell into triangles, "" for a square."""
+    """``/`` or ``\\`` if a diagonal divides the cell into triangles, "" for a square."""
     rank, file = divmod(cell, size)
     return "" if (file + rank) % 2 else "\\" if rank % 2 else "/"
 
@@ -297,7 +297,7 @@ def _transposition(size: int) -> np.ndarray:
 
 
 def _turned_cell(cell: int, size: int) -> int:
-    """The cell that half a turn takes this one to; a corner that is no cell's stays."""
+    """The image of a cell under half a turn; a corner that belongs to no cell stays."""
     return (size - 2) * (size + 1) - cell if _is_cell(cell, size) else cell
 
 
@@ -322,7 +322,7 @@ def _midpoint_lines(size: int, squares: list[int]) -> list[tuple[int, int]]:
     return [(size**2 + square, corner) for square in squares for corner in _around(square, size)]
 
 
-# Tables, described in `rules`.
+# Tables; `rules` describes them.
 
 
 def _geometry(size: int, squares: list[int]) -> dict[str, np.ndarray]:
@@ -396,10 +396,10 @@ def _letter(stone: int, empty: str) -> str:
 
 
 def _coordinates(frame: Frame) -> np.ndarray:
-    """Where each place is in the picture, float[2 n, 2].
+    """The coordinates of each place in the picture, float[2 n, 2].
 
     Onyx is played on the snub square tiling, of squares turned to and fro by 15 degrees and
-    equilateral triangles. Its corners are those of a grid of width cos 15 degrees, each shifted by
+    equilateral triangles. Its corners lie on a grid of width cos 15 degrees, each shifted by
     half of sin 15 degrees in both directions: right on odd ranks and left on even ones, up on odd
     files and down on even ones.
     """
@@ -416,7 +416,7 @@ def _coordinates(frame: Frame) -> np.ndarray:
 
 
 def _path(at: np.ndarray, places: Sequence[int]) -> str:
-    """A path from place to place, as ``d`` of an element has it."""
+    """A path from place to place, for the attribute ``d`` of an element."""
     return "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in at[list(places)])
 
 
@@ -429,7 +429,7 @@ def _lines(at: np.ndarray, lines: Iterable[Sequence[int]], colour: str, width: f
 
 
 def _link(way: np.ndarray, colour: str, width: float) -> str:
-    """A line from the origin; nothing if it leads nowhere."""
+    """A line from the origin; an empty text if it leads nowhere."""
     return _stroked(f"M0 0l{way[0]:.2f} {way[1]:.2f}", colour, width) if way.any() else ""
 
 
@@ -443,13 +443,13 @@ def _stone(radius: float, colour: int) -> str:
 
 
 def _corner(unit: float) -> list[str]:
-    """What a corner can show, as the view numbers it: only corners lose stones."""
+    """Shapes of a corner, numbered as in the view: only corners lose stones."""
     stones = [_stone(0.3 * unit, colour) for colour in (V, H)]
     cross = taken_mark(0.14 * unit)
     return ["", *stones, *(f'<g opacity="0.4">{stone}</g>{cross}' for stone in stones)]
 
 
 def _midpoint(unit: float) -> list[str]:
-    """What the middle of a square can show."""
+    """Shapes of the middle of a square."""
     stones = [_stone(0.3 * unit, colour) for colour in (V, H)]
     return ["", *stones, "", "", open_mark(0.06 * unit)]

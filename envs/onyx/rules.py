@@ -42,8 +42,8 @@ from ..engine.rule import rule
 V = 0
 H = 1
 
-# What a place holds: bits. A stone is STONE << colour, with FIRST or LAST or both where stones of
-# its colour join it to the first edge (rank 1, file a) or the last edge of that colour.
+# Contents of a place, as bits. A stone is STONE << colour, with FIRST or LAST or both if stones of
+# its colour connect it to the first edge (rank 1, file a) or the last edge of that colour.
 EMPTY = 0
 STONE = 1
 STONES = 3
@@ -51,14 +51,14 @@ FIRST = 4
 LAST = 8
 JOINED = FIRST | LAST
 
-# Observation planes; "own" means the observing player's. MAY_SWAP is there under the swap rule.
+# Observation planes; "own" means the observing player's. MAY_SWAP exists under the swap rule.
 OWN_CORNERS, OTHER_CORNERS, OWN_MIDPOINTS, OTHER_MIDPOINTS = range(4)
 JOINED_FIRST, JOINED_LAST = 4, 5
 SQUARES, RISING_DIAGONALS, PLAYS_V, MAY_SWAP = range(6, 10)
 
 
 def state_dtype(size: int, squares: int) -> np.dtype:
-    """The position: what each place holds, and what follows from it.
+    """The dtype of a position: what each place holds, and what follows from it.
 
     - ``v_player``: index of the player whose colour is V;
     - ``open``: whether each action may be played, except that the game may be over;
@@ -95,7 +95,7 @@ def init(tables, state, rng):
 
 @rule
 def is_legal(tables, state, action):
-    """Take an open point, or swap sides when that is offered."""
+    """Whether the point is open, or the swap of sides is offered."""
     return state.open[action] == 1
 
 
@@ -117,8 +117,8 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """The planes of the constants above, over the cells of the board."""
-    # Apart, since the bits of the colours are then constants, which makes for faster code.
+    """Write the planes of the constants above, over the cells of the board."""
+    # One branch for each colour: its bits are then constants, which makes the code faster.
     if player == state.v_player:
         _observe_as(tables, state, V, planes)
     else:
@@ -127,7 +127,7 @@ def observe(tables, state, player, planes):
 
 @rule
 def is_turned(tables, state, player):
-    """True for the player of H, who joins bottom to top as V does once the board is turned."""
+    """True for the player of H, who joins bottom to top, like V, once the board is turned."""
     return player != state.v_player
 
 
@@ -169,9 +169,9 @@ def _place_stone(tables, state, point, colour):
 
 @rule
 def _capture(tables, state, corner, colour):
-    """Remove what a stone of ``colour`` that comes to an empty ``corner`` captures.
+    """Remove the stones that a stone of ``colour`` captures from an empty ``corner``.
 
-    The squares of a corner share no other corner, so what one loses does not matter to the other.
+    The squares of a corner share no other corner, so a loss in one does not affect the other.
     """
     own = STONE << colour
     other = STONE << (1 - colour)
@@ -200,7 +200,7 @@ def _remove(tables, state, corner):
 
 @rule
 def _count_corner(tables, state, square, change):
-    """One corner of the square more or less is occupied; its midpoint opens or closes."""
+    """Add ``change`` to the occupied corners of a square; its midpoint opens or closes."""
     occupied = state.occupied[square] + change
     middle = state.board[tables.middles[square]]
     state.occupied[square] = occupied
@@ -209,9 +209,9 @@ def _count_corner(tables, state, square, change):
 
 @rule
 def _connect(tables, state, place, colour):
-    """Write a new stone, joined to the edges as its neighbours and its own place make it.
+    """Write a new stone, connected to the edges through its neighbours and its own place.
 
-    Returns the edges that it is joined to, ``FIRST``, ``LAST``, both or none.
+    Returns the edges that it is connected to, ``FIRST``, ``LAST``, both or none.
     """
     own = STONE << colour
     joined = int(tables.edges[colour, place])
@@ -226,7 +226,7 @@ def _connect(tables, state, place, colour):
 
 @rule
 def _spread(tables, state, origin, own, joined):
-    """Join all of the chain of the stone at ``origin`` to the edges ``joined``, as that is."""
+    """Connect the whole chain of the stone at ``origin`` to the edges ``joined``."""
     state.wave[0] = origin
     waiting = 1
     while waiting > 0:
@@ -244,7 +244,7 @@ def _spread(tables, state, origin, own, joined):
 
 @rule
 def _join_anew(tables, state, colour):
-    """Find out again which stones of ``colour`` are joined to its edges."""
+    """Recompute which stones of ``colour`` are connected to its edges."""
     own = STONE << colour
     for place in range(len(state.board)):
         content = int(state.board[place])

@@ -1,28 +1,28 @@
 """What people see of a position of Onyx.
 
-There are four runs of slots, the first three with one slot for each place, as the rules number
-places: what lies there; the dark edge of the line from there to the next place of the winning
-chain; and that line itself, apart so that it runs on over all edges. The last has one for each
-point: the mark of the last action. View tables: none.
+There are four runs of slots. The first three have one slot for each place, numbered as in the
+rules: what lies there; the dark edge of the line from there to the next place of the winning
+chain; and that line itself, a separate slot so that it lies above all edges. The last run has a
+slot for each point: the mark of the last action. View tables: none.
 """
 
 from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, rule
 from .rules import EMPTY, FIRST, LAST, STONE, STONES
 
-#: Choices of a place: nothing, or the stone (1 and 2, as the rules have them); a captured stone,
-#: added to what it was; a midpoint that may be taken.
+#: Choices of a place: nothing, or the stone (1 and 2, as in the rules); a mark for a captured
+#: stone, added to the stone; a midpoint that may be taken.
 GHOST = 2
 MIDPOINT = 5
-#: Choices of a line and its edge: none, or LINK + the number of the neighbour that it leads to.
+#: Choices of a line and its edge: none, or LINK + the number of the neighbour it leads to.
 LINK = 1
 
-#: Why a point cannot be chosen, or sides cannot be swapped.
+#: Reasons why a point cannot be chosen, or sides cannot be swapped.
 IS_TAKEN, NO_MIDPOINT, NO_SWAP_RULE, NO_SWAP_NOW = range(4)
 
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """Stones and what was captured, the midpoints that may be taken, the chain that won."""
+    """Write stones and captured ones, midpoints that may be taken, and the chain that won."""
     places = len(state.board)
     swap = len(state.open) - 1
     for place in range(places):
@@ -43,13 +43,13 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def task(tables, state):
-    """Whether sides may be swapped."""
+    """1 if sides may be swapped."""
     return int(state.open[len(state.open) - 1])
 
 
 @rule
 def reason(tables, state, action):
-    """Whether sides can be swapped at all, or what is on the point."""
+    """The reason follows from whether sides can be swapped at all, or what is on the point."""
     swap = len(state.open) - 1
     if action == swap:
         return NO_SWAP_RULE if tables.swap_ply < 0 else NO_SWAP_NOW
@@ -59,19 +59,19 @@ def reason(tables, state, action):
 
 @rule
 def role(tables, state, player):
-    """The colour."""
+    """The player's colour."""
     return player ^ int(state.v_player)
 
 
 @rule
 def at_hand(tables, before, state, cell):
-    """A stone that is captured."""
+    """Whether a stone was captured."""
     return ((before.board[cell] & STONES) != EMPTY) & ((state.board[cell] & STONES) == EMPTY)
 
 
 @rule
 def pass_turn(tables, state):
-    """What is open is so for both, but not the swap."""
+    """Let the other player move: the same points are open, but not the swap."""
     state.mover = 1 - state.mover
     state.open[len(state.open) - 1] = 0
     return True
@@ -82,7 +82,7 @@ def _show_chain(tables, state, colour, shown):
     """Show a shortest chain that joins the edges of a colour, found from the first to the last.
 
     Until it is found, the slots of the lines hold 1 + the place from which each place was reached,
-    and those of their edges the places in the order in which they were.
+    and those of their edges the places in the order in which they were reached.
     """
     places = len(state.board)
     own = STONE << colour

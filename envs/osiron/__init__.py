@@ -1,5 +1,5 @@
-"""Osiron: its rules, board and picture; README.md in this folder has them in words. Import
-`Osiron`; its solver compiles ``rules`` too.
+"""Osiron: its rules, board and picture; README.md in this folder explains the game. Import
+`Osiron`; the solver also compiles ``rules``.
 """
 
 from .board import Osiron

@@ -1,7 +1,7 @@
 """Osiron's board: geometry and tables, text notation, symmetries, picture.
 
 The triangles lie in four rows and, by the middle of their base, in seven files: two that share
-a horizontal side are in the same file. Where a corner lies is written in half side lengths from
+a horizontal side are in the same file. The coordinates of a corner are half side lengths from
 the centre to the right, and in rows from the centre upwards.
 """
 
@@ -52,8 +52,8 @@ from .rules import (
 Point = tuple[int, int]
 
 _WIDTH, _HEIGHT = 7, 4
-_FIRST_FILE = (1, 0, 0, 1)  # of each row
-#: Row and file of each space, from 0; a row is as long as it can be between its first files.
+_FIRST_FILE = (1, 0, 0, 1)  # first file of each row
+#: Row and file of each space, from 0; the lengths of the rows follow from their first files.
 PLACES = [
     (row, file) for row, first in enumerate(_FIRST_FILE) for file in range(first, _WIDTH - first)
 ]
@@ -78,7 +78,7 @@ CORNERS = [_corners(row, file) for row, file in PLACES]
 
 
 def _across(corners: frozenset[Point], corner: Point) -> frozenset[Point]:
-    """The triangle that lies opposite across one of its corners."""
+    """The triangle opposite across one of its corners."""
     return frozenset((2 * corner[0] - x, 2 * corner[1] - y) for x, y in corners)
 
 
@@ -93,7 +93,7 @@ def _all_pairs() -> list[tuple[int, int]]:
     return bordering + pointing
 
 
-#: The lower and the higher space of each pair: those that border, then those that point.
+#: The lower and the higher space of each pair: bordering pairs, then pointing ones.
 PAIR_ENDS = _all_pairs()
 #: The pairs of each kind of exchange.
 _KINDS = (range(BORDERING_PAIRS), range(BORDERING_PAIRS, PAIRS))
@@ -114,10 +114,10 @@ CIRCLE_SPACES = [
 
 
 def _hexagon_symmetries() -> np.ndarray:
-    """Where the 12 symmetries of the hexagon put each space, int[12, 24], the identity first."""
+    """The images of each space under the 12 symmetries, int[12, 24], the identity first."""
     space_with = {corners: space for space, corners in enumerate(CORNERS)}
 
-    def turned(point: Point) -> Point:  # by a sixth
+    def turned(point: Point) -> Point:  # by a sixth of a turn
         x, y = point
         return (x - 3 * y) // 2, (x + y) // 2
 
@@ -132,33 +132,33 @@ def _hexagon_symmetries() -> np.ndarray:
     return np.array([image for row in turns for image in (row, row[mirror])])
 
 
-#: Where each symmetry of the hexagon puts each space, int[12, 24].
+#: The image of each space under each symmetry of the hexagon, int[12, 24].
 HEXAGON = _hexagon_symmetries()
-#: The turn by half: the canonical view of the dark player.
+#: Half a turn, which gives the canonical view of the dark player.
 HALF_TURN = np.arange(SPACES)[::-1]
 
 
 def set_of(spaces: Iterable[int]) -> int:
-    """A set of spaces, or of pairs, as the rules write it."""
+    """A set of spaces, or of pairs, in the form of the rules."""
     return sum(1 << int(space) for space in spaces)
 
 
 def _pair_images(spaces: np.ndarray) -> np.ndarray:
-    """Where a symmetry that puts each space at ``spaces[space]`` puts each pair."""
+    """The image of each pair under a symmetry that puts each space at ``spaces[space]``."""
     pair_with = {ends: pair for pair, ends in enumerate(PAIR_ENDS)}
     images = [sorted((int(spaces[lower]), int(spaces[higher]))) for lower, higher in PAIR_ENDS]
     return np.array([pair_with[lower, higher] for lower, higher in images])
 
 
 def _cell_images(spaces: np.ndarray) -> np.ndarray:
-    """The same for cells of the observation; those beside the board stay where they are."""
+    """The images of the observation's cells; those beside the board stay where they are."""
     images = np.arange(CELLS)
     cells = np.array(SPACE_CELLS)
     images[cells] = cells[spaces]
     return images
 
 
-#: Who has each space at the start, in index order, by setup.
+#: The owner of each space at the start, in index order, by setup.
 _DIAGRAMS = {
     "beginner": "".join("LD"[row >= _HEIGHT // 2] for row, _ in PLACES),
     "alternating": "".join("DL"[_points_up(*place)] for place in PLACES),
@@ -169,7 +169,7 @@ _PLANE_NAMES = (
     *("other three", "other four", "other five", "forbidden", "own excluded", "other excluded"),
     *("board", "is light", "is advanced", "is pointing", "is new round", "is placing", "empty"),
 )
-#: Numbered as the view has them.
+#: Reasons, numbered as in the view.
 _REASONS = (
     "there is a piece on {0} already",
     "all pieces are placed before any is exchanged",
@@ -188,7 +188,7 @@ _MOST_REPETITIONS = 10_000
 
 
 def _setup(value: Any) -> str:
-    """Accepts a name, or a diagram: the name of it, if it has one."""
+    """Accepts a name, or a diagram, which becomes a name if it has one."""
     if not isinstance(value, str) or value in _SETUPS:
         if value in _SETUPS:
             return value
@@ -214,7 +214,7 @@ def _check_diagram(letters: str) -> None:
 
 
 def _repetition(value: Any) -> int:
-    """Accepts 0, or a number of occurrences that the start alone does not reach."""
+    """Accepts 0, or a number of occurrences above 1, which the start alone would reach."""
     if type(value) is not int or not (value == 0 or 2 <= value <= _MOST_REPETITIONS):
         raise ValueError
     return value
@@ -231,8 +231,8 @@ class Osiron(Game):
     option_list = (
         Option(
             *("setup", "beginner", _setup, "how the pieces lie at the start"),
-            accepted=f"one of {', '.join(map(repr, _SETUPS))}, or {SPACES} letters L and D, who "
-            "has a1 to d5",
+            accepted=f"one of {', '.join(map(repr, _SETUPS))}, or {SPACES} letters L and D, one "
+            "for each space from a1 to d5",
         ),
         Option("movement", "basic", ("basic", "advanced"), "which pieces can be exchanged"),
         Option("max_plies", 200, range(1, 10_001), "plies after which the game is a draw"),
@@ -258,10 +258,10 @@ class Osiron(Game):
         #: How many actions place a piece: one for each space, or none.
         self.placements = placements = SPACES if setup == "empty" else 0
         letters = self.diagram = _DIAGRAMS.get(setup, setup if len(setup) == SPACES else "")
-        #: For each player the circles that do not count from the start on: those that they hold.
+        #: For each player the circles that never count: those that they hold at the start.
         self.excluded_circles = [_circles_of(letters, letter) for letter in "LD"]
         turns = max(0, max_plies - placements) // 2 + 1 if repetition else 1
-        #: The pairs that the movement has: the first so many.
+        #: The number of pairs in this movement, which come first.
         self.num_pairs = PAIRS if is_advanced else BORDERING_PAIRS
         pair_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
         backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
@@ -308,7 +308,7 @@ class Osiron(Game):
         )
 
     def _action_images(self, spaces: np.ndarray) -> np.ndarray:
-        """Where a symmetry that puts each space at ``spaces[space]`` puts each action."""
+        """The image of each action under a symmetry that puts each space at ``spaces[space]``."""
         places = self.num_pairs + spaces[: self.placements]
         return np.concatenate([_pair_images(spaces)[: self.num_pairs], places])
 
@@ -335,7 +335,7 @@ class Osiron(Game):
         return pairs.index((lower, higher))
 
     def _beside(self, space: int) -> str:
-        """What a space borders, and in advanced movement points at, in words."""
+        """The spaces that a space borders, and in advanced movement points at, in words."""
         near, far = (
             " and ".join(NAMES[other] for other in _spaces_beside(space, kind))
             for kind in (BORDERING, POINTING)
@@ -357,7 +357,7 @@ class Osiron(Game):
         return "\n".join([*lines, self.standing(state), letters])
 
     def _centre_line(self, state: np.record, row: int) -> str:
-        """Below a row, marks in the middles of the circles that do not count, if there are any."""
+        """The line below a row, with marks in the middles of circles that do not count."""
         line = [" "] * (3 + 2 * _WIDTH)
         for circle, (x, y) in enumerate(CENTRES):
             for player, mark in enumerate("ld"):
@@ -410,9 +410,9 @@ class Osiron(Game):
         return found
 
     def _is_repeated(self, states: np.ndarray) -> np.ndarray:
-        """Whether the position has been there before, where the game keeps count, bool[N].
+        """Whether the position has occurred before, if the game keeps count, bool[N].
 
-        A game that an exchange has won, or drawn otherwise, has no more position that counts.
+        After an exchange that wins or draws otherwise, the position does not count.
         """
         if not self.options["repetition"]:
             return np.zeros(len(states), bool)
@@ -425,9 +425,9 @@ class Osiron(Game):
         return repeated
 
     def action_spots(self) -> np.ndarray:
-        """Between the two spaces; where they point, nearer to the lower one.
+        """Points between the two spaces; for pointing pairs nearer to the lower one.
 
-        For three pairs have the same middle.
+        Three such pairs have the same middle.
         """
         ends = self._ends()
         spots: np.ndarray = ends.mean(axis=1)
@@ -483,7 +483,7 @@ def _circles_of(letters: str, letter: str) -> list[int]:
 
 
 def _circles_around(space: int) -> int:
-    """The circles that contain a space, as a set."""
+    """The circles that contain a space, as a set of circles."""
     return sum(8 << 4 * circle for circle in range(CIRCLES) if space in CIRCLE_SPACES[circle])
 
 
@@ -505,7 +505,7 @@ def _spaces_beside(space: int, kind: int) -> list[int]:
 
 
 def _tasks(is_advanced: bool, pair_names: list[str]) -> list[str]:
-    """What a mover may have to do, as the view numbers it."""
+    """The tasks of a mover, numbered as in the view."""
     if is_advanced:
         kinds = ["move by a side", "move by a corner"]
         kind_of = [kinds[pair in _KINDS[POINTING]] for pair in range(PAIRS)]
@@ -517,18 +517,18 @@ def _tasks(is_advanced: bool, pair_names: list[str]) -> list[str]:
 
 
 def _on_cells(values: list[int]) -> np.ndarray:
-    """What belongs to the spaces, on the observation's cells, int32[28]; 0 beside the board."""
+    """Values of the spaces on the observation's cells, int32[28]; 0 beside the board."""
     cells = np.zeros(CELLS, np.int32)
     cells[SPACE_CELLS] = values
     return cells
 
 
 def _action_places() -> np.ndarray:
-    """Where on six planes over the observation's board each pair, then each space, is read off.
+    """The place of each pair, then of each space, on six planes over the observation's board.
 
-    A pair is at the cell of its lower space, on a plane for each way that the higher one can lie
-    from there: to the right (plane 0) or above (1), where they border; across a corner above to the
-    left (2), straight above (3), or above to the right (4). Placements are on plane 5.
+    A pair is at the cell of its lower space, on a plane for each direction of the higher one
+    from there. Bordering pairs: to the right (plane 0) or above (1). Pointing pairs, upwards: to
+    the left (2), straight (3), or to the right (4). Placements are on plane 5.
     """
     ways = [(0, 1), (1, 0), (1, -2), (1, 0), (1, 2)]
     places = []
@@ -550,7 +550,7 @@ def _read_space(name: str) -> int:
 
 
 def _letters(state: np.record) -> str:
-    """What lies on each space, in index order."""
+    """The letter of each space's piece, in index order."""
     light, empty = int(state.light), int(state.empty)
     return "".join(
         "." if empty >> space & 1 else "DL"[light >> space & 1] for space in range(SPACES)
@@ -561,7 +561,7 @@ def _letters(state: np.record) -> str:
 
 _MARGIN = 32.0
 _UNIT = (WIDTH - 2 * _MARGIN) / 4  # length of a triangle's side, and so the radius of a circle
-_BOTTOM = 2.0 * ceil(HEAD / 2 + (1 + sqrt(3) / 2) * _UNIT + _MARGIN)  # even, as films want it
+_BOTTOM = 2.0 * ceil(HEAD / 2 + (1 + sqrt(3) / 2) * _UNIT + _MARGIN)  # even, for video encoders
 _RIM = "#6f4e2c"
 _DISC, _PETAL, _LINE = "#a87b48", "#dcb878", "#7a5733"
 _PIECES = (("#ffffff", "#e2d6b9", "#a8966c"), ("#5d6878", "#232a35", "#10141a"))
@@ -570,13 +570,13 @@ _GRADIENTS = svg_gradients(
 )
 _LABELS = ("#6d5f3d", "#c3cad5")
 _EMPTY_LABEL = "#3d2814"
-_LABEL_OFFSET = 34  # of an empty space's name from the middle, towards the tip
+_LABEL_OFFSET = 34  # shift of an empty space's name towards the tip
 _WIN = "#f7cf45"
-_INSET = 0.9  # size of a piece beside that of its space
+_INSET = 0.9  # size of a piece relative to its space
 
 
 def _place(point: tuple[float, float]) -> tuple[float, float]:
-    """A point of the lattice in the picture."""
+    """The place of a point of the lattice in the picture."""
     x, y = point
     return _MARGIN + (2 + x / 2) * _UNIT, HEAD + _MARGIN + (1 + (1 - y) * sqrt(3) / 2) * _UNIT
 
@@ -599,7 +599,7 @@ def _middles() -> np.ndarray:
 
 
 def _ground() -> list[str]:
-    """The board without its lines and its pieces."""
+    """The board without its lines and pieces."""
     return [
         _GRADIENTS,
         *(_circle(centre, _UNIT + 12, f'fill="{_RIM}"') for centre in CENTRES),
@@ -625,7 +625,7 @@ def _sides(triangles: Iterable[frozenset[Point]]) -> list[list[Point]]:
 
 
 def _petal(side: list[Point], fill: str) -> str:
-    """The lens that two circles cut out about a side."""
+    """The lens about a side that two circles cut out."""
     path = _arcs([_place(end) for end in side], _UNIT, sweep=1)
     return f'<path d="{path}" fill="{fill}"/>'
 
@@ -649,7 +649,7 @@ def _triangle(points_up: bool, size: float) -> str:
 
 
 def _pieces(points_up: bool) -> list[str]:
-    """The pieces that a space can have, as the view numbers them, and none."""
+    """The pieces of a space, numbered as in the view, and nothing."""
     shape = f'<path d="{_triangle(points_up, _INSET)}"'
     pieces = [
         f'{shape} fill="url(#piece{player})" stroke="{edge}" stroke-width="1.5" '
@@ -662,7 +662,7 @@ def _pieces(points_up: bool) -> list[str]:
 def _labels(name: str, points_up: bool) -> list[str]:
     """The name of a space on a light piece, on a dark one, and on none.
 
-    Without a piece it leaves the middle to what marks a placement there.
+    Without a piece it leaves the middle free for the mark of a placement.
     """
     offset = -_LABEL_OFFSET if points_up else _LABEL_OFFSET
     empty = svg_text(0, offset, name, SMALL_TEXT, _EMPTY_LABEL)
@@ -670,7 +670,7 @@ def _labels(name: str, points_up: bool) -> list[str]:
 
 
 def _no_entry() -> str:
-    """A crossed-out circle, for between two pieces that must not be exchanged back."""
+    """A crossed-out circle between two pieces that must not be exchanged back."""
     return (
         f'<circle r="15" fill="{LIGHT}" stroke="{DARK}" stroke-width="4"/>'
         f'<path d="M-10.5 -10.5l21 21" stroke="{DARK}" stroke-width="4"/>'
@@ -678,7 +678,7 @@ def _no_entry() -> str:
 
 
 def _kind_sign(kind: int) -> str:
-    """Two spaces and an arrow between them: how to exchange."""
+    """A sign for a kind of exchange: two spaces and an arrow between them."""
     side, height = 56.0, 28.0 * sqrt(3)
     if kind == BORDERING:  # base to base, the arrow across it
         above = f"M{-side / 2:g} 0h{side:g}L0 {-height:.1f}Z"
@@ -702,7 +702,7 @@ def _kind_sign(kind: int) -> str:
 
 
 def _stock() -> list[Slot]:
-    """A slot for each piece that a player can have left to place, in a corner of the picture."""
+    """A slot for each piece that a player may have left to place, in a corner of the picture."""
     slots = []
     for player, (_, fill, edge) in enumerate(_PIECES):
         left, top = 18 + player * (WIDTH - 3 * 24 - 36), _BOTTOM - 100

@@ -7,16 +7,16 @@ Spaces, the triangles of a hexagon (their index runs along the rows from ``a1``)
     b |    5  6  7  8  9 10 11
     a |       0  1  2  3  4
 
-They border along the rows, and up and down where the triangles share a side; they point at each
-other where they lie opposite across a corner. There are 51 pairs: the 30 that border, then the 21
-that point at each other, both sorted by lower and higher space. The actions are the pairs that the
-movement has, then the 24 spaces to place on, where the setup has that. Player 0 is light. The
-canonical turn is by half, ``space -> 23 - space``.
+Spaces border along the rows, and up and down where triangles share a side; they point at each
+other if they lie opposite across a corner. There are 51 pairs: 30 that border, then 21
+that point at each other, both sorted by lower and higher space. The actions are the pairs of the
+movement, then, if the setup is empty, the 24 spaces to place on. Player 0 is light. The
+canonical turn is half a turn, ``space -> 23 - space``.
 
-A game begins with 24 placements if its setup is empty. All further plies are exchanges, of which
-two make a round, one by each player.
+A game begins with 24 placements if its setup is empty. All further plies are exchanges; two of
+them, one by each player, make a round.
 
-Much here is integers that stand for several things at once:
+Many values here are integers that stand for several things at once:
 
 - a set of spaces has bit ``space`` set for each of them, a set of pairs likewise;
 - counts are one hexadecimal digit for each of the seven circles, so that they can be added;
@@ -71,14 +71,14 @@ NUM_PLANES = 18
 
 
 def state_dtype(turns_kept: int) -> np.dtype:
-    """The position, and the positions before it.
+    """The dtype of a position, which includes the positions before it.
 
     ``light`` is the set of spaces with a light piece, ``empty`` of those without a piece.
     ``mixed`` is the set of pairs with one piece of each colour, once all pieces are placed.
     ``around`` counts each player's pieces in each circle, ``counting`` is the set of circles that
     count for each player. ``forbidden`` is the pair that may not be exchanged now, or `NO_PAIR`.
-    ``history[mover, turn]`` is the `position_key` that each player had before them in each of
-    their turns since the first exchange, and zero where there is none yet.
+    ``history[mover, turn]`` is the `position_key` that each player had to move in, in each of
+    their turns since the first exchange, and zero beyond the present turn.
     """
     return engine.state_dtype(
         ("forbidden", np.uint8),
@@ -100,7 +100,7 @@ def init(tables, state, rng):
 
 @rule
 def set_up(tables, state, light):
-    """Write the start with these light spaces; the others are dark, or empty in an empty setup."""
+    """Write the start with these light spaces; the rest are dark, or empty in an empty setup."""
     state.ply = 0
     state.mover = 0
     state.outcome = engine.ONGOING
@@ -121,7 +121,7 @@ def set_up(tables, state, light):
 
 @rule
 def is_legal(tables, state, action):
-    """Place on an empty space, or exchange two pieces of the kind and colours that it takes."""
+    """Whether the space is empty, or the pair may be exchanged now."""
     if action >= tables.first_placement:
         return int(state.empty) >> (action - int(tables.first_placement)) & 1
     return int(_exchanges(tables, state)) >> action & 1
@@ -141,7 +141,7 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """Eighteen planes over the cells (constants above).
+    """Write eighteen planes over the cells (constants above).
 
     The planes ``OWN_THREE`` to ``OTHER_FIVE`` show the spaces of circles that count for a player
     and hold at least so many of their pieces.
@@ -205,7 +205,7 @@ def is_turned(tables, state, player):
 
 @rule
 def movement(tables, state):
-    """The kind of exchange that is to be played; `BORDERING` while pieces are placed."""
+    """The kind of exchange of this round; `BORDERING` while pieces are placed."""
     if tables.is_advanced and state.empty == 0:
         return (state.ply - int(tables.placements)) >> 1 & 1
     return BORDERING
@@ -213,7 +213,7 @@ def movement(tables, state):
 
 @rule
 def is_round_new(tables, state):
-    """Whether the first exchange of a round is to be played, in games where rounds matter."""
+    """Whether a round begins, in games where rounds matter."""
     return tables.is_advanced != 0 and state.empty == 0 and state.ply & 1 == 0
 
 
@@ -226,7 +226,7 @@ def pieces(state, player):
 
 @rule
 def at_least(around, number):
-    """The set of circles of which ``around`` counts at least ``number``, from 1 to 8."""
+    """The set of circles that hold at least ``number``, from 1 to 8, by ``around``."""
     return around + (8 - number) * ONES & ALL_CIRCLES
 
 
@@ -241,7 +241,7 @@ def has_circle(state, player):
 def position_key(tables, state):
     """Colouring, forbidden pair and kind of movement in 31 bits.
 
-    With the player to move, this is the position.
+    Together with the player to move, this is the position.
     """
     kind = movement(tables, state)
     return int(state.light) | int(state.forbidden) << SPACES | kind << SPACES + 6
@@ -265,7 +265,7 @@ def _place(tables, state, space):
     state.counting[mover] &= ~at_least(int(state.around[mover]), CIRCLE_SIZE)
     if state.empty:
         state.mover = 1 - mover
-    else:  # who has placed last exchanges first
+    else:  # the player who placed last exchanges first
         _begin_exchanges(tables, state)
 
 
@@ -277,7 +277,7 @@ def _begin_exchanges(tables, state):
 
 @rule
 def _exchange(tables, state, pair):
-    """Exchange two pieces: both change colour, and so all pairs with one of them mix or not."""
+    """Exchange two pieces: both change colour, so every pair with one of them mixes or unmixes."""
     mover = int(state.mover)
     gained = int(tables.gained[pair])
     if not state.light >> int(tables.ends[pair, 0]) & 1:
@@ -303,13 +303,13 @@ def _exchange(tables, state, pair):
 
 @rule
 def _is_repetition(tables, state):
-    """Write the position into the history; true if it is there often enough to end the game."""
+    """Write the position into the history; return whether its repetition ends the game."""
     return tables.repetition > 0 and _note_position(tables, state) >= tables.repetition
 
 
 @rule
 def _note_position(tables, state):
-    """Write the position into the history; return how often it is there now."""
+    """Write the position into the history; return how often it has occurred."""
     key = np.int32(position_key(tables, state))
     mover = int(state.mover)
     turn = (state.ply - int(tables.placements)) >> 1
@@ -332,7 +332,7 @@ def _mixed_pairs(tables, light):
 
 @rule
 def _pieces_around(tables, spaces):
-    """The pieces in each circle, where there is one on each of these spaces."""
+    """Counts of the pieces in each circle, if there is one on each of these spaces."""
     around = 0
     for space in range(SPACES):
         around += (spaces >> space & 1) * int(tables.ones_around[space])
@@ -341,7 +341,7 @@ def _pieces_around(tables, spaces):
 
 @rule
 def _random_start(tables, rng):
-    """A random half of the spaces, all halves without a complete circle being as likely."""
+    """A random half of the spaces; all halves without a complete circle are equally likely."""
     light = _random_half(rng)
     while _has_complete_circle(tables, light):
         light = _random_half(rng)

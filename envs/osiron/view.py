@@ -1,10 +1,10 @@
 """What people see of a position of Osiron.
 
-Slots, one upon the other: for each circle, whether its petals are gilded; the lines of all circles;
+Slots, one above the other: for each circle, whether its petals are gilded; all circles as lines;
 for each space, its piece and whether it was placed or exchanged last, then the name of each; for
-each circle, the stud that tells for whom it does not count; for each circle, its ring; for each
+each circle, the stud of the players for whom it does not count; for each circle, its ring; for each
 pair, whether it must not be exchanged back; in advanced movement a sign for the kind of exchange;
-for each player, the twelve pieces, of which those are shown that are left. View tables: none.
+for each player, twelve pieces, as many of which are shown as are left. View tables: none.
 """
 
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, rule
@@ -28,10 +28,10 @@ EMPTY_SPACE = 4
 NAME_ON_NONE = 2
 #: Choices of the sign: none, bordering, pointing.
 
-#: Why pieces cannot be placed or exchanged; two for the kinds of exchange, and two for the colours.
+#: Reasons why pieces cannot be placed or exchanged; two of each, by kind and by colour.
 HOLDS_PIECE, TOO_EARLY, OTHER_KIND, WOULD_UNDO, SAME_COLOUR = 0, 1, 2, 4, 5
 
-# Where the runs of slots begin.
+# First slot of each run.
 _LINES = CIRCLES
 _PIECES = _LINES + 1
 _NAMES = _PIECES + SPACES
@@ -41,15 +41,15 @@ _FORBIDDEN = _RINGS + CIRCLES
 _SIGN = _FORBIDDEN + PAIRS
 _LEFT = _SIGN + 1
 
-# Tasks: of each forbidden pair; of each kind of exchange, where none is forbidden; and of each
-# number of pieces that the mover has left to place, from 1.
+# Tasks: one for each forbidden pair; one for each kind of exchange, if none is forbidden; one for
+# each number of pieces that the mover has left to place, from 1.
 _OF_KIND = NO_PAIR
 _PLACE = _OF_KIND + 2
 
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """The pieces, the circles that do not count, and those that have won or tied."""
+    """Write the pieces, the circles that do not count, and those that have won or tied."""
     marked = _touched(tables, action)
     full = _full_circles(state, 0) | _full_circles(state, 1)
     shown[_LINES] = 0
@@ -81,7 +81,7 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def reason(tables, state, action):
-    """What is on the spaces, or the kind of exchange."""
+    """The reason follows from what is on the spaces, or from the kind of exchange."""
     if action >= tables.first_placement:
         return HOLDS_PIECE
     if state.empty:
@@ -97,7 +97,7 @@ def reason(tables, state, action):
 
 @rule
 def word(tables, state, action):
-    """The mover's own space comes first: in the second half of the words the higher one."""
+    """The mover's own space comes first; it is the higher one in the second half of the words."""
     if action >= tables.first_placement:
         return action
     is_lower_light = int(state.light) >> int(tables.ends[action, 0]) & 1
@@ -106,7 +106,7 @@ def word(tables, state, action):
 
 @rule
 def task(tables, state):
-    """Which kind of exchange is to be played, which pair not, or how many pieces to place."""
+    """The kind of exchange to play, the forbidden pair, or how many pieces are left to place."""
     if state.empty:
         return _PLACE + _left_to_place(state, int(state.mover)) - 1
     if state.forbidden != NO_PAIR:
@@ -116,7 +116,7 @@ def task(tables, state):
 
 @rule
 def pass_turn(tables, state):
-    """No pair was exchanged last. Nobody can pass before all pieces are placed."""
+    """Forget the last exchange. Nobody can pass before all pieces are placed."""
     if state.empty:
         return False
     state.mover = 1 - state.mover
@@ -126,7 +126,7 @@ def pass_turn(tables, state):
 
 @rule
 def _left_to_place(state, player):
-    """How many pieces a player has left to place, who place in turn."""
+    """How many pieces a player has left to place; players place in turn."""
     empty = 0
     for space in range(SPACES):
         empty += int(state.empty) >> space & 1
@@ -135,7 +135,7 @@ def _left_to_place(state, player):
 
 @rule
 def _touched(tables, action):
-    """The spaces that an action has put pieces on; none of -1."""
+    """The spaces on which an action has put pieces; none for -1."""
     if action < 0:
         return 0
     if action >= tables.first_placement:

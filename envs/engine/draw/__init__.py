@@ -1,3 +1,3 @@
-"""What draws games on boards: grids with their notation, scenes, layers, pictures and films. Import
+"""Draws games on boards: grids with their notation, scenes, layers, pictures and films. Import
 from its modules: games draw with `scene`, `grid` and `picture`.
 """

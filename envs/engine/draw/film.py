@@ -10,7 +10,7 @@ from ..progress import UNWATCHED, Task
 from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
 
 _GAP = 24.0
-_COLOURS = 128  # of an animation
+_COLOURS = 128  # colours in an animation
 
 
 def contact_sheet(pictures: Sequence[str], columns: int, title: str) -> str:
@@ -19,7 +19,7 @@ def contact_sheet(pictures: Sequence[str], columns: int, title: str) -> str:
     Args:
         pictures: SVG documents, at least one.
         columns: pictures in a row.
-        title: for screen readers.
+        title: a title for screen readers.
     """
     columns = min(columns, len(pictures))
     width = size_of(pictures[0])[0]
@@ -57,15 +57,15 @@ def gif(
 
     Args:
         pictures: SVG documents, at least one, of equal size.
-        width: in pixels.
-        seconds: that each picture is shown; ``last_seconds`` the last one.
-        task: advanced by each picture.
+        width: width in pixels.
+        seconds: how long each picture is shown; ``last_seconds`` applies to the last one.
+        task: is advanced once for each picture.
 
     Raises:
         ImportError: Pillow is missing; the message says how to get it.
     """
     image = _pillow()
-    # One palette for all, so that only what changes between two pictures is written.
+    # One palette serves all pictures, so that only the changes between two are written.
     samples = [_drawn(pictures[number], width) for number in (0, len(pictures) // 2, -1)]
     strip = image.new("RGB", (width, sum(sample.height for sample in samples)))
     top = 0
@@ -101,5 +101,5 @@ def _pillow() -> Any:
 
 
 def _drawn(picture: str, width: int) -> Any:
-    """A picture as one of Pillow."""
+    """A picture as an image of Pillow."""
     return _pillow().open(io.BytesIO(png(picture, width))).convert("RGB")

@@ -56,18 +56,18 @@ def square_symmetries(size: int) -> np.ndarray:
     return np.stack([image.ravel() for turn in turns for image in (turn, turn[:, ::-1])])
 
 
-_INK = "#3b2c14"  # of coordinates
+_INK = "#3b2c14"  # the colour of coordinates
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A rectangular board in a picture, from `HEAD` on and as wide as the picture.
+    """A rectangular board in a picture, which begins at `HEAD` and is as wide as the picture.
 
     Attributes:
         elements: SVG of the background and the coordinates.
-        width, height: in cells.
-        unit: side of a cell.
-        bottom: where it ends.
+        width, height: size in cells.
+        unit: side of a cell in user units.
+        bottom: y at which the board ends.
     """
 
     elements: list[str]

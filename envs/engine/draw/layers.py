@@ -1,4 +1,4 @@
-"""Layers: what is known of the actions or the cells of a position, drawn on its picture.
+"""Layers show what is known of the actions or the cells of a position on its picture.
 
 ``position.svg(layers={"legal": None, "policy": shares})``; `LAYERS` lists them. Actions are drawn
 where `Game.action_spots` says; the best of those without a place are listed below the picture.
@@ -37,12 +37,12 @@ LAYERS = {
     "policy": "shares of the actions, float[num_actions], 0 or more",
     "visits": "visits of a search, int[num_actions]",
     "values": "values for the mover from -1 to 1, float[num_actions], NaN where not known",
-    "ownership": "of each cell, from 1 (player_0's) to -1, float[cells]; None: as the game has it",
+    "ownership": "owner of each cell, 1 (player_0) to -1, float[cells]; None: the game's own",
     "threats": "what each player could do at once: None",
 }
 
 _HEATS = ("policy", "visits", "values")
-_LISTED = 4  # most actions without a place that are told
+_LISTED = 4  # at most so many actions without a place are listed
 _LINE = 34.0
 # Both scales get darker or bluer steadily, also as colour-blind people see them.
 _HEAT = np.array([(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)])
@@ -66,8 +66,8 @@ _SQUARE = '<rect x="-9" y="-9" width="18" height="18" '
 _DIAMOND = '<path d="M0 -12L12 0L0 12L-12 0z" '
 _CROSS = '<path d="M-4 -4L4 4M-4 4L4 -4" stroke-linecap="round" '
 
-#: SVG about the origin, 10 units to each side or a little more, for player_0 and player_1: an
-#: action that wins at once, a thing that may be taken at once, a cell. They differ in shape too.
+#: SVG about the origin, about 10 units to each side, for player_0 and player_1: marks of an
+#: action that wins at once, of a thing that may be taken at once, of a cell. Shapes differ too.
 SYMBOLS = {
     "wins": [
         f'{shape}fill="{colour}" stroke="{LIGHT}" stroke-width="1.5"/>'
@@ -87,10 +87,10 @@ SYMBOLS = {
 # Where the marks of a player's threats lie around a spot, and how large they are: shares of the
 # radius of a disc.
 _ASIDE, _LARGE, _SMALL = 0.6, 0.42, 0.36
-_LEAST_OWNER = 0.05  # of a cell that is shown
+_LEAST_OWNER = 0.05  # cells with a weaker owner are not shown
 
 
-_UNKNOWN = (255, 255, 255)  # to the layer that gives the colours
+_UNKNOWN = (255, 255, 255)  # the colour of actions that the layer leaves out
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     Args:
         svg: the picture, from `Game.svg`.
         position: the position.
-        layers: for each name in `LAYERS` what it takes.
+        layers: what each layer takes, by the names in `LAYERS`.
 
     Raises:
         ValueError: an unknown layer, or one of another shape or with impossible numbers.
@@ -162,7 +162,7 @@ def _numbers(position: Position, name: str, given: Any, size: int) -> np.ndarray
 def _legal(
     position: Position, given: Any, spots: np.ndarray, heats: Mapping[str, _Heat]
 ) -> list[str]:
-    """Dots on legal actions, but for those where more is drawn."""
+    """Dots on the legal actions on which no other layer draws."""
     mask = position.mask
     if given is not None:
         mask = _numbers(position, "legal", given, len(spots))
@@ -203,7 +203,7 @@ def _colours(scale: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _radius(spots: np.ndarray) -> float:
-    """The largest radius at which discs on all spots stay apart, a little less, within reason."""
+    """The largest radius, within bounds, at which discs on all spots stay slightly apart."""
     there = spots[~np.isnan(spots[:, 0])]
     apart = np.hypot(*(there[:, None] - there[None]).transpose(2, 0, 1))
     apart = apart[apart > 1.0]
@@ -233,7 +233,7 @@ def _heat_on_board(spots: np.ndarray, heats: list[_Heat]) -> list[str]:
 
 
 def cell_spots(game: Game) -> np.ndarray:
-    """Where the cells of the board are in the picture: float[cells, 2], NaN where they are not."""
+    """The places of the cells in the picture: float[cells, 2], NaN for a cell without one."""
     found = np.full((game.planes_shape[1], 2), np.nan)
     spots = game.action_spots()
     if spots is not None and game.action_places is not None:
@@ -299,7 +299,7 @@ def _threats_off_board(position: Position, threats: Threats, spots: np.ndarray) 
 
 
 def _off_board(position: Position, spots: np.ndarray, name: str, heat: _Heat) -> str:
-    """What a layer says of the best actions that have no place, in a line."""
+    """One line with a layer's numbers for the best actions that have no place."""
     known = [a for a in np.flatnonzero(heat.known).tolist() if np.isnan(spots[a, 0])]
     best = sorted(known, key=lambda action: -heat.rank[action])[:_LISTED]
     told = [f"{position.action_to_text(action)} {heat.text(action)}" for action in best]

@@ -1,12 +1,12 @@
-"""Pictures: what the drawings of all games share; and their pixels, and a window for them.
+"""Pictures: the elements that all games' drawings share, their pixels, and a window for them.
 
 A picture is `WIDTH` user units wide. At its top are the players with their pieces, points, and
 whose turn it is or who has won; below comes the board, from `HEAD` on; last a line with the last
-action. Texts of `SMALL_TEXT` and more can be read where the picture is 400 pixels wide. What
-tells things apart differs in lightness or shape, not in hue alone.
+action. Texts of `SMALL_TEXT` and more can be read where the picture is 400 pixels wide. Different
+things differ in lightness or shape, not in hue alone.
 
-Pixels need the extra ``render`` (resvg for the pixels, pygame for the window and a font), imported
-only where used.
+Pixels need the extra ``render`` (resvg for the pixels, pygame for the window and a font), which is
+imported only where used.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FOOT = 44.0
 SMALL_TEXT = 22.0
 
 PAPER, INK, FAINT, LINE = "#f1ece0", "#26241f", "#6f695c", "#c2b9a6"
-#: What `last_mark` and others draw with: one of the two shows on any colour.
+#: The two colours of `last_mark` and the like: one of them shows on any colour.
 DARK, LIGHT = "#14161a", "#fff6d8"
 GOLD = "#f5c02c"
-#: How wide a letter is, as a share of the size of the text.
+#: Width of a letter, as a share of the text's size.
 WIDE = 0.55
 
 
@@ -61,7 +61,7 @@ def rgb_of(colour: str) -> tuple[int, int, int]:
 
 
 def is_light(red: int, green: int, blue: int) -> bool:
-    """Whether dark letters are read better on a colour than light ones."""
+    """Whether dark letters are easier to read on a colour than light ones."""
     return 0.3 * red + 0.59 * green + 0.11 * blue > 130
 
 
@@ -81,7 +81,7 @@ def svg_text(x: float, y: float, text: str, size: float, fill: str, anchor: str 
 def fitted_text(
     x: float, y: float, text: str, size: float, fill: str, room: float, anchor: str = "middle"
 ) -> str:
-    """A line of text no longer than ``room``: of smaller letters where it has to be."""
+    """A line of text no wider than ``room``, in smaller letters where it must be."""
     return svg_text(x, y, text, min(size, room / (WIDE * max(len(text), 1))), fill, anchor)
 
 
@@ -109,14 +109,14 @@ def outlined(shape: str, colour: str, width: float) -> str:
 
 
 def taken_mark(size: float) -> str:
-    """A cross about the origin, where the last action took something away from a player."""
+    """A cross about the origin, which marks where the last action took something from a player."""
     cross = f"M{-size:.1f} {-size:.1f}l{2 * size:.1f} {2 * size:.1f}"
     cross += f"m0 {-2 * size:.1f}l{-2 * size:.1f} {2 * size:.1f}"
     return outlined(f'<path d="{cross}"', LIGHT, max(0.3 * size, 2.5))
 
 
 def open_mark(radius: float) -> str:
-    """A dot about the origin, where something may be put."""
+    """A dot about the origin, which marks where something may be put."""
     return (
         f'<circle r="{radius:g}" fill="{LIGHT}" stroke="{DARK}" '
         f'stroke-width="{max(radius / 4, 1.5):g}"/>'
@@ -145,10 +145,10 @@ def svg_gradients(
     """Radial gradients for ``fill="url(#name0)"``, ``#name1``, ...: round pieces in the light.
 
     Args:
-        name: what each is called, before its number.
-        colours: at the centre and at the rim, of each.
-        centre: x and y, as shares of what is filled.
-        radius: of the rim, likewise.
+        name: name of each gradient, before its number.
+        colours: the colours of each at the centre and at the rim.
+        centre: x and y, as shares of the size of the shape that is filled.
+        radius: the rim's radius, likewise.
     """
     x, y = centre
     gradients = "".join(
@@ -186,7 +186,7 @@ def png(svg: str, width: int | None = None) -> bytes:
         import resvg_py
     except ImportError as error:
         raise ImportError(RENDER_REMEDY) from error
-    # System fonts differ and may be missing: pygame's own makes the pixels the same anywhere.
+    # pygame's own font makes the pixels the same anywhere: system fonts differ or are missing.
     font = Path(_pygame().__file__).parent / "freesansbold.ttf"
     return resvg_py.svg_to_bytes(
         svg_string=svg,
@@ -198,7 +198,7 @@ def png(svg: str, width: int | None = None) -> bytes:
 
 
 def pixels(svg: str, width: int | None = None) -> np.ndarray:
-    """The drawing as uint8[height, width, 3], both of them even, as video encoders want."""
+    """The drawing as uint8[height, width, 3], height and width even, as video encoders need."""
     pygame = _pygame()
     surface = pygame.image.load(io.BytesIO(png(svg, width)), "drawing.png")
     image = pygame.surfarray.array3d(surface).transpose(1, 0, 2)
@@ -216,7 +216,7 @@ class Window:
         self._clock: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy, or a pickled one, has no window open."""
+        """The state without the window: a copy has none open."""
         return vars(self) | {"_window": None, "_clock": None}
 
     def show(self, svg: str) -> None:

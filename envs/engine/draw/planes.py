@@ -1,7 +1,7 @@
-"""The picture and the text of a game that has none of its own: what player_0 observes.
+"""The default picture and text of a game without its own: they show what player_0 observes.
 
 Each cell has a field for every plane, with a letter of its own; it is drawn where the plane is not
-0. The features of an observation that is no board are cells of one plane.
+0. Features of a flat observation are drawn as the cells of one plane.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _ROW = 16  # features in a row
 _PAPER = "#d8d2c4"
-# Of the fields, in turn: of different lightness.
+# Colours of the fields, in turn; their lightness differs.
 _FILLS = ("#1f4e79", "#f0932b", "#6cc98a", "#a78be0", "#c9302c", "#f8e04e", "#9aa0a8", "#ffffff")
-_LEGEND = 30.0  # height of a line
+_LEGEND = 30.0  # height of a line of the legend
 
 
 def planes_scene(game: Game) -> Scene:
@@ -65,7 +65,7 @@ def planes_scene(game: Game) -> Scene:
 def planes_text(game: Game, state: np.record) -> list[str]:
     """The board with the letter of the first plane that is not 0 in each cell, and the letters.
 
-    Of an observation that is no board, the features that are not 0.
+    A flat observation gives the features that are not 0.
     """
     planes = np.empty(game.planes_shape, np.float32)
     game.kernels.observe(game.tables, np.asarray(state, game.state_dtype).reshape(1), 0, planes)
@@ -89,7 +89,7 @@ def planes_text(game: Game, state: np.record) -> list[str]:
 
 
 def spots_of_places(game: Game) -> np.ndarray | None:
-    """Where the cell of each action is in the picture, as for `Game.action_spots`."""
+    """The place of each action's cell in the picture, as for `Game.action_spots`."""
     if game.action_places is None:
         return None
     frame = _frame(game)
@@ -107,7 +107,7 @@ def _frame(game: Game) -> Frame:
 
 
 def _planes(game: Game) -> list[str]:
-    """The names of the planes; one without a name where the observation is no board."""
+    """The names of the planes; a single unnamed one for a flat observation."""
     return list(game.observation_names) if len(game.observation_shape) == 3 else [""]
 
 
@@ -125,7 +125,7 @@ def _field(plane: int, letter: str, size: float) -> str:
 
 
 def _legend(names: list[str], top: float) -> tuple[list[str], float]:
-    """What the letters mean, two in a line from ``top`` on, and where that ends."""
+    """The legend of the letters, two in a line from ``top`` on, and the y at which it ends."""
     lines = []
     for plane, name in enumerate(names if any(names) else []):
         x, y = 16 + plane % 2 * WIDTH / 2, top + (plane // 2 + 0.5) * _LEGEND

@@ -1,7 +1,7 @@
-"""A game's picture as data: what it is made of, for any program that draws it.
+"""A game's picture as data: its parts, for any program that draws it.
 
-What stays is the ``ground``. On it lie slots, one after the other: places at which shapes can be
-drawn. Which ones are is up to the function ``show`` of the game's view, see `Game`; so Python, and
+The ``ground`` is always there. On it lie slots, one after the other: places at which shapes can
+be drawn. The function ``show`` of the game's view chooses them, see `Game`; so Python, and
 a page with the game's WebAssembly module, draw the same from one source.
 """
 
@@ -56,11 +56,11 @@ class Slot:
 
     @property
     def choices(self) -> int:
-        """How many numbers the view can write for the slot, from 0 on."""
+        """How many numbers the view can write for the slot; they count from 0."""
         return 2 ** len(self.shapes) if self.several else len(self.shapes)
 
     def drawn(self, number: int) -> str:
-        """The SVG of what the slot shows by the number that the view has written."""
+        """The SVG of the slot when the view has written ``number``."""
         if not self.several:
             shapes = self.shapes[number]
         else:
@@ -77,10 +77,10 @@ def slots_at(
 
 @dataclass(frozen=True)
 class Role:
-    """What a player may be in a game, such as the owner of the black stones.
+    """A role that players can have in a game, such as the owner of the black stones.
 
     Attributes:
-        words: a few words on it, or none.
+        words: a few words that describe it; empty for none.
         piece: SVG about the origin, within 26 units.
     """
 
@@ -90,7 +90,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Handling:
-    """How people take a piece in hand, turn it, and see beforehand where it comes to rest.
+    """How people take a piece in hand, turn it, and see in advance where it comes to rest.
 
     A preview of an action is the picture with some slots as they are after it. People move the
     piece to where these slots change, turn it (``next_pose`` of the game's view) and put it down.
@@ -99,14 +99,14 @@ class Handling:
     Attributes:
         piece: what people call a piece, such as ``block``.
         poses: the ways in which a piece can lie, in a few words each.
-        pose_of: int[num_actions], how the piece lies that an action puts down; -1 for an action
+        pose_of: int[num_actions], the pose of the piece that an action puts down; -1 for an action
             that puts nothing down.
-        slots: what a preview draws as it is after the action.
-        drawings: of each drawing of the place, the slots that people point at, and their x and y.
-            One points at the middle of those that the action changes.
+        slots: the slots that a preview draws as they are after the action.
+        drawings: for each drawing of the place, the slots that people point at, and their x and y.
+            People point at the middle of those that the action changes.
         stands: left, top, width and height of the parts of the picture where pieces come to rest.
-        told: what slots tell of an action before it is played: int[num_actions], the slot, -1 for
-            none; and a text for each choice, or none.
+        told: what slots say of an action before it is played: int[num_actions], the slot, -1 for
+            none; and a text for each of its choices; or None.
     """
 
     piece: str
@@ -120,16 +120,16 @@ class Handling:
 
 @dataclass(frozen=True)
 class Diagram:
-    """A start that people agree on: an option whose value has a letter for each place.
+    """A start that people agree on: an option whose value has one letter for each place.
 
     The function ``set_up`` of the game's rules writes it, so a program that has the game with some
     diagram can play any other.
 
     Attributes:
         option: name of the option.
-        letters: two, as many places having each.
-        names: what a place has that has the letter, such as ``light``.
-        places: what each place is called.
+        letters: two letters; the value has as many of each.
+        names: what lies on a place with each letter, such as ``light``.
+        places: name of each place.
         spots: float[places, 2], x and y of the places in the picture, in order.
         start: the letters at the start of the game with its options; empty if there is none yet.
     """
@@ -150,8 +150,8 @@ class Scene:
         bottom: where the board ends, in user units; it begins at `HEAD`, and is `WIDTH` wide.
         ground: SVG elements that are always there.
         slots: the places at which shapes can be shown, in the order in which they are drawn.
-        roles: by number, see ``role`` of a game's view.
-        note: a few words below the board, or none.
+        roles: the roles by number, see ``role`` of a game's view.
+        note: a few words below the board; empty for none.
         ends: float[num_actions, 2, 2], x and y of two things that each action joins, such as the
             pieces that it exchanges, for programs in which a person points at one and then at
             the other; or None.

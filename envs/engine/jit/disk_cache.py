@@ -1,10 +1,11 @@
-"""Compiled kernels on disk: each in a file of its own, whole or not at all.
+"""Keeps compiled kernels on disk, each in a file of its own, written whole or not at all.
 
 numba's own cache has an index for each function beside numbered files of machine code. Two
 processes that compile at once can give the same number to different code, one that is killed
 between the two writes leaves a number that stands for older code, and a damaged file ends in a
 traceback. Here a file's name is a digest of all that its code depends on, its first bytes are a
-digest of the rest, and it is moved into place when it is whole. What is not right is compiled anew.
+digest of the rest, and it is moved into place when it is whole. A file that fails a check is
+compiled anew.
 
 The content is a pickle, as numba makes it: like Python's own ``__pycache__``, these folders must
 not be writable for people whom the user does not trust.
@@ -36,14 +37,14 @@ from .private import CompileResult, dumps
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
-_DAYS_UNUSED = 3  # after which the code of other sources, or a torn file, is removed
+_DAYS_UNUSED = 3  # code of other sources, and torn files, go after that
 _SECONDS_PER_DAY = 86_400
 
 
 def kernel_folder() -> Path | None:
-    """Where kernels are kept: in ``NUMBA_CACHE_DIR`` if that is set, else with the user's caches.
+    """The folder of kernels: ``NUMBA_CACHE_DIR`` if that is set, else one among the user's caches.
 
-    None: the user has no home.
+    It is None if the user has no home.
     """
     named = config.CACHE_DIR  # type: ignore[attr-defined]
     if named:
@@ -77,8 +78,8 @@ class KernelCache:
     """The compiled forms of one kernel, by the types of its arguments; stands in for numba's cache.
 
     Args:
-        name: what it is called whatever its sources are, the beginning of its files' names.
-        sources: a digest of all that it is made of.
+        name: beginning of the files' names, the same whatever the sources are.
+        sources: a digest of all that the kernel is made of.
     """
 
     def __init__(self, name: str, sources: str) -> None:
@@ -164,9 +165,9 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _remove_unused(folder: Path, name: str, sources: str) -> None:
-    """Remove a kernel's files of other sources, and torn ones, that nobody used for days.
+    """Remove a kernel's files of other sources, and torn ones, that were not used for days.
 
-    Not at once: another process may run those sources, with a cache folder shared by both.
+    They stay for a while because another process may run those sources from the same folder.
     """
     oldest = time.time() - _DAYS_UNUSED * _SECONDS_PER_DAY
     with suppress(OSError):

@@ -24,8 +24,8 @@ from .private import (
     lookup_environment,
 )
 
-#: How everything is compiled. Without ``_nrt`` compiled code does not count who uses an array:
-#: nothing here makes one, and callers keep those that they give. The counts are locked, so that
+#: Compiler flags of everything. Without ``_nrt``, compiled code counts no references to arrays:
+#: nothing here makes one, and callers keep those that they pass. The counts are locked, so
 #: threads that share an array would wait for each other.
 _OPTIONS: dict[str, Any] = {
     "nopython": True,
@@ -35,7 +35,7 @@ _OPTIONS: dict[str, Any] = {
     "boundscheck": None,
 }
 
-_ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's variables for the interpreter begin
+_ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of variables for the interpreter
 
 
 def kernel(function: Any, name: str, sources: str) -> Callable:
@@ -62,10 +62,10 @@ def on_compile(call: Callable[[Any], None]) -> None:
 
 
 def keep_unoptimised() -> None:
-    """Let this process compile to intermediate code that knows nothing of its own machine.
+    """Make this process compile to intermediate code that depends on no particular processor.
 
-    From now on LLVM's passes, which choose by the processor, are not run, and numba's own cache is
-    neither read nor written: only for a process whose purpose is `intermediate_code`.
+    From now on LLVM's passes, which choose by the processor, do not run, and numba's own cache is
+    neither read nor written. Call this only in a process that serves `intermediate_code`.
     """
     JITCodeLibrary._optimize_functions = _leave_as_it_is
     JITCodeLibrary._optimize_final_module = _leave_as_it_is
@@ -74,19 +74,19 @@ def keep_unoptimised() -> None:
 
 
 def _leave_as_it_is(library: Any, *_: Any) -> None:
-    """Takes the place of a step that optimises, or that keeps what was compiled."""
+    """Replaces a step that would optimise, or keep, the compiled code."""
 
 
 def intermediate_code(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """Compile a kernel's function to LLVM's intermediate code, for another target to go on from.
+    """Compile a kernel's function to LLVM's intermediate code, which another target then compiles.
 
     Args:
         function: the function of a kernel, ``py_func``.
         arguments: numba's types of its arguments.
 
     Returns:
-        numba's result of the compilation, which has the signature and says how the function is
-        called, and the modules of the function and of all that it calls, each once.
+        numba's result of the compilation, which holds the signature and the calling
+        convention, and the modules of the function and of all that it calls, each once.
     """
     callee = _Callee(function, targetoptions=dict(_OPTIONS), pipeline_class=_PartCompiler)
     callee.compile(arguments)
@@ -95,7 +95,7 @@ def intermediate_code(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, l
     return result, [each._get_module_for_linking() for each in result.library.all_parts()]
 
 
-# Libraries: what is made of one function.
+# Libraries: the compiled forms of one function.
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -121,7 +121,7 @@ class _PartLibrary(JITCodeLibrary):
         return list(found)
 
     def _get_module_for_linking(self) -> Any:
-        """For callers outside this package: one module with all that the part calls."""
+        """One module with all that the part calls, for callers outside this package."""
         if self._whole is None:
             first, *others = self.all_parts()
             self._whole = first._get_module_for_linking().clone()
@@ -131,9 +131,9 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _Alone:
-    """A part's library without what it calls, as a library to be linked."""
+    """A part's library without its callees, as a library to link."""
 
-    _reload_init = ()  # nothing is to be run when a cached kernel is loaded
+    _reload_init = ()  # loading a cached kernel runs nothing
 
     def __init__(self, library: _PartLibrary) -> None:
         module = library._final_module.clone()
@@ -166,8 +166,8 @@ class _KernelLibrary(JITCodeLibrary):
             super().add_linking_library(each)
 
     def _optimize_final_module(self) -> None:
-        # Parts are nobody else's then: one with a single caller is inlined, and no other kernel's
-        # part of the same name is taken for it.
+        # The parts become private to the kernel: one with a single caller is inlined, and no other
+        # kernel's part of the same name is mistaken for it.
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
@@ -175,7 +175,7 @@ class _KernelLibrary(JITCodeLibrary):
 
 
 class _LeafLibrary(_KernelLibrary):
-    """The same as intermediate code, for other libraries to link."""
+    """A function and its parts as optimised intermediate code, for other libraries to link."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
@@ -214,7 +214,7 @@ class _PartCompiler(_FlaggedCompiler):
         target = self.state.targetctx
         self.state.library = self.library(target.codegen(), function.__qualname__)
         result = super().compile_extra(function)
-        entry_point = object()  # there is none, but callers find the function by it
+        entry_point = object()  # a part has none, but callers look the function up by it
         target.insert_user_function(entry_point, result.fndesc, [result.library])
         return result._replace(entry_point=entry_point)
 

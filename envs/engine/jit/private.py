@@ -1,7 +1,7 @@
 """The parts of numba outside its documented interface that this package uses.
 
-Each name is looked for on import. Where one is gone, or the version is none that the tests run
-with, the error says so, and which versions to install.
+Each name is looked up on import. If one is missing, or the tests do not run with the version of
+numba, the error says so, and names the versions to install.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ CompileResult = required("numba.core.compiler.CompileResult", "_reduce", "_rebui
 dumps = required("numba.core.serialize.dumps")
 NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overload")
 
-# How compiling is announced, see `linked.on_compile`.
+# How compilation is announced, see `linked.on_compile`.
 event = required("numba.core.event", "Event", "Listener", "register")
 
-# How an array is described whose memory is known when code is compiled, see `ludarium.play.wasm`.
+# The type of an array whose memory is known at compile time, see `ludarium.play.wasm`.
 populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
@@ -76,8 +76,8 @@ def _mangling_args(record: Any) -> tuple[str, tuple[str]]:
     return type(record).__name__, (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
 
 
-# In the symbols of compiled functions numba calls a record type by its number among the types of
-# the process. Two processes, each with a record of its own, so give a function the same symbol,
+# In the symbols of compiled functions numba names a record type by its number among the types of
+# the process. Two processes, each with a record of its own, thus give functions the same symbol,
 # and one that loads both from the disk cache links the first for both: wrong games, or writing
-# past a record (numba issue 10486 is the same of functions). A name by the layout is no other's.
+# past a record (numba issue 10486 reports this of functions). A name made of the layout is unique.
 required("numba.core.types.Record", "mangling_args").mangling_args = property(_mangling_args)
