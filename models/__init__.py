@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .inference import InferenceEngine
     from .network import Output, PolicyValueNetwork, build_network
 
-#: Where the names are that need torch, or take long to import.
+#: Modules of the names that need torch, or take long to import.
 _HOMES = {
     **dict.fromkeys(("make_network", "register_network"), "architecture"),
     **dict.fromkeys(("Checkpoint", "load_checkpoint", "save_checkpoint"), "checkpoint"),

@@ -1,4 +1,4 @@
-"""Networks of torch as evaluators: as they are written, or on a GPU as a CUDA graph."""
+"""Torch networks as evaluators: run as written, or on a GPU as a CUDA graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _channels_last(module: nn.Module) -> nn.Module:
 
 
 def eager(network: PolicyValueNetwork, device: Any) -> Evaluator:
-    """The network by PyTorch as written, with channels last; its weights are copied."""
+    """The network run by PyTorch as written, with channels last; its weights are copied."""
     module = _channels_last(Evaluating(copy.deepcopy(network).to(device))).eval()
 
     @torch.inference_mode()
@@ -33,13 +33,13 @@ def eager(network: PolicyValueNetwork, device: Any) -> Evaluator:
 
 
 def evaluation_of(outputs: Sequence[np.ndarray]) -> Evaluation:
-    """What an `Evaluating` network returns, with or without a score, as an `Evaluation`."""
+    """The outputs of an `Evaluating` network, with or without a score, as an `Evaluation`."""
     logits, wdl, values, *score = outputs
     return Evaluation(logits, wdl, score[0] if score else np.full_like(values, np.nan))
 
 
 def _as_input(observations: Tensor) -> Tensor:
-    """Boards in channels-last memory format."""
+    """The observations, boards in channels-last memory format."""
     if observations.dim() == 4:
         return observations.contiguous(memory_format=torch.channels_last)
     return observations
@@ -78,7 +78,7 @@ def captured(network: PolicyValueNetwork, shape: tuple[int, ...], device: Any) -
 
     Args:
         network: in any mode.
-        shape: (n, *observation_shape), of every batch.
+        shape: (n, *observation_shape), the shape of every batch.
         device: the GPU.
     """
     module = Evaluating(HalfPrecision(copy.deepcopy(network).to(device))).eval()

@@ -28,7 +28,7 @@ from .weights import CHECKSUM, checksum_of, read_tensors
 
 SUFFIX = ".safetensors"
 
-#: What the format calls the dtypes that a network may have.
+#: Names that the format gives to the dtypes that a network may have.
 _DTYPES = {
     torch.float64: "F64",
     torch.float32: "F32",
@@ -48,7 +48,7 @@ class Checkpoint(CheckpointHeader):
     """A network and the information that is needed to use it.
 
     Attributes:
-        network: with the weights.
+        network: the network with its weights.
     """
 
     network: PolicyValueNetwork = field(repr=False, compare=False)
@@ -75,11 +75,11 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
     }
     if checkpoint.variants:
         description["variants"] = checkpoint.variants
-    weights = {  # copies, since tied weights must not share memory in a file
+    weights = {  # copies, because tied weights must not share memory in a file
         name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, value in checkpoint.network.state_dict().items()
     }
-    description = json.loads(json.dumps(description, allow_nan=False))  # as it will be read
+    description = json.loads(json.dumps(description, allow_nan=False))  # as a reader gets it
     description[CHECKSUM] = checksum_of(description, weights, _to_bytes)
     return save(weights, metadata={KEY: json.dumps(description)})
 

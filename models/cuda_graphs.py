@@ -23,9 +23,9 @@ class CapturedNetwork:
     """A module captured as CUDA graphs, for batches of one size.
 
     Args:
-        module: on the GPU, in evaluation mode: float32 [n, *observation_shape] there to a tuple
-            of tensors [n, ...] there.
-        shape: (n, *observation_shape), of every batch.
+        module: a module on the GPU in evaluation mode. It takes float32 [n, *observation_shape]
+            there, and returns a tuple of tensors [n, ...] there.
+        shape: (n, *observation_shape), the shape of every batch.
         device: the GPU.
 
     Calling it is safe from several threads at once.
@@ -37,7 +37,7 @@ class CapturedNetwork:
             self._free.put(_Graph(module, shape, device))
 
     def __call__(self, observations: np.ndarray) -> list[np.ndarray]:
-        """Evaluate float32 [n, *observation_shape]: an array for each tensor of the module's."""
+        """Evaluate float32 [n, *observation_shape]; return an array for each output."""
         graph = self._free.get()
         try:
             return graph.replay(observations)
@@ -50,7 +50,7 @@ class _Graph:
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...], device: torch.device) -> None:
         self.device = device
-        self.module = module  # the graph reads its weights
+        self.module = module  # keeps the weights, which the graph reads
         self.asked = torch.zeros(shape).pin_memory()
         with torch.inference_mode(), torch.cuda.device(device):
             self.stream = torch.cuda.Stream()

@@ -1,4 +1,4 @@
-"""`Evaluation`: what a network says of positions, whatever it is and runs in."""
+"""`Evaluation`: a network's answer to positions, whatever the network is and runs in."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 if TYPE_CHECKING:
     from ludarium.envs.engine.compile import GivenPart
 
-_ROUNDING = 1e-3  # by which probabilities may leave their range
+_ROUNDING = 1e-3  # probabilities may leave their range by so much
 
 
 class Evaluation(NamedTuple):
     """The answer to n observations, each from the side of its observing player.
 
     Attributes:
-        logits: float32 [n, A], of all actions, legal or not.
-        wdl: float32 [n, 3], probabilities of a win, a draw and a loss. The draw's may be NaN, not
-            known; win less loss is the value all the same.
+        logits: float32 [n, A], logits of all actions, legal or not.
+        wdl: float32 [n, 3], probabilities of a win, a draw and a loss. The draw's is NaN if it is
+            not known; win minus loss is the value all the same.
         score: float32 [n], expected final lead, divided by the largest possible; NaN where the
             network has none.
     """
@@ -30,12 +30,12 @@ class Evaluation(NamedTuple):
 
     @property
     def values(self) -> np.ndarray:
-        """float32 [n], probability of a win less that of a loss."""
+        """float32 [n], probability of a win minus that of a loss."""
         return self.wdl[:, 0] - self.wdl[:, 2]
 
     @classmethod
     def of_values(cls, logits: np.ndarray, values: np.ndarray) -> Evaluation:
-        """Of logits [n, A] and values [n] in [-1, 1]; draws and scores are not known."""
+        """An evaluation of logits [n, A] and values [n] in [-1, 1], without draws and scores."""
         values = np.asarray(values, np.float32)
         unknown = np.full(values.shape, np.nan, np.float32)
         wdl = np.stack([(1 + values) / 2, unknown, (1 - values) / 2], axis=-1)
@@ -43,7 +43,7 @@ class Evaluation(NamedTuple):
 
     @classmethod
     def empty(cls, count: int, num_actions: int) -> Evaluation:
-        """Zeros, to be written over."""
+        """Zeros, to be overwritten."""
         return cls(
             np.zeros((count, num_actions), np.float32),
             np.zeros((count, 3), np.float32),
@@ -63,30 +63,30 @@ class NetworkInSearch(NamedTuple):
     net: Any
 
 
-#: A network in any form: float32 [n, *observation_shape] to the `Evaluation` of each.
+#: A network in any form: takes float32 [n, *observation_shape], and returns an `Evaluation`.
 Evaluator = Callable[[np.ndarray], Evaluation]
 
 
 def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
-    """An evaluator for compiled searches in the thread that calls.
+    """An evaluator for compiled searches in the calling thread.
 
     Args:
         evaluate: an evaluator.
-        searches: that could have their leaves evaluated at once.
+        searches: how many searches could have their leaves evaluated at once.
 
     Returns:
-        None if it can only be called from Python, or is faster there. Its answers are the same, bit
-        for bit, as from there.
+        None if it can only be called from Python, or is faster there. Its answers are the same,
+        bit for bit, as when called from Python.
     """
     made = getattr(evaluate, "in_search", None)
     return None if made is None else made(searches)
 
 
 def version_of(evaluate: Evaluator) -> int | None:
-    """A number that is another one after the weights of an evaluator have changed.
+    """A number that changes whenever the weights of an evaluator change.
 
-    Answers that were kept before are then void. None if the evaluator has none: it is always the
-    same network.
+    Answers from before a change are void. It is None for an evaluator without such a number,
+    which always is the same network.
     """
     version: int | None = getattr(evaluate, "version", None)
     return version
@@ -95,11 +95,11 @@ def version_of(evaluate: Evaluator) -> int | None:
 def checked(
     answer: Any, count: int, num_actions: int, evaluator: object, needs_score: bool = False
 ) -> Evaluation:
-    """An evaluator's answer as compiled searches take it.
+    """An evaluator's answer in the form that compiled searches take.
 
     Args:
-        answer: what it returned.
-        count, num_actions: of observations and of actions.
+        answer: the return value of the evaluator.
+        count, num_actions: how many observations and actions.
         evaluator: the function or its name, for errors.
         needs_score: whether the scores are used.
 
@@ -127,7 +127,7 @@ def checked(
             f"the evaluator {_name_of(evaluator)} answered logits that are not finite numbers"
         )
     values = np.abs(evaluation.values)
-    if not (values <= 1 + _ROUNDING).all():  # not for NaN either
+    if not (values <= 1 + _ROUNDING).all():  # this is false for NaN too
         wrong = evaluation.values[~(values <= 1 + _ROUNDING)][0]
         raise ValueError(
             f"the evaluator {_name_of(evaluator)} answered the value {wrong} (win less loss); "

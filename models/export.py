@@ -62,7 +62,7 @@ def metadata_of(
     Args:
         checkpoint: the network.
         description: the game's part, from ``ludarium.envs.engine.description.describe_game``.
-        outputs: names of what the file returns, of the `MEANINGS`.
+        outputs: names of the file's outputs, among `MEANINGS`.
 
     Returns:
         ``description``, and: ``format`` of this text, the version of ``ludarium`` that wrote
@@ -90,8 +90,8 @@ def export_checkpoint(
     Args:
         checkpoint: the network, which is not changed.
         description: see `metadata_of`.
-        path: of the file; one that is there already is replaced.
-        observations: float32 [N, *shape], what to compare file and network on.
+        path: path of the file; an existing file is replaced.
+        observations: float32 [N, *shape], on which file and network are compared.
 
     Returns:
         The greatest absolute difference in each output.
@@ -127,7 +127,7 @@ class ExportedNetwork:
 
     Attributes:
         metadata: see `metadata_of`.
-        run: takes float32 [B, *shape] and gives the outputs in their order.
+        run: takes float32 [B, *shape] and returns the outputs in order.
     """
 
     metadata: dict[str, Any]
@@ -138,7 +138,7 @@ class ExportedNetwork:
         return dict(zip(self.metadata["outputs"], self.run(observations), strict=True))
 
     def evaluate(self, observations: np.ndarray) -> Evaluation:
-        """The same as an `Evaluation`, as searches take it."""
+        """The outputs as an `Evaluation`, which searches take."""
         return evaluation_of(self.run(np.ascontiguousarray(observations)))
 
 
@@ -163,7 +163,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         text = session.get_modelmeta().custom_metadata_map.get(_METADATA_KEY, "")
         metadata = json.loads(text) if text else None
-    except Exception as error:  # ONNX Runtime's own, which have no common class
+    except Exception as error:  # ONNX Runtime's errors have no common class
         raise ValueError(f"{path} is not a readable ONNX file: {str(error)[:200]!r}") from error
     if not isinstance(metadata, dict) or not isinstance(metadata.get("outputs"), dict):
         raise ValueError(f"{path} has no metadata of ludarium; write it with `ludarium export`")
@@ -175,7 +175,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
 
 class _InBoardFrame(nn.Module):
-    """A network with its turn, for observations and actions in the board's own frame."""
+    """A network behind its turn: observations and actions are in the board's own frame."""
 
     cells: Tensor
     actions: Tensor
@@ -229,7 +229,7 @@ def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.
         with torch.inference_mode():
             expected = module(torch.from_numpy(some))
         for (name, found), answer in zip(exported(some).items(), expected, strict=True):
-            # np.maximum, for it keeps a NaN.
+            # np.maximum keeps a NaN.
             difference = np.abs(found - answer.numpy()).max()
             greatest[name] = float(np.maximum(greatest[name], difference))
     return greatest
@@ -237,7 +237,7 @@ def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.
 
 def _require_onnx() -> Any:
     """Import ``onnxruntime``, and check that ``onnx`` is installed too."""
-    # Read at the import: without it, ONNX Runtime keeps an id of this device and reports its use.
+    # Set this before the import: else ONNX Runtime keeps an id of this device and reports its use.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import_module("onnx")

@@ -1,15 +1,15 @@
 """One network for all boards and options of a game.
 
-No weight of it is tied to a board's size: the trunk is convolutional, policies have their places on
+None of its weights depends on a board's size: the trunk is convolutional, the policy is read off
 planes over the board, and value and score are read off pooled features (Wu, "Accelerating Self-Play
 Learning in Go", 2019, sections 3.1 and 3.3, who trains one network for Go boards of 7 x 7 to
 19 x 19). The options of a game are inputs that are the same in all of its positions: a bias of the
 first layer.
 
 For one game with its options the family gives an ordinary network (`FamilyNetwork.member`), which
-is as fast as any of its size. Only the learner has positions of several games at once. Boards are
-not padded: each game's positions go through a layer as a batch of their own, and the statistics of
-batch normalisation are those of all of them together.
+is as fast as any other of its size. Only the learner has positions of several games at once. Boards
+are not padded: each game's positions go through a layer as a separate batch, and batch
+normalisation takes its statistics over all of them together.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from .shape import NetworkShape, check_member, policy_planes
 
 
 class Member(NamedTuple):
-    """A game with its options, as a network sees it.
+    """A game with its options as the network knows it.
 
     Attributes:
-        shape: of observations and actions.
-        features: of the options, see `ludarium.models.options.option_features`.
+        shape: shape of observations and actions.
+        features: features of the options, see `ludarium.models.options.option_features`.
     """
 
     shape: NetworkShape
@@ -54,10 +54,10 @@ class PooledNetwork(BoardNetwork):
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__(shape, channels, blocks, pooled=True)
         planes = shape.observation[0]
-        self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # its bias: that of the options
+        self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # the options replace its bias
 
     def value_features(self, cells: Tensor) -> Tensor:
-        """What the value's head sees of its cells: [B, hidden, H, W] -> [B, 2 hidden]."""
+        """Inputs of the value head, pooled from its cells: [B, hidden, H, W] -> [B, 2 hidden]."""
         return pool(cells)
 
 
@@ -65,13 +65,13 @@ class FamilyNetwork(PolicyValueNetwork):
     """The weights that all games of a family share; see the module.
 
     Args:
-        shape: of the game with the most planes, those of the observation and of the policy.
+        shape: shape of the game with the most planes, those of the observation and of the policy.
         channels, blocks: size of the trunk.
-        features: of options.
+        features: how many features options have.
         members: the games that `together` evaluates.
 
     Raises:
-        ValueError: sizes that make no network, or shapes that no family has.
+        ValueError: the sizes make no network, or no family has such shapes.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class FamilyNetwork(PolicyValueNetwork):
                 self.register_buffer(f"order_{number}", order, persistent=False)
 
     def forward(self, observation: Tensor) -> Output:
-        """Evaluate float observations [B, *shape.observation], all features of options 0."""
+        """Evaluate float observations [B, *shape.observation] with all features of options 0."""
         return self.network(observation)
 
     def together(self, observations: Sequence[tuple[int, Tensor]]) -> list[Output]:
         """Evaluate positions of several games, as one batch for the normalisation.
 
         Args:
-            observations: number of a member, and float [B, *its shape.observation], B > 0.
+            observations: pairs of a member's number and float [B, *its shape.observation], B > 0.
         """
         numbers = [number for number, _ in observations]
         inputs = [observation for _, observation in observations]
@@ -139,7 +139,7 @@ class FamilyNetwork(PolicyValueNetwork):
 
     @torch.no_grad()
     def member(self, shape: NetworkShape, features: Sequence[float]) -> PolicyValueNetwork:
-        """A copy of the weights as the network of one game.
+        """The network of one game, with a copy of the weights.
 
         Raises:
             ValueError: a game of this shape, or with so many features, is not of this family.
@@ -168,7 +168,7 @@ def _member_network(
 
 
 def _action_order(family: NetworkShape, member: NetworkShape) -> np.ndarray:
-    """Where each action of a member has its logit in the family's policy; int64 [A]."""
+    """The index in the family's policy of each action's logit for a member; int64 [A]."""
     _, height, width = member.observation
     planes, _ = policy_planes(family)
     return action_order(np.array(member.action_places), height * width, planes)

@@ -2,9 +2,9 @@
 
 Chen, Goodfellow and Shlens, "Net2Net: Accelerating learning via knowledge transfer" (2016), widen
 layers and add layers without changing what a network computes. Here new channels read the old ones
-by fresh random weights, and no old channel reads them; new blocks come last and add nothing. All
-of them learn from the first step on: what the old channels read of the new ones starts at 0, as do
-the outputs of new blocks, and neither stays there.
+through fresh random weights, and no old channel reads them; new blocks come last and add nothing.
+All of them learn from the first step on: the weights by which old channels read new ones start at
+0, as do the outputs of new blocks, and training moves both.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def grow(small: PolicyValueNetwork, large: PolicyValueNetwork) -> None:
     """Give a network with fresh random weights the function of a smaller one.
 
     Args:
-        small: with its weights.
-        large: of the same kind, with as many channels and blocks or more; its weights change.
+        small: the small network with its weights.
+        large: a network of the same kind with at least as many channels and blocks; it changes.
 
     Raises:
-        ValueError: a network is of one's own, they are of different kinds, the second is smaller,
+        ValueError: a network is a custom one, they are of different kinds, the second is smaller,
             or a perceptron would be widened, whose normalisation is over all channels.
     """
     if isinstance(small, FamilyNetwork) and isinstance(large, FamilyNetwork):
@@ -68,7 +68,7 @@ def _grow_board_network(small: BoardNetwork, large: BoardNetwork) -> None:
 
 
 def _pooled_inputs(small: BoardNetwork, large: BoardNetwork) -> dict[str, Tensor]:
-    """The layers that read pooled features: where in the large one each of their inputs is.
+    """For each layer that reads pooled features, the index of each input in the large network.
 
     Pooled features are the means of all channels and then their maxima.
     """
@@ -81,7 +81,7 @@ def _pooled_inputs(small: BoardNetwork, large: BoardNetwork) -> dict[str, Tensor
     if small.pooled:
         values = torch.cat([torch.arange(hidden), more + torch.arange(hidden)])
     else:
-        values = torch.arange(seen)  # the cells of one channel after those of another
+        values = torch.arange(seen)  # the cells of each channel in turn
     return found | {"value_hidden": torch.cat([channels, 2 * many + values])}
 
 

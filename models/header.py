@@ -1,8 +1,8 @@
-"""What a checkpoint's file says before its weights; read without torch, which is slow to import.
+"""The header of a checkpoint's file, read without torch, which is slow to import.
 
-The file is of the safetensors format, https://huggingface.co/docs/safetensors; its library checks
-that the sizes in the header are those of the file. The description of the checkpoint is a text in
-the header. Whatever it says is checked against bounds first.
+The file has the safetensors format, https://huggingface.co/docs/safetensors; its library checks
+that the sizes in the header match the file. The description of the checkpoint is a text in
+the header. All that it says is checked against bounds first.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from ludarium.envs.engine.files import convert, load_json
 from .options import option_features
 from .shape import Architecture, NetworkShape
 
-KEY = "ludarium"  # of the description in the header
+KEY = "ludarium"  # key of the description in the header
 FORMAT = 3
 
-# Upper limits of what a file may ask for, far above any network of a game.
+# Upper limits on what a file may ask for, far above any network of a game.
 MOST_BYTES = 1 << 30
 MOST_HEADER_BYTES = 1 << 21
-_MOST_ENTRIES = 1 << 16  # of an observation
+_MOST_ENTRIES = 1 << 16  # entries of an observation
 _MOST_FEATURES = 1 << 12
-_TENSORS_OF_A_BLOCK = 6  # at least
+_TENSORS_OF_A_BLOCK = 6  # each block has at least so many
 
 
 @dataclass(frozen=True)
 class CheckpointHeader:
-    """What a checkpoint says of its network.
+    """A checkpoint's description of its network.
 
     Attributes:
         game: name of the game.
         version: version of its rules, observation and action numbers.
         options: the game's options. Those of a stranger's file go to
             `ludarium.envs.registry.make_stored_game`.
-        shape: of the network.
-        architecture: which network it is, and of what size.
+        shape: the network's shape.
+        architecture: the network's class and size.
         step: learner steps taken.
         variants: the sets of options that the network learnt, if it is one for many
             (`ludarium.models.family`); ``options`` are those that it was evaluated with.
@@ -64,7 +64,7 @@ class CheckpointHeader:
 
 
 def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
-    """Read what a checkpoint says of its network, without the weights.
+    """Read a checkpoint's description of its network, without the weights.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -79,13 +79,13 @@ def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
 def open_checkpoint(
     path: str | os.PathLike[str], framework: str
 ) -> Iterator[tuple[Any, dict[str, Any], CheckpointHeader]]:
-    """A checkpoint's file, open; its description as it is there; and what that says.
+    """An open checkpoint file, the description in it as JSON, and as a `CheckpointHeader`.
 
-    Memory is taken for no more than the header. Every error within names the file.
+    Only the header takes memory. Every error within the context names the file.
 
     Args:
-        path: of the file.
-        framework: of the tensors that are read: ``np`` or ``pt``.
+        path: path of the file.
+        framework: framework of the tensors that are read: ``np`` or ``pt``.
     """
     with naming(Path(path)), open_file(Path(path), framework, "a checkpoint") as file:
         text = (file.metadata() or {}).get(KEY)
@@ -102,14 +102,14 @@ def open_checkpoint(
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turns every error into a short `ValueError` that names the file."""
+    """A context in which every error becomes a short `ValueError` that names the file."""
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
     try:
         yield
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no checkpoint {name}") from None
-    except Exception as error:  # whatever a damaged file, or a network of someone's own, leads to
+    except Exception as error:  # damaged files and custom networks may raise anything
         reason = str(error) or type(error).__name__
         reason = reason if reason.isprintable() else ascii(reason)
         raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
@@ -120,9 +120,9 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
     """Open a file of the safetensors format.
 
     Args:
-        path: of the file.
-        framework: of the tensors that are read: ``np`` or ``pt``.
-        what: what the file should be, for errors: ``a checkpoint``.
+        path: path of the file.
+        framework: framework of the tensors that are read: ``np`` or ``pt``.
+        what: name of the expected content, for errors: ``a checkpoint``.
 
     Raises:
         ValueError: it is no regular file, too large, or damaged.
@@ -168,7 +168,7 @@ class _Size(msgspec.Struct):
 
 
 def _header_of(text: str, tensors: int) -> CheckpointHeader:
-    """What a description says; ``ValueError`` if it is damaged, or this many tensors do not fit."""
+    """Read a description; ``ValueError`` if it is damaged, or does not fit so many tensors."""
     found: _Description = load_json(text, "its description", _Description)
     network = found.network
     if math.prod(network.shape.observation) > _MOST_ENTRIES:

@@ -1,12 +1,12 @@
 """Inference: evaluates observations in one of several backends.
 
-- ``eager``: by PyTorch as written, with channels last, on a processor or a GPU;
-- ``compiled``: on the processor in float32, by kernels of this package, see `kernels`;
-- ``graph-fp16``: on a GPU, in half precision, captured as a CUDA graph (see `cuda_graphs`);
-- ``compiled-int8``: as ``compiled``, the products of the trunk in eight-bit integers.
+- ``eager``: PyTorch as written, with channels last, on a processor or a GPU;
+- ``compiled``: the package's own kernels, in float32 on the processor, see `kernels`;
+- ``graph-fp16``: half precision on a GPU, captured as a CUDA graph (see `cuda_graphs`);
+- ``compiled-int8``: like ``compiled``, with the products of the trunk in eight-bit integers.
 
-The compiled backends need no torch. They are for the networks of this package; one of the user's
-own runs in ``eager``, and on a GPU in ``graph-fp16``.
+The compiled backends need no torch. They run the networks of this package; a custom network
+runs in ``eager``, and on a GPU in ``graph-fp16``.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Backend = str
 BACKENDS: tuple[Backend, ...] = ("eager", "compiled", "graph-fp16", "compiled-int8")
 #: Backends that are prepared for one batch size; the others accept any batch size.
 FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
-#: Backends whose output for an observation does not depend on the rest of the batch, bit for bit.
+#: Backends in which an observation's output does not depend on the rest of the batch, bit for bit.
 BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
 
-_TRIED = 8  # observations to check the outputs after an update
-_FEWEST = 8  # observations for which a further core is worth its start
+_TRIED = 8  # observations that check the outputs after an update
+_FEWEST = 8  # a further core pays from this many observations
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Context that sets torch's threads for this thread and threads that first use torch in it.
+    """A context that sets torch's threads, for this thread and threads that first use torch in it.
 
-    Where torch is not imported there are none to set.
+    If torch is not imported, there is nothing to set.
     """
     torch = sys.modules.get("torch")
     if torch is None:
@@ -63,7 +63,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def is_network(candidate: object) -> bool:
-    """Whether this is a network for an `InferenceEngine`, as layers or of torch."""
+    """Whether this is a network for an `InferenceEngine`: layers, or a torch module."""
     if isinstance(candidate, BoardLayers | VectorLayers):
         return True
     of_torch = sys.modules.get("ludarium.models.network")
@@ -87,20 +87,20 @@ class InferenceEngine:
     """A network that evaluates numpy observations in a fast backend.
 
     Args:
-        network: as layers, or of torch; its weights are copied; call `update` after they change.
-        observation_shape: of one observation.
+        network: layers or a torch module; weights are copied, so call `update` after changes.
+        observation_shape: shape of one observation.
         batch: largest batch; more observations are split into several batches.
         backend: one of `BACKENDS`, or ``"auto"``: on a GPU ``graph-fp16``; else, for networks of
             this package, ``compiled-int8`` with ``examples`` and ``compiled`` without, and
             ``eager`` for others.
-        device: torch device.
-        examples: float32 [n, *observation_shape], some hundred typical observations, as the network
-            itself sees them, from which ``compiled-int8`` takes the ranges of its numbers.
-        turn: of the game, if it has one: the engine takes observations in the board's own frame.
+        device: a torch device.
+        examples: float32 [n, *observation_shape], some hundred typical observations as the network
+            itself sees them; ``compiled-int8`` takes the ranges of its numbers from them.
+        turn: the game's turn, if it has one: observations are then in the board's own frame.
 
-    Calling it is safe from several threads at once, with full batches. The compiled backends share
-    a large batch among the cores that are free; the others run in the calling thread, and as torch
-    is set.
+    Calling it is safe from several threads at once, each with full batches. The compiled backends
+    divide a large batch among free cores; the others run in the calling thread, with torch's
+    settings.
 
     Attributes:
         version: how often weights were loaded; see `evaluation.version_of`.
@@ -143,14 +143,14 @@ class InferenceEngine:
             self.update(network, examples)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy, or a pickled one, prepares the network anew when it is asked."""
+        """The state to copy or pickle; the copy prepares the network again."""
         return vars(self) | {"_evaluators": {}, "_compiled": {}}
 
     def update(self, network: Network, examples: np.ndarray | None = None) -> None:
         """Load the weights of ``network``; newer ``examples`` replace the old ones.
 
         Args:
-            network: its weights are copied.
+            network: the network; its weights are copied.
             examples: see the class.
 
         Raises:
@@ -169,9 +169,9 @@ class InferenceEngine:
         _check_finite(self._evaluate(tried), self.backend)
 
     def deviation(self, observations: np.ndarray) -> Deviation:
-        """Mean difference from float32 on float32 [n, *shape], as the network sees it.
+        """Mean difference from float32 on observations [n, *shape], as the network sees them.
 
-        It is from PyTorch's outputs, where the network is of torch.
+        For a torch network, the reference is PyTorch's outputs.
         """
         exact = self._evaluator_for(self._exact_backend(), self.batch)(observations)
         mine = self._evaluate(observations)
@@ -236,7 +236,7 @@ class InferenceEngine:
         return random.integers(0, 2, (size, *self._observation_shape)).astype(np.float32)
 
     def _evaluator_for(self, backend: Backend, size: int) -> Evaluator:
-        """The network prepared in a backend, for batches of ``size`` where that matters."""
+        """The network prepared in a backend, for batches of ``size`` if that matters."""
         key = backend, size if backend in FIXED_SIZE else 0
         if key not in self._evaluators:
             self._evaluators[key] = self._prepared(backend, size)
@@ -262,7 +262,7 @@ class InferenceEngine:
         return self._compiled[backend]
 
     def _shared(self, network: CompiledNetwork) -> Evaluator:
-        """The network on all cores that are free."""
+        """The network on all free cores."""
 
         def evaluate(observations: np.ndarray) -> Evaluation:
             count = len(observations)
@@ -327,9 +327,9 @@ def _log_probabilities(logits: np.ndarray) -> np.ndarray:
 
 
 def _check_weights(network: Network) -> None:
-    """Raise ``ValueError`` unless all weights are finite: a ReLU hides in the answers what is not.
+    """Raise ``ValueError`` unless all weights are finite; the answers may hide that they are not.
 
-    That is so of the compiled backends, whose ReLU of NaN is 0.
+    They do in the compiled backends, whose ReLU of NaN is 0.
     """
     for name, is_finite in _are_finite(network):
         if not is_finite:
@@ -340,7 +340,7 @@ def _check_weights(network: Network) -> None:
 
 
 def _are_finite(network: Network) -> Iterator[tuple[str, bool]]:
-    """The names of a network's weights, and whether their numbers are finite."""
+    """The names of a network's weights, each with whether its numbers are finite."""
     if isinstance(network, BoardLayers | VectorLayers):
         for name, array in arrays_of(network):
             yield name, bool(np.isfinite(array).all())

@@ -1,4 +1,4 @@
-"""A network as data: its layers as arrays, normalisation folded in, for whatever computes them.
+"""A network as data: its layers as arrays, normalisation folded in, for all that computes them.
 
 The weights are those of a checkpoint by name, as `ludarium.models.network` defines them; torch is
 not needed. `ludarium.models.kernels` compiles the layers, `ludarium.models.onnx_graph` writes them
@@ -14,7 +14,7 @@ import numpy as np
 
 from .shape import Architecture, NetworkShape, check_member, policy_planes
 
-#: Arrays by name, as a checkpoint has them.
+#: Arrays by name, as in a checkpoint.
 Weights = Mapping[str, np.ndarray]
 
 #: Added to a variance before its root is taken: the default of torch's normalisations.
@@ -22,7 +22,7 @@ EPSILON = 1e-5
 
 
 class Linear(NamedTuple):
-    """A dense layer or a convolution, stride 1, zeros around the board.
+    """A dense layer, or a convolution with stride 1 and zeros around the board.
 
     Attributes:
         weight: float32 [outputs, inputs], or [outputs, inputs, 3, 3] of a convolution.
@@ -49,8 +49,8 @@ class BoardBlock(NamedTuple):
 
     Attributes:
         first, second: convolutions.
-        bias: from the means and then the maxima over the board, 2 channels, to a number for each
-            channel; None adds none.
+        bias: layer from the means and then the maxima over the board, 2 channels, to a number for
+            each channel; None adds none.
     """
 
     first: Linear
@@ -62,21 +62,21 @@ class BoardLayers(NamedTuple):
     """A network for observations (planes, height, width).
 
     Attributes:
-        shape: of observations and actions.
+        shape: shape of observations and actions.
         stem: convolution with a ReLU.
         blocks: the rest of the trunk.
-        policy_cells: dense layer of each cell with a ReLU, to ``hidden`` numbers.
-        policy: logits from the cells: of each cell, planes of them, or, where actions have no
-            places, of all cells, [A, hidden * cells] in the order [hidden, cells].
+        policy_cells: dense layer on each cell with a ReLU, to ``hidden`` numbers.
+        policy: logits from the cells: some planes for each cell, or, if actions have no
+            places, from all cells, [A, hidden * cells] in the order [hidden, cells].
         others: logits from the pooled trunk, [others, 2 channels], which come after the planes.
-        order: int64 [A], where each action's logit is among planes [planes, cells] and others;
-            None: in this order, and no action has a place.
-        value_cells: as ``policy_cells``.
-        pools_value: whether ``value_hidden`` sees ``value_cells`` pooled, 2 hidden; else all of
+        order: int64 [A], the index of each action's logit among planes [planes, cells] and others;
+            None: the action's own number, if no action has a place.
+        value_cells: as ``policy_cells``, for the value.
+        pools_value: whether ``value_hidden`` reads ``value_cells`` pooled, 2 hidden; else all of
             them, [hidden, cells].
         value_hidden: dense layer with a ReLU, from the pooled trunk and then the value's cells.
         outcome: dense layer to the logits of win, draw and loss.
-        score: dense layer to a number, of which the hyperbolic tangent is the score.
+        score: dense layer to a number; its hyperbolic tangent is the score.
     """
 
     shape: NetworkShape
@@ -102,13 +102,13 @@ class VectorBlock(NamedTuple):
 
 
 class VectorLayers(NamedTuple):
-    """A perceptron for observations (features,): heads see ``relu(norm(x))``.
+    """A perceptron for observations (features,): the heads read ``relu(norm(x))``.
 
     Attributes:
-        shape: of observations and actions.
-        stem: without a ReLU.
+        shape: shape of observations and actions.
+        stem: a layer without a ReLU.
         blocks: the rest of the trunk.
-        norm: after it.
+        norm: normalisation after the blocks.
         policy: logits of the actions.
         outcome, score: as in `BoardLayers`.
     """
@@ -129,15 +129,15 @@ def layers(weights: Weights, shape: NetworkShape) -> Layers:
     """The layers of a network of one game.
 
     Args:
-        weights: of a `ludarium.models.network.BoardNetwork`, its like in a family, or a
+        weights: weights of a `ludarium.models.network.BoardNetwork`, its like in a family, or a
             `VectorNetwork`; see `member_weights` for those of a whole family.
-        shape: of the game.
+        shape: the game's shape.
     """
     return _board(weights, shape) if len(shape.observation) == 3 else _vector(weights, shape)
 
 
 def arrays_of(part: tuple[Any, ...], name: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of layers, each with its name, such as ``blocks.0.first.weight``."""
+    """The arrays of layers, each with a name such as ``blocks.0.first.weight``."""
     fields = getattr(part, "_fields", range(len(part)))
     for field, value in zip(fields, part, strict=True):
         if isinstance(value, np.ndarray):
@@ -149,13 +149,13 @@ def arrays_of(part: tuple[Any, ...], name: str = "") -> Iterator[tuple[str, np.n
 def member_weights(
     weights: Weights, family: NetworkShape, member: NetworkShape, features: Sequence[float]
 ) -> dict[str, np.ndarray]:
-    """Of the weights of a `ludarium.models.family.FamilyNetwork` those of one of its games.
+    """The weights of one game from those of a `ludarium.models.family.FamilyNetwork`.
 
     Args:
-        weights: of the family.
+        weights: the family's weights.
         family: the shape that it was made for.
         member: the shape of the game.
-        features: of the game's options, see `ludarium.models.options.option_features`.
+        features: features of the game's options, see `ludarium.models.options.option_features`.
 
     Raises:
         ValueError: a game of this shape, or with so many features, is not of this family.
@@ -185,12 +185,12 @@ def member_weights(
 
 
 def action_order(places: np.ndarray, cells: int, planes: int) -> np.ndarray:
-    """Where each action's logit is: on the planes, or after them in turn; int64 [A].
+    """The index of each action's logit: on the planes, or after them in turn; int64 [A].
 
     Args:
-        places: as `NetworkShape.action_places`, int [A].
-        cells: of the board.
-        planes: of the policy.
+        places: `NetworkShape.action_places`, int [A].
+        cells: cells of the board.
+        planes: planes of the policy.
     """
     without = places < 0
     return np.where(without, planes * cells + without.cumsum() - 1, places).astype(np.int64)
@@ -204,7 +204,7 @@ def _linear(weights: Weights, name: str) -> Linear:
 
 
 def _convolution(weights: Weights, name: str) -> Linear:
-    """A convolution with the batch normalisation after it, Jacob et al. 2018, section 3.2."""
+    """A convolution, with the batch normalisation after it folded in (Jacob et al. 2018, 3.2)."""
     weight = weights[f"{name}.0.weight"]
     bias = weights.get(f"{name}.0.bias", np.zeros(len(weight), weight.dtype))
     gain, shift, mean, variance = (
@@ -215,7 +215,7 @@ def _convolution(weights: Weights, name: str) -> Linear:
 
 
 def _count(weights: Weights) -> int:
-    """How many blocks there are."""
+    """How many blocks the trunk has."""
     return len({name.split(".")[1] for name in weights if name.startswith("blocks.")})
 
 
@@ -244,7 +244,7 @@ def _board(weights: Weights, shape: NetworkShape) -> BoardLayers:
         others=others,
         order=order,
         value_cells=_linear(weights, "value_cells"),
-        pools_value="stem.0.bias" in weights,  # in families, where no weight is tied to a size
+        pools_value="stem.0.bias" in weights,  # in families, whose weights fit any size
         value_hidden=_linear(weights, "value_hidden"),
         outcome=_linear(weights, "outcome"),
         score=_linear(weights, "score"),
@@ -275,11 +275,11 @@ def _vector(weights: Weights, shape: NetworkShape) -> VectorLayers:
 
 
 def weight_shapes(shape: NetworkShape, architecture: Architecture) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of a network's weights; all are float32 but counts of batches, int64.
+    """Names and shapes of a network's weights; all are float32, but counts of batches int64.
 
     Args:
-        shape: of the network; of a family's that which it was made for.
-        architecture: of a network of this package.
+        shape: the network's shape; a family's is the one that it was made for.
+        architecture: architecture of a network of this package.
     """
     options = architecture.options
     channels, blocks = options["channels"], options["blocks"]

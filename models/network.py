@@ -20,9 +20,9 @@ from .shape import NetworkShape
 
 
 class Output(NamedTuple):
-    """A network's outputs for B observations, from the observing player's side, as it learns.
+    """A network's outputs for B observations during training, from the observing player's side.
 
-    Outside training it is an `Evaluation`, with probabilities in place of the outcome's logits.
+    Outside training they become an `Evaluation`, with probabilities instead of outcome logits.
 
     Attributes:
         policy: float [B, A], logits of all actions, legal or not.
@@ -52,7 +52,7 @@ class _Convolution(nn.Sequential):
 
     @property
     def parts(self) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
-        """The convolution, and its normalisation."""
+        """The convolution and its normalisation."""
         convolution, normalisation, *_ = self
         assert isinstance(convolution, nn.Conv2d)
         assert isinstance(normalisation, nn.BatchNorm2d)
@@ -94,9 +94,9 @@ class _FlatPolicy(nn.Module):
 
 
 class PlacedPolicy(nn.Module):
-    """Logits read off planes over the board where the actions have their places.
+    """Logits read off planes over the board at the places of the actions.
 
-    The few actions without a place (-1) look at the pooled board.
+    The few actions without a place (-1) are read off the pooled board.
     """
 
     order: Tensor
@@ -112,7 +112,7 @@ class PlacedPolicy(nn.Module):
         self.in_order = np.array_equal(order, np.arange(planes * cells + without.sum()))
 
     def forward(self, cells: Tensor, pooled: Tensor, order: Tensor | None = None) -> Tensor:
-        """[B, hidden, H, W] and [B, 2 C] -> [B, A]; ``order`` is of another board's actions."""
+        """[B, hidden, H, W] and [B, 2 C] -> [B, A]; ``order`` serves another board's actions."""
         logits = self.planes(cells).flatten(1)
         if self.others is not None:
             logits = torch.cat([logits, self.others(pooled)], dim=1)
@@ -122,7 +122,7 @@ class PlacedPolicy(nn.Module):
 
 
 class PolicyValueNetwork(nn.Module):
-    """Base of the networks."""
+    """Base class of the networks."""
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]."""
@@ -130,11 +130,11 @@ class PolicyValueNetwork(nn.Module):
 
 
 class Evaluating(nn.Module):
-    """A network as it is asked outside training.
+    """A network in the form used outside training.
 
     Args:
-        network: in any mode.
-        has_score: whether the score is among the answers, if the network has one.
+        network: the network, in any mode.
+        has_score: whether the answers include the score, if the network has one.
     """
 
     def __init__(self, network: nn.Module, has_score: bool = True) -> None:
@@ -155,10 +155,10 @@ class BoardNetwork(PolicyValueNetwork):
     """Convolutional trunk for observations (planes, height, width).
 
     Attributes:
-        shape: that it was made for.
-        channels: of the trunk.
-        pooled: whether the value's head sees pooled features only.
-        stem, blocks: the trunk; all other modules are of the heads.
+        shape: the shape that it was made for.
+        channels: channels of the trunk.
+        pooled: whether the value head reads pooled features only.
+        stem, blocks: the trunk; all other modules belong to the heads.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class BoardNetwork(PolicyValueNetwork):
 
         Args:
             x: float [B, channels, height, width].
-            order: of the actions of another board, see `PlacedPolicy`.
+            order: order of the actions of another board, see `PlacedPolicy`.
         """
         pooled = pool(x)
         policy = self.policy(F.relu(self.policy_cells(x)), pooled, order)
@@ -208,7 +208,7 @@ class BoardNetwork(PolicyValueNetwork):
         return Output(policy, self.outcome(hidden), torch.tanh(self.score(hidden)).flatten())
 
     def value_features(self, cells: Tensor) -> Tensor:
-        """What the value's head sees of its cells [B, hidden, H, W]: each of them."""
+        """The inputs of the value head, from its cells [B, hidden, H, W]: all of them."""
         return cells.flatten(1)
 
 
@@ -216,8 +216,8 @@ class VectorNetwork(PolicyValueNetwork):
     """Residual multi-layer perceptron for observations (features,).
 
     Attributes:
-        shape: that it was made for.
-        stem, blocks: the trunk; all other modules are of the heads.
+        shape: the shape that it was made for.
+        stem, blocks: the trunk; all other modules belong to the heads.
     """
 
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
@@ -244,7 +244,7 @@ class VectorNetwork(PolicyValueNetwork):
         return self.after_stem(self.stem(observation))
 
     def after_stem(self, x: Tensor) -> Output:
-        """The outputs, from what the first layer gives: [B, channels]."""
+        """The outputs, from those of the first layer: [B, channels]."""
         for block in self.blocks:
             x = x + block(x)
         x = F.relu(self.norm(x))
@@ -252,12 +252,12 @@ class VectorNetwork(PolicyValueNetwork):
 
 
 def layers_of(network: BoardNetwork | VectorNetwork) -> Layers:
-    """The network as data; arrays share the memory of its weights, where these are as they are."""
+    """The network as data; arrays share memory with its weights if these need no change."""
     weights = {name: value.detach().cpu().numpy() for name, value in network.state_dict().items()}
     return layers(weights, network.shape)
 
 
-#: Channels and blocks of the named sizes, by the number of axes that an observation has:
+#: Channels and blocks of the named sizes, by the number of an observation's axes:
 #: boards and flat observations.
 SIZES: dict[int, dict[str, tuple[int, int]]] = {
     3: {"tiny": (16, 2), "small": (32, 3), "base": (64, 5)},
@@ -283,12 +283,12 @@ def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValu
     """Make a network with fresh random weights, of the kind that fits the observation.
 
     Args:
-        shape: of observations and actions.
+        shape: shape of observations and actions.
         channels: width of the trunk.
         blocks: number of residual blocks.
 
     Raises:
-        ValueError: sizes that make no network.
+        ValueError: the sizes make no network.
     """
     check_sizes(channels, blocks)
     if len(shape.observation) == 3:

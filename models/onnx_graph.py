@@ -1,4 +1,4 @@
-"""Networks as ONNX models: one node for each operation of their layers, or by torch's exporter."""
+"""Networks as ONNX models: one node per operation of their layers, or by torch's exporter."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     import onnx
     from torch import nn
 
-#: Operator set of the models; ONNX Runtime reads it from version 1.12 on.
+#: Operator set of the models; ONNX Runtime supports it from version 1.12 on.
 _OPSET = 17
 _IR_VERSION = 8
 #: Name of the first axis of input and outputs.
 _BATCH = "batch"
 
 INPUT = "observation"
-#: Outputs of a model; the last may be missing.
+#: Outputs of a model; the last one may be absent.
 OUTPUTS = ("policy_logits", "outcome", "value", "score")
 
 
 def onnx_of(
     layers: Layers, turn: Mapping[str, Any] | None = None, has_score: bool = True
 ) -> onnx.ModelProto:
-    """The ONNX model of a network, for any batch: `INPUT` to `OUTPUTS`.
+    """The ONNX model of a network, for any batch size: from `INPUT` to `OUTPUTS`.
 
     Args:
-        layers: of the network.
-        turn: how the board is turned for a network that sees it from the mover's side, while input
+        layers: the network's layers.
+        turn: how a network that sees the board from the mover's side has it turned, while input
             and outputs are in the board's own frame: ``upright`` is the number of a plane, or of a
-            feature, which is 0 where the board is turned; ``cells`` and ``actions`` say what goes
-            where, and undo themselves. None: as it is.
+            feature, which is 0 where the board is turned; ``cells`` and ``actions`` are
+            permutations and their own inverses. None: the network sees the board's own frame.
         has_score: whether the score is among the outputs.
 
     Returns:
-        float32 outputs: logits [batch, A], probabilities of win, draw and loss [batch, 3], win less
-        loss [batch], score [batch].
+        float32 outputs: logits [batch, A], probabilities of win, draw and loss [batch, 3], win
+        minus loss [batch], score [batch].
     """
     graph = _Graph()
     observation, is_turned = INPUT, ""
@@ -67,7 +67,7 @@ def onnx_of(
 
 
 def _turned(graph: _Graph, shape: Sequence[int], turn: Mapping[str, Any]) -> tuple[str, str]:
-    """The observation as the network sees it, and bool [batch, 1], where that is turned."""
+    """The observation in the network's frame, and bool [batch, 1], whether it is turned."""
     is_board = len(shape) == 3
     rows = [0, shape[0], -1] if is_board else [0, 1, -1]
     planes = graph.add("Reshape", INPUT, graph.constant(rows))
@@ -82,7 +82,7 @@ def _turned(graph: _Graph, shape: Sequence[int], turn: Mapping[str, Any]) -> tup
 
 
 def _board(graph: _Graph, layers: BoardLayers, observation: str) -> tuple[str, str, str]:
-    """Write the operations; names of logits, logits of the outcome, and score before its tanh."""
+    """Write the operations; return the names of logits, outcome logits, and score before tanh."""
     x = graph.add("Relu", graph.convolution(observation, layers.stem))
     for block in layers.blocks:
         y = graph.add("Relu", graph.convolution(x, block.first))
@@ -107,7 +107,7 @@ def _board(graph: _Graph, layers: BoardLayers, observation: str) -> tuple[str, s
 
 
 def _vector(graph: _Graph, layers: VectorLayers, observation: str) -> tuple[str, str, str]:
-    """The same for a perceptron."""
+    """`_board` for a perceptron."""
     x = graph.dense(observation, layers.stem)
     for block in layers.blocks:
         y = graph.add("Relu", graph.dense(graph.normalised(x, block.norm), block.first))
@@ -119,7 +119,7 @@ def _vector(graph: _Graph, layers: VectorLayers, observation: str) -> tuple[str,
 
 
 class _Graph:
-    """Nodes and constants of a model; its methods write them and return names."""
+    """The nodes and constants of a model; its methods add them and return their names."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -134,7 +134,7 @@ class _Graph:
         return name
 
     def constant(self, value: Any) -> str:
-        """An array; whole numbers become int64."""
+        """Add an array; whole numbers become int64."""
         from onnx import numpy_helper
 
         array = np.asarray(value)
@@ -144,11 +144,11 @@ class _Graph:
         return name
 
     def dense(self, x: str, linear: Linear) -> str:
-        """A dense layer of [batch, inputs]."""
+        """Add a dense layer on [batch, inputs]."""
         return self.add("Gemm", x, *map(self.constant, linear), transB=1)
 
     def convolution(self, x: str, linear: Linear) -> str:
-        """A convolution of [batch, inputs, height, width]; a dense layer is one of each cell."""
+        """Add a convolution on [batch, inputs, height, width]; a dense layer works on each cell."""
         weight = linear.weight
         size = weight.shape[2] if weight.ndim == 4 else 1
         weight = weight.reshape(*weight.shape[:2], size, size)
@@ -156,7 +156,7 @@ class _Graph:
         return self.add("Conv", x, *constants, kernel_shape=[size, size], pads=[size // 2] * 4)
 
     def pooled(self, x: str) -> str:
-        """Means and then maxima over the board."""
+        """Add the means and then the maxima over the board."""
         parts = (
             self.add(operator, x, axes=[2, 3], keepdims=0)
             for operator in ("ReduceMean", "ReduceMax")
@@ -170,7 +170,7 @@ class _Graph:
     def model(
         self, observation_shape: Sequence[int], outputs: Mapping[str, Sequence[int]]
     ) -> onnx.ModelProto:
-        """The model, with these of its nodes' outputs, in the order of `OUTPUTS`."""
+        """The model whose outputs are these nodes', in the order of `OUTPUTS`."""
         from onnx import TensorProto, helper
 
         def described(name: str, shape: Sequence[int]) -> onnx.ValueInfoProto:
@@ -195,18 +195,18 @@ class _Graph:
         )
 
 
-# Networks of the user's own, by torch's exporter.
+# Custom networks, written by torch's exporter.
 
 
 def onnx_by_torch(
     module: nn.Module, observation_shape: Sequence[int], output_names: Sequence[str]
 ) -> onnx.ModelProto:
-    """The ONNX model of any module, for any batch.
+    """The ONNX model of any module, for any batch size.
 
     Args:
-        module: in evaluation mode, on the CPU: float32 [B, *observation_shape] to a tuple of
-            tensors [B, ...].
-        observation_shape: of one observation.
+        module: a module in evaluation mode on the CPU; it takes float32 [B, *observation_shape]
+            and returns a tuple of tensors [B, ...].
+        observation_shape: shape of one observation.
         output_names: names of the tensors.
 
     Raises:
@@ -235,17 +235,17 @@ def onnx_by_torch(
                 verbose=False,
             )
             assert program is not None
-            ClearMetadataAndDocStringPass()(program.model)  # traces with paths of this machine
+            ClearMetadataAndDocStringPass()(program.model)  # traces contain paths of this machine
             program.model.metadata_props.clear()
             model: onnx.ModelProto = program.model_proto
-    except Exception as error:  # whatever a network of the user's own makes the exporter raise
+    except Exception as error:  # a custom network may make the exporter raise anything
         raise ValueError(f"torch cannot write this network as ONNX: {str(error)[:200]}") from error
     return model
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences torch's messages, among them the one that torchvision is not installed."""
+    """Silence torch's messages, among them that torchvision is not installed."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""A game's options as numbers for a network that plays with many of them."""
+"""A game's options as numbers, for a network that plays with many of them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 def option_features(
     variants: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> list[float]:
-    """The options of a game as the input of a network that learnt several sets of them.
+    """The options of a game as the input of a network that learnt several sets of options.
 
     An option that is a number in all variants gives one feature, linear from -1 for the smallest to
-    1 for the largest; every other one gives a feature for each value that was learnt, 1 where the
-    game has this value and 0 elsewhere. A value that was not learnt is taken for the mean of those
-    that were. Options that never differ give none.
+    1 for the largest; any other option gives a feature for each value that was learnt, 1 if the
+    game has this value and 0 otherwise. For any other value, the features are the mean of those
+    that were learnt. Options that never differ give none.
 
     Args:
-        variants: the options that the network learns or learnt, whole sets of them.
-        options: of the game to play.
+        variants: the complete sets of options that the network learns or learnt.
+        options: options of the game to play.
 
     Returns:
-        As many floats for whatever ``options``.
+        Floats; their number does not depend on ``options``.
     """
     features: list[float] = []
     for name in sorted(variants[0]):

@@ -1,4 +1,4 @@
-"""The shape that a network must fit, and which network it is: what is known without torch."""
+"""The shape that a network must fit, and the network's kind and size; torch is not needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NetworkShape:
     Attributes:
         observation: (planes, height, width) or (features,).
         num_actions: number of policy logits.
-        action_places: for each action its place ``plane * height * width + cell`` on planes
+        action_places: each action's place ``plane * height * width + cell`` on planes
             over the board, -1 where it has none; None where no action has one.
     """
 
@@ -29,11 +29,11 @@ class Architecture:
     """The class and size of a network.
 
     Attributes:
-        options: for the networks of this package ``channels``, the width of the trunk, and
+        options: of networks of this package: ``channels``, the width of the trunk, and
             ``blocks``, the number of residual blocks, and for a network of many boards
             ``features``, the number of features of a game's options; for a user's class its
             keyword arguments.
-        module: ``package.module:Class`` of a network of the user's own, None for the others.
+        module: ``package.module:Class`` for a custom network, None for the others.
     """
 
     options: dict[str, Any]
@@ -46,7 +46,7 @@ class Architecture:
         return f"{self.module}({options})"
 
     def described(self) -> dict[str, Any]:
-        """JSON value: the options, preceded by ``module`` for a user's class."""
+        """The options as a JSON value, preceded by ``module`` for a custom network."""
         return ({} if self.module is None else {"module": self.module}) | self.options
 
 

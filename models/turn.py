@@ -1,6 +1,6 @@
 """The turn of the board under which a network sees one of the two players.
 
-Everybody else speaks the board's own frame: environments, searches, samples, agents, files.
+Everything else uses the board's own frame: environments, searches, samples, agents, files.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .evaluation import Evaluation, Evaluator
 
 @dataclass(frozen=True)
 class Turn:
-    """How the network of a game sees observations, and numbers actions, for one of the players.
+    """How a game's network sees observations and numbers actions for one of the players.
 
     Attributes:
         upright: number of the plane, or of the feature, that is 0 (all of it) where the network
             sees the board turned, and 1 elsewhere.
-        cells: where each cell, or feature, goes; undoes itself.
-        actions: which action becomes which; undoes itself.
+        cells: where each cell, or feature, goes; its own inverse.
+        actions: which action becomes which; its own inverse.
     """
 
     upright: int

@@ -1,7 +1,7 @@
-"""The weights of a checkpoint as numpy's arrays, read without torch.
+"""The weights of a checkpoint as numpy arrays, read without torch.
 
-A file is checked as `ludarium.models.checkpoint` describes. Networks of the user's own are for that
-module: their weights are known to their class alone.
+A file is checked as `ludarium.models.checkpoint` describes. That module loads custom networks,
+whose weights only their class knows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from .header import CheckpointHeader, open_checkpoint
 from .layers import weight_shapes
 
-CHECKSUM = "sha256"  # its key in the description
+CHECKSUM = "sha256"  # key of the checksum in the description
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ def read_tensors(
     needed: Mapping[str, tuple[str, tuple[int, ...]]],
     to_bytes: Callable[[Any], bytes],
 ) -> dict[str, Any]:
-    """The tensors of a checkpoint's file, once they are known to be those of the network.
+    """The tensors of a checkpoint's file, after checks that they fit the network.
 
     Args:
-        file: open.
-        description: that is in it.
-        needed: dtype, as the format calls it, and shape of each.
-        to_bytes: what is in a tensor.
+        file: the open file.
+        description: the description in it.
+        needed: dtype, as the format names it, and shape of each tensor.
+        to_bytes: returns the bytes of a tensor.
 
     Raises:
-        ValueError: they are of another network, or damaged.
+        ValueError: they fit another network, or are damaged.
     """
     for name in sorted(set(file.keys()) ^ set(needed)):
         problem = "is not there" if name in needed else "is none of the network"

@@ -6,8 +6,8 @@ what is in `__all__`.
 
 Compiled searches call a network themselves, see `CompiledNetwork.in_search`.
 
-`block` is the inner loop, `vector` what numba lacks for the rest, `parts` the layers, `evaluate`
-the networks, `packing` the weights as these read them, `target` what the processor decides. Sizes
+`block` is the inner loop, `vector` a vector type for the rest, `parts` the layers, `evaluate`
+the networks, `packing` the order of the weights, `target` what depends on the processor. Sizes
 are known only at run time: a machine compiles each of the kernels once for all games, boards and
 networks, and keeps it on disk.
 """
@@ -34,28 +34,28 @@ from ludarium.models.turn import Turn
 from . import block, evaluate, packing, parts, target, vector
 from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
-_SMALLER = 4  # by which weights in eight bits are smaller
-_BITS = 8  # of the ends of a range
+_SMALLER = 4  # weights in eight bits are smaller by this factor
+_BITS = 8  # bits of the ends of a range
 
 __all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of", "source_digest"]
 
 
 class CompiledNetwork:
-    """A network that evaluates observations in compiled code, in the thread that calls it.
+    """A network that evaluates observations in compiled code, in the calling thread.
 
     An answer does not depend on the rest of the batch, bit for bit. Several threads may call at
     once.
 
     Args:
-        layers: of the network.
-        ranges: of what the trunk's layers read, see `ranges_of`: the products of the trunk are then
+        layers: the network's layers.
+        ranges: ranges of the inputs of the trunk's layers, see `ranges_of`: products are then
             of eight-bit integers; None: all is float32.
-        turn: of the game, for searches, which know the board's own frame only.
+        turn: the game's turn, for searches, which know the board's own frame only.
 
     Attributes:
-        batch: from how many observations on one call for all of them is faster than compiled
-            searches that call it for each. Infinite, but for perceptrons: their weights do not fit
-            the fast caches, and a call for many observations reads them once.
+        batch: number of observations from which one call for all of them is faster than calls from
+            compiled searches. Infinite, except for perceptrons: their weights do not fit the fast
+            caches, and a call for many observations reads them once.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class CompiledNetwork:
         return answer
 
     def in_search(self) -> NetworkInSearch:
-        """The network for compiled searches in the thread that calls."""
+        """The network for compiled searches in the calling thread."""
         return NetworkInSearch(self._part, self._of_thread())
 
     def _of_thread(self) -> PackedNetwork:
-        """The network with memory of the thread that calls."""
+        """The network with the calling thread's memory."""
         if not hasattr(self._memory, "packed"):
             self._memory.packed = with_memory_of_its_own(self._packed)
         packed: PackedNetwork = self._memory.packed
@@ -98,13 +98,13 @@ class CompiledNetwork:
 def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     """The least and the greatest number that each layer of the trunk reads, in float32.
 
-    Ranges hold all that was seen: to cut off even one number in 10,000 makes the answers worse.
+    Ranges hold all numbers seen: cutting off even one number in 10,000 makes the answers worse.
     They are rounded outwards to `_BITS` bits, far more coarsely than sums in float32, which
-    processors round in two ways. So those of the shipped networks are the same on all; one in some
-    hundred networks may have an end so close to a step that two processors take different ones.
+    processors round in two ways. So the ranges of the shipped networks agree on all processors; one
+    in some hundred networks may have an end so close to a step that two processors differ.
 
     Args:
-        layers: of a network.
+        layers: layers of a network.
         observations: float32 [n, *shape.observation], some hundred typical ones.
 
     Returns:
@@ -157,13 +157,13 @@ def _kernel(kind: str) -> Callable:
         template.__code__, vars(evaluate), template.__name__, template.__defaults__
     )
     function.__module__ = evaluate.__name__
-    function.__qualname__ = f"networks_{kind}s_{sources}"  # announced so
+    function.__qualname__ = f"networks_{kind}s_{sources}"  # the message about compiling uses it
     return jit.kernel(function, f"network-{kind}s", sources)
 
 
 @cache
 def digest_of(compiled_for: target.Target) -> str:
-    """Digest of all that the kernels are made of, but for the processor, which the cache adds."""
+    """Digest of all that the kernels are made of, except the processor, which the cache adds."""
     return hashlib.sha256(f"{source_digest()}{compiled_for!r}".encode()).hexdigest()[:12]
 
 

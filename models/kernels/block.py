@@ -1,23 +1,23 @@
 """The one inner loop of all networks: products of a block of activations with a block of weights.
 
-Everything that takes time in a network is a sum of products of activations and weights. A block is
+All that takes time in a network are sums of products of activations and weights. A block is
 a few cells of a row of the board, or a few positions, times a few vectors of outputs: as many sums
 as a processor has registers for. Each step loads the weights of one input for these outputs once,
 and each cell's activation once for all outputs.
 
 The lanes of a vector are outputs, so the products of one output are added in the same order on
-every processor and in blocks of every size. The kind of number is that of the arrays: float32; or
+every processor and in blocks of every size. The arrays decide the type of number: float32; or
 activations in eight bits, whose products with int8 weights are added in int32, two or four
 neighbouring inputs at a time (see `Target`).
 
 In float32 a product and its sum are rounded once where the processor can do so, and twice
-elsewhere. In a network in eight bits what is left in float32 is rounded twice everywhere: its
+elsewhere. In an eight-bit network all that remains in float32 is rounded twice everywhere: its
 answers are the same, bit for bit, on every processor.
 
-Weights come packed: a block of outputs after another, each [tap][input / per][output][per], where
-``per`` inputs are multiplied at a time; see `packing.packed`.
+Weights come packed: one block of outputs after another, each [tap][input / per][output][per],
+where ``per`` inputs are multiplied at a time; see `packing.packed`.
 
-numba has no vectors. So these functions write LLVM's instructions for them; with
+numba has no vectors, so these functions write LLVM's instructions for them; with
 ``NUMBA_DISABLE_JIT=1`` they are plain numpy.
 """
 
@@ -39,15 +39,15 @@ from ludarium.envs.engine.jit.private import cgutils
 from . import target as machine
 from .target import PER, Target
 
-#: Most cells of a row that a block has. A row is cut into parts that differ by at most one.
+#: Most cells of a row in one block. A row is cut into parts that differ by at most one.
 MOST_CELLS = 6
 #: Blocks of outputs that are computed at once for a single position.
 STREAMS = 4
 
-# The parts of a row at its ends: there the neighbours to the left or to the right are missing.
+# Parts at the ends of a row lack neighbours to the left or to the right.
 LEFT_END = 1
 RIGHT_END = 2
-#: (cells, ends) of each part that the rows of any board are cut into.
+#: (cells, ends) of each part into which the rows of any board are cut.
 PARTS = [
     *((cells, LEFT_END | RIGHT_END) for cells in range(1, 7)),
     *((cells, LEFT_END) for cells in (4, 5, 6)),
@@ -63,7 +63,7 @@ class _Block(NamedTuple):
     """A block of a fixed size.
 
     Attributes:
-        cells: of a row, or positions.
+        cells: cells of a row, or positions.
         outputs: `Target.step`, or `Target.narrow`.
         taps: 3 for the convolution's columns, 1 for a dense layer.
         ends: see `PARTS`.
@@ -77,7 +77,7 @@ class _Block(NamedTuple):
     streams: int = 1
 
     def read(self, tap: int) -> Iterator[tuple[int, int]]:
-        """Cells that have a neighbour at a tap: (cell, the neighbour's distance from cell 0)."""
+        """Yield cells with a neighbour at a tap: (cell, the neighbour's distance from cell 0)."""
         for cell in range(self.cells):
             seen = cell + tap - self.taps // 2
             is_off = (seen < 0 and self.ends & LEFT_END) or (
@@ -88,15 +88,15 @@ class _Block(NamedTuple):
 
 
 class _Operands(NamedTuple):
-    """What the instructions of a block read and write.
+    """The operands of the instructions of a block.
 
     Attributes:
         kind: numba's name of the activations' type.
         activations, weights, sums: addresses of cell 0's first input, of the first row's weights,
             and of the sums, [cell][output].
-        stride, pitch: from one cell to the next, and from one row to the next.
+        stride, pitch: steps from one cell to the next, and from one row to the next.
         rows, inputs: how many there are.
-        stream: from one block of weights to the next.
+        stream: the step from one block of weights to the next.
         fuses: whether a product in float32 may be added without being rounded first.
     """
 
@@ -129,7 +129,7 @@ def _write(builder: ir.IRBuilder, target: Target, block: _Block, given: _Operand
         first = builder.mul(row, given.pitch)
         for tap in range(block.taps):
             read = list(block.read(tap))
-            if not read:  # the weights of a column that no cell of this row has
+            if not read:  # no cell of this row has this column
                 steps = builder.mul(builder.udiv(given.inputs, _I64(per)), weights_of_a_step)
                 builder.store(builder.add(builder.load(place), steps), place)
                 continue
@@ -172,7 +172,7 @@ def _weights(
     number: int,
     vector: ir.VectorType,
 ) -> Any:
-    """A vector of a stream's weights, as many inputs to a lane as are multiplied at a time."""
+    """A vector of a stream's weights; each lane has as many inputs as are multiplied at a time."""
     at = builder.add(at, builder.mul(given.stream, _I64(stream)))
     at = builder.add(at, _I64(number * vector.count * PER[given.kind]))
     address = builder.gep(given.weights, [at])
@@ -184,7 +184,7 @@ def _weights(
 
 
 def _spread(builder: ir.IRBuilder, address: Any, number: ir.Type, lanes: int) -> Any:
-    """Four bytes of activations, the same in all lanes."""
+    """Four bytes of activations, repeated in all lanes."""
     loaded = builder.load(builder.bitcast(address, number.as_pointer()), align=1)
     nothing = ir.Constant(ir.VectorType(number, lanes), ir.Undefined)
     one = builder.insert_element(nothing, loaded, _I32(0))
@@ -201,7 +201,7 @@ def _added(
     activation: Any,
     weight: Any,
 ) -> Any:
-    """A vector of sums with one more product, or with two or four."""
+    """A vector of sums after adding one, two or four products to each."""
     kind, vector = given.kind, total.type
     lanes = vector.count
     if kind == "float32" and not given.fuses:
@@ -223,14 +223,14 @@ def _added(
 
 
 def _called(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: list[Any]) -> Any:
-    """The result of one of LLVM's functions."""
+    """The result of calling one of LLVM's functions."""
     function_type = ir.FunctionType(result, [each.type for each in arguments])
     function = cgutils.get_or_insert_function(builder.module, function_type, name)
     return builder.call(function, arguments)
 
 
 def _pairs(builder: ir.IRBuilder, activation: Any, weight: Any) -> Any:
-    """The sums of two products of int16 each; a form in which LLVM sees pmaddwd and its like."""
+    """The sums of two products of int16, in a form that LLVM compiles to pmaddwd or the like."""
     lanes = activation.type.count
     wide = ir.VectorType(_I32, 2 * lanes)
     factors = builder.bitcast(activation, weight.type)
@@ -249,7 +249,7 @@ def _pairs(builder: ir.IRBuilder, activation: Any, weight: Any) -> Any:
 
 @contextmanager
 def _loop(builder: ir.IRBuilder, end: Any, step: Any) -> Iterator[Any]:
-    """A loop from 0, at least once; yields the number."""
+    """A loop that runs from 0, at least once; yields its number."""
     before = builder.block
     body, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.branch(body)
@@ -387,12 +387,12 @@ def _multiply_rows(
 
 
 def _number(outputs: int, cells: int, other: int) -> int:
-    """What a block is chosen by."""
+    """The number by which a block is chosen."""
     return 256 * outputs + 16 * cells + other
 
 
 def _chosen(builder: ir.IRBuilder, outputs: Any, cells: Any, other: Any) -> Any:
-    """The same of numbers that are known when the code runs."""
+    """The same number, computed when the code runs."""
     of_outputs = builder.mul(outputs, _I64(256))
     return builder.add(builder.add(of_outputs, builder.mul(cells, _I64(16))), other)
 
@@ -475,12 +475,12 @@ def _multiply_rows_plainly(
 
 #: ``multiply_part(outputs, cells, ends, activations, first, stride, pitch, rows, inputs, weights,
 #: first_weight, sums, first_sum)``: a convolution's sums for a part of a row, one of `PARTS`, and
-#: for a block of outputs, from ``rows`` rows of the board, those that it has of the three;
+#: a block of outputs. It reads ``rows`` rows of the board, as many of the three as exist;
 #: activations and weights begin at the first of them. ``sums`` get [cell][output].
 multiply_part: Callable = _multiply_part if COMPILES else _multiply_part_plainly
 
 #: ``multiply_rows(outputs, rows, streams, activations, first, stride, inputs, weights,
-#: first_weight, sums, trunk)``: a dense layer's sums for `Target.rows` rows and a block of outputs,
-#: or for a single row and 1 or `STREAMS` blocks. ``sums`` get [row][output]. ``trunk`` are the
-#: weights of the network's trunk, whose type tells whether the network is one in eight bits.
+#: first_weight, sums, trunk)``: writes a dense layer's sums for `Target.rows` rows and a block of
+#: outputs, or for one row and 1 or `STREAMS` blocks. ``sums`` get [row][output]. ``trunk`` are the
+#: weights of the network's trunk, whose type tells whether the network has eight bits.
 multiply_rows: Callable = _multiply_rows if COMPILES else _multiply_rows_plainly

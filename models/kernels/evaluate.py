@@ -1,7 +1,7 @@
 """Whole networks: the kernels that Python calls, and the parts that searches call.
 
-Each takes a `packing.PackedNetwork`, which holds the weights and memory to compute in. The kind of
-number that the trunk is computed in follows from the types of its arrays.
+Each takes a `packing.PackedNetwork`, which holds the weights and memory to compute in. The types
+of its arrays decide the type of number in which the trunk is computed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .parts import (
     write_outcome,
 )
 
-# The layers of `PackedNetwork.heads`, of a board's network ...
+# Indices of the layers in `PackedNetwork.heads`, of a board's network ...
 CELLS, POLICY, OTHERS, VALUE, OUTCOME, POOLED_BIASES = range(6)
 # ... and of a perceptron.
 HEADS = 0
 
-_NONE = np.float32(-np.inf)  # no floor
-_ZERO = np.float32(0)  # that of a ReLU
+_NONE = np.float32(-np.inf)  # means no floor
+_ZERO = np.float32(0)  # the floor of a ReLU
 
 
 @part
 def head(net, rows, x, stride, number, floor, out, at):
-    """One dense layer of the heads, of ``rows`` rows of ``x`` to rows of ``out``."""
+    """Compute one dense layer of the heads, from ``rows`` rows of ``x`` to rows of ``out``."""
     layer = net.heads[number]
     dense(
         *(
@@ -55,7 +55,7 @@ def head(net, rows, x, stride, number, floor, out, at):
 
 @part
 def read_by_layer(net, number, values, count):
-    """Write values as the activations that a layer of the trunk reads, ``net.q``."""
+    """Convert values to the activations that a layer of the trunk reads, in ``net.q``."""
     if len(net.ranges) > 0:
         widen(net.ranges, number, values, count)
     narrow(values, count, net.trunk[number], net.q)
@@ -63,7 +63,7 @@ def read_by_layer(net, number, values, count):
 
 @part
 def trunk_of_board(net, observation):
-    """The trunk's features [cells, channels] of an observation [planes * cells], in ``net.x``."""
+    """Write an observation's features [cells, channels] to ``net.x``; it is [planes * cells]."""
     size = net.sizes[0]
     height, width, channels = size.height, size.width, size.channels
     cells, count = height * width, height * width * channels
@@ -90,12 +90,12 @@ def trunk_of_board(net, observation):
 
 @part
 def heads_of_board(net, logits, wdl, scores, n):
-    """The answer to position ``n``, of the trunk's features."""
+    """Compute the answer to position ``n`` from the trunk's features."""
     size = net.sizes[0]
     cells, channels, hidden = size.height * size.width, size.channels, size.hidden
     pool(net.x, 0, channels, cells, channels, net.pooled, 0)
     head(net, cells, net.x, channels, CELLS, _ZERO, net.cells, 0)
-    of_cell = net.heads[CELLS].outputs  # ``hidden`` of the policy, ``hidden`` of the value, padding
+    of_cell = net.heads[CELLS].outputs  # ``hidden`` each for policy and value, and padding
     if size.is_placed:
         head(net, cells, net.cells, of_cell, POLICY, _NONE, net.policy, 0)
         if net.heads[OTHERS].outputs > 0:
@@ -136,9 +136,9 @@ def evaluate_boards(net, observations, logits, wdl, scores):
 
 @part
 def feed(net, rows, values, number, of_each, skips, floor, out):
-    """One dense layer of a perceptron's trunk, of rows of ``values`` to rows of ``out``.
+    """Compute one dense layer of a perceptron's trunk, from rows of ``values`` to rows of ``out``.
 
-    ``of_each`` is how far apart the rows of ``values`` are.
+    ``of_each`` is the distance between the rows of ``values``.
     """
     layer = net.trunk[number]
     read_by_layer(net, number, values, rows * of_each)
@@ -150,7 +150,7 @@ def feed(net, rows, values, number, of_each, skips, floor, out):
 
 @part
 def answer_vectors(net, rows, logits, wdl, scores, start):
-    """The answers from position ``start`` on to the ``rows`` observations in ``net.features``.
+    """Answer the ``rows`` observations in ``net.features``, as positions from ``start`` on.
 
     ``rows`` is 1 or `target.ROWS`.
     """
@@ -203,10 +203,10 @@ def evaluate_vectors(net, observations, logits, wdl, scores):
 
 @part
 def see(net, planes, n, seen):
-    """Copy observation ``n`` of ``planes`` [n, rows, cells] as the network sees it.
+    """Copy observation ``n`` of ``planes`` [n, rows, cells] into the network's frame.
 
     Returns:
-        Whether it sees the board turned, see `ludarium.models.turn.Turn`.
+        Whether the network sees the board turned, see `ludarium.models.turn.Turn`.
     """
     cells = planes.shape[2]
     is_turned = len(net.turn_cells) > 0 and planes[n, net.upright[0], net.upright[1]] < 0.5
@@ -228,7 +228,7 @@ def take_back_turn(net, logits, n):
 
 @part
 def is_finite(logits, wdl, scores, n):
-    """Whether an answer is of finite numbers."""
+    """Whether all numbers of an answer are finite."""
     total = scores[n] * 0
     for action in range(logits.shape[1]):
         total += logits[n, action] * 0
@@ -242,7 +242,7 @@ def board_in_search(net, planes, evaluation, n):
     """Answer observation ``n`` of ``planes`` in the board's own frame, by a board's network.
 
     Returns:
-        Whether the answer, row ``n`` of the `Evaluation`, is of finite numbers.
+        Whether the answer, row ``n`` of the `Evaluation`, has only finite numbers.
     """
     logits, wdl, scores = evaluation
     is_turned = see(net, planes, n, net.seen)
@@ -255,7 +255,7 @@ def board_in_search(net, planes, evaluation, n):
 
 @part
 def vector_in_search(net, planes, evaluation, n):
-    """As `board_in_search`, by a perceptron."""
+    """`board_in_search` for a perceptron."""
     logits, wdl, scores = evaluation
     is_turned = see(net, planes, n, net.features)
     answer_vectors(net, 1, logits, wdl, scores, n)

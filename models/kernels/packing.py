@@ -1,11 +1,11 @@
-"""Weights in the order in which the kernels read them; in eight bits where that is wanted.
+"""Weights in the order in which the kernels read them, in eight bits if wanted.
 
-The scheme of eight bits is that of Jacob et al., "Quantization and Training of Neural Networks for
+The eight-bit scheme is that of Jacob et al., "Quantization and Training of Neural Networks for
 Efficient Integer-Arithmetic-Only Inference" (2018): ``activation = scale * (number - zero)`` with
-one scale for a layer's activations and one for each output's weights, whose zero is 0. The products
-of numbers are added exactly. Stem of a board's network, residual stream, normalisation, pooling and
-heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
-output, so that files can hold them as such.
+one scale for a layer's activations and one for each output's weights, whose zero is 0. Integer
+products are added exactly. The stem of a board's network, residual stream, normalisation, pooling
+and heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
+output, so files can hold them as such.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .evaluate import HEADS, POOLED_BIASES
 from .parts import SUMS
 from .target import HOST, PER, RANGES, Target
 
-#: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; none, if there is no such
-#: layer. ``weights``, ``table`` and ``scale`` are where its numbers begin. Activations are made of
-#: values by ``values * inverse + zero``, kept from ``least`` to ``most``, and cut to whole numbers.
+#: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; both are 0 without such a
+#: layer. Its numbers begin at ``weights``, ``table`` and ``scale``. Values become activations
+#: by ``values * inverse + zero``, kept from ``least`` to ``most``, and cut to whole numbers.
 LAYER = record_dtype(
     *((name, np.int64) for name in ("inputs", "outputs", "weights", "table", "scale")),
     *((name, np.float32) for name in ("inverse", "zero", "least", "most")),
 )
 
-#: ``channels`` are padded, of ``channels_used``. ``planes`` of a board, or features.
+#: ``channels`` includes padding, ``channels_used`` does not. ``planes`` of a board, or features.
 SIZES = record_dtype(
     *(
         (name, np.int64)
@@ -45,24 +45,24 @@ SIZES = record_dtype(
 
 
 class PackedNetwork(NamedTuple):
-    """A network as the kernels of `evaluate` take it.
+    """A network in the form that the kernels of `evaluate` take.
 
     Attributes:
         sizes: one record of `SIZES`.
         trunk: records of `LAYER`: two convolutions a block, or a perceptron's stem and two a block.
-        weights: of these, float32 or int8.
-        table: of these, float32 or int32; in a board's network [4, 4, channels] a layer, see
-            `parts.convolve`.
-        scale: of these, float32.
+        weights: the trunk's weights, float32 or int8.
+        table: the trunk's table, float32 or int32; in a board's network [4, 4, channels] a layer,
+            see `parts.convolve`.
+        scale: the trunk's scale, float32.
         stem, stem_bias: float32 [planes, 3, 3, channels] and [channels], of a board's network.
         norms: float32 [blocks + 1, 2, channels], a perceptron's gains and biases.
         heads: records of `LAYER`, see `evaluate`.
-        head_weights, head_bias, head_scale: of these, float32.
-        order: int64 [A], where each action's logit is in ``policy``.
+        head_weights, head_bias, head_scale: of the heads, float32.
+        order: int64 [A], the index in ``policy`` of each action's logit.
         turn_cells, turn_actions: int64, a `Turn`; empty if the network sees the board as it is.
         upright: int64 [2], row and cell of the entry that tells whether it is turned.
         ranges: float32 [layers of the trunk, 2], which the kernels widen so that they hold all
-            activations; or nothing.
+            activations; or empty.
         x, y, q, sums, seen, features, cells, policy, pooled, bias, hidden, outcome, head_sums,
             lanes: memory to compute in, for one thread at a time.
     """
@@ -100,25 +100,25 @@ class PackedNetwork(NamedTuple):
     lanes: np.ndarray
 
 
-#: The fields that kernels write, by which a network for another thread differs.
+#: The fields that kernels write; each thread has its own.
 WRITTEN = PackedNetwork._fields[PackedNetwork._fields.index("ranges") :]
 
 
 def pack(layers: Layers, ranges: np.ndarray | None = None, target: Target = HOST) -> PackedNetwork:
-    """A network for the kernels.
+    """The network for the kernels.
 
     Args:
-        layers: of the network.
+        layers: layers of the network.
         ranges: float32 [layers of the trunk, 2], the least and the greatest number that each layer
             reads, for eight bits; None: float32.
-        target: whose kernels they are.
+        target: the target of the kernels.
     """
     pack_layers = _pack_board if isinstance(layers, BoardLayers) else _pack_vector
     return pack_layers(layers, ranges, target)  # type: ignore[arg-type]
 
 
 def turned(network: PackedNetwork, turn: Turn, is_board: bool) -> PackedNetwork:
-    """The same network of a game with a turn, for searches."""
+    """The same network for searches in a game with a turn."""
     return network._replace(
         turn_cells=np.array(turn.cells, np.int64),
         turn_actions=np.array(turn.actions, np.int64),
@@ -127,7 +127,7 @@ def turned(network: PackedNetwork, turn: Turn, is_board: bool) -> PackedNetwork:
 
 
 def with_memory_of_its_own(network: PackedNetwork) -> PackedNetwork:
-    """The same weights for another thread."""
+    """The same weights with memory for another thread."""
     return network._replace(**{name: getattr(network, name).copy() for name in WRITTEN})
 
 
@@ -156,9 +156,9 @@ class _Packer:
     """Collects layers and their arrays.
 
     Args:
-        target: whose kernels they are for.
+        target: the target of the kernels.
         eight_bit: whether the layers read activations in eight bits.
-        rounds: whether weights are whole numbers of eight bits all the same.
+        rounds: whether weights are whole numbers of eight bits even so.
     """
 
     def __init__(self, target: Target, eight_bit: bool, rounds: bool = False) -> None:
@@ -172,14 +172,14 @@ class _Packer:
         self._sizes = [0, 0, 0]
 
     def skip(self) -> None:
-        """A layer that the network does not have."""
+        """Add an absent layer, which the network does not have."""
         self.layers.append(np.zeros((), LAYER))
 
     def add(self, linear: Linear, low_high: np.ndarray | None = None, board: bool = False) -> None:
         """Add a layer.
 
         Args:
-            linear: with inputs as far as they are used.
+            linear: the layer, with the inputs that are used.
             low_high: the range of its inputs, for eight bits.
             board: whether it is a convolution, with a table for each kind of cell.
         """
@@ -204,7 +204,7 @@ class _Packer:
             smallest, _ = RANGES[str(self.activations)]
             zero = round(-low / of_inputs)
             of_weights = np.abs(weight).max((1, 2)).astype(np.float64) / 127
-            # A bias must fit; weights that are nothing beside it may be lost.
+            # A bias must fit; weights that are negligible beside it may be lost.
             of_weights = np.maximum(of_weights, np.abs(bias) / (of_inputs * 2**30))
             of_weights[of_weights == 0] = 1
             weight = np.rint(weight / of_weights[:, None, None]).astype(np.int8)
@@ -249,8 +249,8 @@ def _weights_on_board(weight: np.ndarray) -> np.ndarray:
     """Sums of the weights [outputs, inputs, 9] of the taps on the board, by kind of row and column.
 
     Returns:
-        int64 [16, outputs]. To a kind 1 is added where there is nothing before, 2 where there is
-        nothing after.
+        int64 [16, outputs]. A kind is 1 if nothing is before, plus 2 if nothing is
+        after.
     """
     of_taps = weight.sum(1, dtype=np.int64).reshape(-1, 3, 3)
     kinds = [
@@ -271,14 +271,14 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
     heads = _Packer(target, False, rounds=ranges is not None)
 
     def pooled(linear: Linear) -> Linear:
-        """With inputs for the means and the maxima of the padded channels."""
+        """The layer with inputs for the means and the maxima of the padded channels."""
         both = linear.weight[:, : 2 * used].reshape(-1, 2, used)
         padded = _padded(both, len(both), 2, channels).reshape(len(both), -1)
         rest = linear.weight[:, 2 * used :]
         return Linear(np.concatenate([padded, rest], axis=1), linear.bias)
 
     def by_cell(weight: np.ndarray) -> np.ndarray:
-        """Inputs [hidden, cells] as [cells, hidden]."""
+        """The layer with inputs [hidden, cells] reordered to [cells, hidden]."""
         return weight.reshape(-1, hidden, cells).transpose(0, 2, 1).reshape(len(weight), -1)
 
     for number, block in enumerate(layers.blocks):
@@ -315,7 +315,7 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
     )
     if layers.order is None:
         order = np.arange(layers.shape.num_actions)
-    else:  # the planes' logits are [cells, planes] here, and padded
+    else:  # here the planes' logits are [cells, planes], with padding
         on_board = layers.order < len(policy.bias) * cells
         plane, cell = np.divmod(layers.order, cells)
         after = cells * of_policy - len(policy.bias) * cells
@@ -389,7 +389,7 @@ def _pack_vector(layers: VectorLayers, ranges: np.ndarray | None, target: Target
         x=rows * channels,
         q=rows * max(channels, inputs) + target.narrow,
         sums=max(rows, STREAMS) * target.step,
-        features=rows * inputs + target.narrow,  # whole vectors are read
+        features=rows * inputs + target.narrow,  # kernels read whole vectors
         policy=rows * int(heads.layers[HEADS]["outputs"]),
         hidden=rows * channels,
         head_sums=max(rows, STREAMS) * target.step,
@@ -398,7 +398,7 @@ def _pack_vector(layers: VectorLayers, ranges: np.ndarray | None, target: Target
 
 
 def _network(sizes: np.ndarray, trunk: _Packer, heads: _Packer, **others: Any) -> PackedNetwork:
-    """The network of its layers; ``others`` are arrays, and sizes of the memory."""
+    """The network made of its layers; ``others`` are arrays, and sizes of the memory."""
     layers, weights, table, scale = trunk.arrays()
     head_layers, head_weights, head_bias, head_scale = heads.arrays()
     of_sums = np.float32 if trunk.activations == np.float32 else np.int32

@@ -1,11 +1,11 @@
 """Layers of a network, made of blocks: dense layers, convolutions, pooling, normalisation.
 
-Activations are rows of ``channels`` numbers, one for each cell of a board or for each position;
-channels are padded to a multiple of a block's outputs, and what is padded is 0. Sizes are known
+Activations are rows of ``channels`` numbers, one row for each cell of a board or for each position;
+channels are padded with zeros to a multiple of a block's outputs. Sizes are known
 only when these functions run, so the same machine code serves all networks.
 
-Arrays are one-dimensional. ``layer`` is a record of `packing.LAYER`, which says where in the arrays
-``weights``, ``table`` and ``scale`` its numbers begin: an output is its sum plus ``table``, times
+Arrays are one-dimensional. ``layer`` is a record of `packing.LAYER`; it tells where the layer's
+numbers begin in ``weights``, ``table`` and ``scale``. An output is its sum plus ``table``, times
 ``scale``. In float32 the table is the bias, and the scale 1.
 """
 
@@ -30,17 +30,17 @@ from .vector import (
     store_activations,
 )
 
-_EPSILON = np.float32(1e-5)  # of torch's normalisation
-#: Sums that are made of a row of numbers side by side: as many as the longest vector has numbers.
+_EPSILON = np.float32(1e-5)  # epsilon of torch's normalisation
+#: Partial sums of a row of numbers, side by side: as many as the longest vector has numbers.
 SUMS = 16
 
 
 @part
 def finish(sums, begin, rows, width, table, t, scale, s, skips, floor, out, at, stride):
-    """Make outputs of sums [rows, width], from ``begin`` on, in rows of ``out``, ``stride`` apart.
+    """Turn sums [rows, width] into outputs from ``begin`` on, in rows of ``out``, ``stride`` apart.
 
-    ``table`` from ``t`` on and ``scale`` from ``s`` on are of the outputs. With ``skips`` they are
-    added to what ``out`` holds. Outputs are at least ``floor``.
+    The outputs' ``table`` begins at ``t``, their ``scale`` at ``s``. With ``skips`` they are
+    added to the contents of ``out``. Outputs are at least ``floor``.
     """
     least = spread(floor)
     for lane in range(0, width, target.LANES):
@@ -55,7 +55,7 @@ def finish(sums, begin, rows, width, table, t, scale, s, skips, floor, out, at, 
 
 @part
 def narrow(values, count, layer, out):
-    """Write values as the activations that a layer reads; in float32 they stay as they are."""
+    """Convert values to the activations that a layer reads; in float32 they stay as they are."""
     inverse, zero = spread(layer.inverse), spread(layer.zero)
     least, most = spread(layer.least), spread(layer.most)
     for k in range(0, count, target.LANES):
@@ -65,7 +65,7 @@ def narrow(values, count, layer, out):
 
 @part
 def widen(ranges, number, values, count):
-    """Widen the range ``ranges[2 * number]`` to the number after it so that it holds the values."""
+    """Widen the range at ``ranges[2 * number]``, two numbers, so that it holds the values."""
     for k in range(count):
         ranges[2 * number] = min(ranges[2 * number], values[k])
         ranges[2 * number + 1] = max(ranges[2 * number + 1], values[k])
@@ -90,7 +90,7 @@ def block_at(o, outputs):
 def dense(
     rows, x, first, stride, weights, table, scale, layer, sums, trunk, skips, floor, out, at, apart
 ):
-    """A dense layer of ``rows`` rows of ``x``, ``stride`` apart, to rows of ``out``."""
+    """Compute a dense layer, from ``rows`` rows of ``x``, ``stride`` apart, to rows of ``out``."""
     inputs, outputs = layer.inputs, layer.outputs
     row = 0
     while row < rows:
@@ -113,13 +113,13 @@ def dense(
 
 @part
 def multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sums):
-    """The sums [width, of_block] of a convolution for a row of the board, outputs from ``o`` on."""
+    """Write a convolution's sums [width, of_block] for a row of the board, from output ``o`` on."""
     inputs = layer.inputs
     first_row, last_row = max(0, y - 1), min(height, y + 2)
     place = layer.weights + 9 * o * inputs + 3 * (first_row - y + 1) * inputs * of_block
     parts = (width + MOST_CELLS - 1) // MOST_CELLS
     shortest = width // parts
-    longer = width - shortest * parts  # parts that have one cell more
+    longer = width - shortest * parts  # parts with one cell more
     column = 0
     for number in range(parts):
         cells = shortest + (1 if number < longer else 0)
@@ -134,11 +134,11 @@ def multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sum
 
 @part
 def convolve(x, height, width, channels, weights, table, scale, layer, sums, skips, out):
-    """A convolution with a ReLU, of ``x`` [height, width, channels] to ``out``.
+    """Compute a convolution with a ReLU, from ``x`` [height, width, channels] to ``out``.
 
-    Off the board an activation is what stands for 0, or nothing at all if that is 0. So the table
-    is of 4 kinds of rows and 4 of columns: 1 is added where there is nothing before, 2 where there
-    is nothing after.
+    Off the board an activation is the number for 0; if that is itself 0, it adds nothing. So the
+    table has 4 kinds of rows and of columns: 1 is added if nothing is before, 2 if nothing is
+    after.
     """
     o = 0
     while o < channels:
@@ -195,10 +195,10 @@ def rectify(values, count):
 
 @part
 def convolve_sparse(observation, height, width, planes, channels, weights, bias, out):
-    """The stem, a convolution of planes that are 0 almost everywhere, with a ReLU.
+    """Compute the stem, a convolution with a ReLU of planes that are 0 almost everywhere.
 
     ``observation`` is [planes, height, width], ``weights`` [planes, 3, 3, channels]. Each input
-    that is not 0 is added to its up to nine cells.
+    that is not 0 is added to the up to nine cells around it.
     """
     fill_rows(bias, height * width, channels, out)
     for plane in range(planes):
@@ -219,7 +219,7 @@ def convolve_sparse(observation, height, width, planes, channels, weights, bias,
 
 @part
 def pool(x, first, stride, cells, channels, out, at):
-    """Means and then maxima over the board, of rows of ``x``, to ``out`` from ``at`` on."""
+    """Write means and then maxima over the board, of rows of ``x``, to ``out`` from ``at`` on."""
     share = spread(np.float32(1.0 / cells))
     for channel in range(0, channels, target.LANES):
         total = most = load(x, first + channel)
@@ -232,9 +232,9 @@ def pool(x, first, stride, cells, channels, out, at):
 
 @part
 def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
-    """Layer normalisation of ``count`` of the ``channels`` of a row; those padded become 0.
+    """Normalise ``count`` of the ``channels`` of a row (layer normalisation); padding becomes 0.
 
-    ``weights`` have gains [channels] from ``norm`` on, then biases [channels]. ``lanes`` is memory
+    ``weights`` hold gains [channels] from ``norm`` on, then biases [channels]. ``lanes`` is memory
     for `SUMS` numbers.
     """
     share = np.float32(1.0 / count)
@@ -251,8 +251,8 @@ def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
 def total_of_row(x, first, count, mean, squares, lanes):
     """The sum of a row's numbers, or of the ``squares`` of their differences from the mean.
 
-    Numbers are added in the same order with vectors of any length: every `SUMS`-th to each other,
-    in ``lanes``, and then these sums.
+    The order of addition is the same with vectors of any length: numbers `SUMS` apart are added
+    up in ``lanes``, and then these sums.
     """
     means = spread(mean)
     whole = count // SUMS * SUMS

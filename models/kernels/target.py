@@ -1,4 +1,4 @@
-"""What of a processor decides how networks are computed on it."""
+"""The properties of a processor that decide how networks are computed on it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Target:
 
     Attributes:
         lanes: float32 numbers, or int32 sums, in a vector.
-        vectors: of outputs that a block has.
-        rows: positions that a block of a dense layer has, where there are as many.
-        eight_bit: dtype of the activations in eight bits. uint8 and int8: four products are added
-            into a sum at a time, by an instruction made for it; with int16 it is two, which every
-            processor has.
-        pairs: LLVM's name of the instruction for two; empty: LLVM sees it in what is written out.
+        vectors: how many vectors of outputs a block has.
+        rows: positions in a block of a dense layer, if there are so many.
+        eight_bit: dtype of the activations in eight bits. With uint8 and int8, one instruction
+            adds four products to a sum; with int16 it is two, which every processor
+            has.
+        pairs: LLVM's name of the instruction for two; if empty, LLVM recognises the plain form.
     """
 
     lanes: int
@@ -32,31 +32,31 @@ class Target:
 
     @property
     def step(self) -> int:
-        """Outputs that a block has."""
+        """Outputs of a block."""
         return self.lanes * self.vectors
 
     @property
     def narrow(self) -> int:
-        """Outputs of the last block of a layer where fewer are left; all are padded to it."""
+        """Outputs of a layer's last block if fewer are left; all outputs are padded to it."""
         return min(16, self.step)
 
     def activations(self, eight_bit: bool) -> np.dtype:
-        """Dtype of what the trunk's products read."""
+        """Dtype of the inputs of the trunk's products."""
         return self.eight_bit if eight_bit else np.dtype(np.float32)
 
 
-#: Inputs whose products are added into a sum at a time, by the dtype of the activations.
+#: Inputs whose products are added to a sum at a time, by the dtype of the activations.
 PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
 
-#: What stands for zero in activations of eight bits, and the smallest and the largest number.
+#: Zero in eight-bit activations, and their smallest and largest number.
 RANGES = {"uint8": (0, 255), "int16": (0, 255), "int8": (-128, 127)}
 
 
 def target_of(codegen: Any) -> Target:
     """The target of numba's code generator: the processor for which it compiles.
 
-    All of it follows from what numba, too, tells apart in its cache: the kind of processor, and
-    its features. So compiled code that is kept on disk is never that of other blocks.
+    It depends only on properties that numba's cache distinguishes too: the kind of processor, and
+    its features. So the disk cache never returns code compiled for other blocks.
     """
     triple, _, features = codegen.magic_tuple()
     has = {feature[1:] for feature in features.split(",") if feature.startswith("+")}
@@ -70,18 +70,18 @@ def target_of(codegen: Any) -> Target:
     return Target(4, 2, 4, np.dtype(np.int16))
 
 
-#: That of this machine.
+#: The target of this machine.
 HOST = target_of(cpu_target.target_context.codegen())
-#: WebAssembly with vectors of 128 bits: it has 16 registers where it runs.
+#: WebAssembly with vectors of 128 bits; machines that run it have 16 registers.
 WASM = Target(4, 2, 4, np.dtype(np.int16), "llvm.wasm.dot")
 
-#: What this process compiles for; its blocks' outputs and rows; and the numbers in a `vector`.
+#: The target of this process; its blocks' outputs and rows; and the numbers in a `vector`.
 current = HOST
 STEP, ROWS, LANES = HOST.step, HOST.rows, HOST.narrow
 
 
 def compile_for(target: Target) -> None:
-    """Let this process compile for another target than its machine, before it compiles anything."""
+    """Compile for another target than this machine; call it before anything is compiled."""
     global current, STEP, ROWS, LANES
     current = target
     STEP, ROWS, LANES = target.step, target.rows, target.narrow

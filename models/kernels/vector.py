@@ -1,7 +1,7 @@
-"""Vectors for what lies between a network's products: a type that numba does not have.
+"""A vector type, which numba lacks, for the work between a network's products.
 
-A vector has `target.LANES` numbers, float32 or int32; ``+``, ``-`` and ``*`` are of its lanes. LLVM
-splits it where registers are shorter. With ``NUMBA_DISABLE_JIT=1`` vectors are numpy's arrays.
+A vector has `target.LANES` numbers, float32 or int32; ``+``, ``-`` and ``*`` work by lane. LLVM
+splits it where registers are shorter. With ``NUMBA_DISABLE_JIT=1`` vectors are numpy arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _OPERATIONS = {
 
 
 class _Arithmetic(AbstractTemplate):
-    """Types of an operation of two vectors of a kind."""
+    """Types of an operation on two vectors of one kind."""
 
     def generic(self, args: tuple, kws: dict) -> Any:
         if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
@@ -73,7 +73,7 @@ for _operation, _names in _OPERATIONS.items():
 
 
 def _address(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> Any:
-    """The address, as one of a vector, of an array's entry; these two arguments come first."""
+    """The address of an array's entry as a vector's; array and index are the first arguments."""
     array, index, *_ = arguments
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), of.as_pointer())
@@ -172,16 +172,16 @@ def _store_activations_plainly(array: np.ndarray, index: int, vector: np.ndarray
 
 _PLAIN = not COMPILES
 
-#: ``load(array, index)``: the numbers from an index on.
+#: ``load(array, index)``: the vector of the numbers from an index on.
 load: Callable = (lambda array, at: array[at : at + target.LANES].copy()) if _PLAIN else _load
-#: ``store(array, index, vector)``
+#: ``store(array, index, vector)``: writes its numbers from an index on.
 store: Callable = _store_plainly if _PLAIN else _store
-#: ``store_activations(array, index, vector)``: numbers from 0 to 255 as ``array`` keeps them; any
-#: float32 in an array of those.
+#: ``store_activations(array, index, vector)``: writes numbers from 0 to 255 in the array's type;
+#: a float32 array takes any float32.
 store_activations: Callable = _store_activations_plainly if _PLAIN else _store_activations
 #: ``spread(value)``: a float32 in all lanes.
 spread: Callable = (lambda value: np.full(target.LANES, value, np.float32)) if _PLAIN else _spread
-#: ``as_floats(vector)``
+#: ``as_floats(vector)``: the numbers as float32.
 as_floats: Callable = (lambda vector: vector.astype(np.float32)) if _PLAIN else _as_floats
 #: ``larger(first, second)``: the larger number of each lane.
 larger: Callable = np.maximum if _PLAIN else _larger
