@@ -49,7 +49,7 @@ def points_lost(actions: np.ndarray, test: ExactTest) -> np.ndarray:
 
     Args:
         actions: int64 [N], those chosen; after them both sides play exactly.
-        test: with leads.
+        test: the positions, with leads.
 
     Raises:
         ValueError: the test has no leads.
@@ -131,7 +131,7 @@ def calibrate(estimates: np.ndarray, exact: np.ndarray, bins: int = 10) -> Calib
     Args:
         estimates: float [N], in [-1, 1].
         exact: [N], +1, 0 or -1.
-        bins: of equal width.
+        bins: how many bins of equal width.
 
     Raises:
         ValueError: nothing to compare, or arrays that do not belong together.

@@ -21,7 +21,7 @@ class Value:
         outcome: +1 a win, 0 a draw, -1 a loss.
         lead: final points of the player to move less those of the opponent; 0 for a draw; None
             if leads were not asked for, or the game has none.
-        plies: to the end, if the winner wins as fast and the loser loses as slowly as possible;
+        plies: plies to the end if the winner wins as fast as possible and the loser delays it;
             None for a draw, and where plies are not counted.
     """
 

@@ -42,7 +42,7 @@ class RequestError(ValueError):
 
     Attributes:
         field: the one that is wrong, if it is one.
-        id: of the request, if it has one.
+        id: the request's id, if it has one.
     """
 
     def __init__(self, message: str, field: str | None = None, id: str | None = None) -> None:
@@ -197,7 +197,7 @@ class Engine:
     Args:
         agent: whose thoughts they are, see `make_thinker`; its game is the engine's.
         write: is given each answer, from either thread, one at a time.
-        simulations: for a position whose query gives neither these nor seconds.
+        simulations: simulations for a position whose query gives neither these nor seconds.
 
     Raises:
         ValueError: the agent does not tell what it thinks.

@@ -23,8 +23,8 @@ class PlayedMove:
         mover: index of the player who made it.
         text: its notation.
         before: what was found of the position in which it was made.
-        best_value: of that position for the mover, in [-1, 1].
-        value: of the move for the mover: what the position after it was found to be worth, or the
+        best_value: value of that position for the mover, in [-1, 1].
+        value: its value for the mover: what the position after it was found to be worth, or the
             result. ``None`` where the analysis was stopped.
     """
 
@@ -65,7 +65,7 @@ class GameAnalysis:
         game: the rules.
         agent: the name of whoever analysed it.
         moves: in the order in which they were played.
-        values: of each position from the start on, for player 0; the last one is the result or,
+        values: value of each position from the start on, for player 0; the last is the result or,
             where the game is not finished, an estimate. ``None``: not known.
         is_complete: whether all moves were analysed.
     """
@@ -116,10 +116,10 @@ def analyse_game(
 
     Args:
         game: the rules.
-        seed: of the start.
+        seed: seed of the game's start.
         actions: the moves, all legal.
         agent: whose thoughts they are, see `make_thinker`.
-        budget: of each position, see `Thinker.think`.
+        budget: budget for each position, see `Thinker.think`.
         task: advanced by each move; stopped, the analysis ends with what is known by then.
 
     Raises:

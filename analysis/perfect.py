@@ -16,7 +16,7 @@ class SolvedSearcher(Searcher):
     """Knows the best actions; of equally good ones one is drawn uniformly. No budget is asked.
 
     Args:
-        solution: of the game.
+        solution: the game's solution.
 
     Attributes:
         solution: as given.

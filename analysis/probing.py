@@ -33,7 +33,7 @@ class Prober:
 
     Attributes:
         game: the rules.
-        source: of the answers, in words.
+        source: where the answers come from, in words.
         searches: whether answers come from a search, which may take long and leave actions
             undecided.
         default_limit: node limit of one question by default; 0 for a table.
@@ -91,7 +91,7 @@ def prober_of(
     Args:
         game: the rules.
         memory: bytes that the table of a search may take; by default what the search has.
-        threads: of a search.
+        threads: threads of each search.
         table: a file with the values of all positions, in place of the one that is kept.
 
     Raises:

@@ -116,14 +116,14 @@ class Solver(ABC):
         """The values of positions for their players to move; threads share the positions.
 
         Args:
-            positions: of this game, finished ones too.
+            positions: positions of this game, finished ones too.
             limit: positions to search for all of them together, `default_limit` by default;
                 answers that would take more stay bounds. With several threads it is kept only
                 roughly.
             task: is told of each position, and ends the search early where it is stopped.
             leads: ask for the lead at the end too, in games that have points; else only who
                 wins, which takes less.
-            title: of the task.
+            title: the task's title.
 
         Raises:
             ValueError: a position is of another game, or the limit is negative.

@@ -59,9 +59,9 @@ def read_table(
     taken from the file, but must be those that are asked for.
 
     Args:
-        path: of the file, which may come from a stranger.
-        dtype: of the array.
-        shape: of the array; None for an axis of any length.
+        path: path of the file, which may come from a stranger.
+        dtype: the array's dtype.
+        shape: the array's shape; None for an axis of any length.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -127,9 +127,9 @@ class PositionAnalysis:
         agent: its name; of one that searches, without the effort that it would spend in a game.
         mover: index of the player to move.
         ply: actions played so far.
-        estimate: of the position, in the mover's view.
+        estimate: estimated value of the position, in the mover's view.
         moves: all legal ones, the best first.
-        simulations: of the search, those kept from earlier positions included; ``None`` where
+        simulations: the search's, with those kept from earlier positions; ``None`` where
             nothing is counted.
         seconds: spent on this position.
         speed: simulations a second; ``None`` where nothing is counted.
@@ -174,7 +174,7 @@ class Thinker:
 
     Args:
         agent: whose thoughts they are.
-        position: to begin with.
+        position: the first position.
         answer: tells what is known of a position.
         search: that goes on for as long as one likes; None for an agent that answers at once.
 

@@ -15,8 +15,8 @@ def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
     """Draw the value for player 0 after each ply; the moves that lost most are marked.
 
     Args:
-        analysis: of the game.
-        path: of the file; its suffix, one of `figures.SUFFIXES`, says what it becomes.
+        analysis: the game's analysis.
+        path: the file to write; its suffix, one of `figures.SUFFIXES`, chooses the format.
 
     Raises:
         ValueError: another suffix.

@@ -81,15 +81,15 @@ class AdaptiveAgent(Agent):
 
     Args:
         game: the rules.
-        network: with its weights.
+        network: the network with its weights.
         ladder: levels of that network.
         start: the opponent's Elo points to begin with, 0 to 10,000; default: the middle of the
             ladder.
         name: how tables name it.
-        seed: of its mistakes.
+        seed: seed of its mistakes.
 
     Attributes:
-        estimate: of the opponent, on the ladder's scale, where random play has 0.
+        estimate: estimate of the opponent, on the ladder's scale, where random play has 0.
 
     Raises:
         ValueError: ``start`` is out of range.

@@ -67,8 +67,8 @@ class _Bench:
     """Two players whose strength can be set, and all that they have played.
 
     Attributes:
-        games: of a match.
-        seed: of all matches; each has a seed of its own that follows from it.
+        games: how many games each match has.
+        seed: seed of all matches; each has a seed of its own that follows from it.
     """
 
     game: Game
@@ -113,11 +113,11 @@ def calibrate(
         game: the rules.
         network: that plays.
         digest: SHA-256 of its checkpoint.
-        simulations: of the strongest level, for each move.
-        games: of each match that measures a step, a multiple of 4; others have half as many.
+        simulations: simulations of the strongest level, for each move.
+        games: games of each match that measures a step, a multiple of 4; others have half as many.
         levels: how many, at even steps over the whole range; default: as many as steps of
             `TARGET_SCORE` fit in, or about 8 smaller steps where these are fewer.
-        seed: of all games; the same arguments give the same ladder.
+        seed: seed of all games; the same arguments give the same ladder.
         task: is told of each match.
 
     Raises:
@@ -188,8 +188,8 @@ def check_steps(
     Args:
         game, network: that the ladder is of.
         ladder: its levels.
-        games: of each match, an even number.
-        seed: of all games, another than the ladder's.
+        games: games of each match, an even number.
+        seed: seed of all games, another than the ladder's.
         task: is told of each match.
     """
     knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
@@ -216,7 +216,7 @@ class _Survey:
 
     Attributes:
         strengths: the points of the path that were measured, the first is random play.
-        elo: of these points.
+        elo: the difference in Elo that these points mean.
     """
 
     strengths: np.ndarray

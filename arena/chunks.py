@@ -76,7 +76,7 @@ class Schedule:
 
     Args:
         pairings: names of two agents each.
-        games: of each pairing, an even number.
+        games: games of each pairing, an even number.
 
     Attributes:
         agents: names of all.
@@ -137,7 +137,7 @@ def play_chunks(
         agents: what makes the agents, by name.
         chunks: what to play.
         finished: called with each chunk when it is played.
-        seed: of openings and agents.
+        seed: seed of openings and agents.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
             opening.
         workers: chunks played at the same time; default: one for each core.

@@ -58,7 +58,7 @@ class Plan(ABC):
         kind: what folders call it.
         stops_early: whether its games may be enough before all are played.
         agents: their names (see `make_agent`).
-        seed: of openings and agents.
+        seed: seed of openings and agents.
         opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
     """
 
@@ -80,7 +80,7 @@ class Plan(ABC):
         """What games say; ``None`` if nothing yet.
 
         Args:
-            results: of the games.
+            results: results of the games.
             anchors: Elo points of agents that are taken as known.
         """
 
@@ -97,7 +97,7 @@ class Tournament(Plan):
     """Everyone against everyone, or some against the others.
 
     Attributes:
-        games: of each pairing, an even number: the two games of a pair share an opening.
+        games: games of each pairing, an even number: the two games of a pair share an opening.
         gauntlet: agents that meet the others, but not each other; with none, everyone meets
             everyone.
 
@@ -265,7 +265,7 @@ def play_contest(
     Args:
         game: the rules.
         plan: what is played.
-        players: of one's own, by the names that the plan gives them; each is whatever `as_agent`
+        players: the caller's own players by the names of the plan; each is whatever `as_agent`
             takes but an `Agent` itself.
         anchors: Elo points of agents that are taken as known; default: the mean of all is 0.
         workers: chunks of games that are played at once; default: one for each core.
@@ -336,7 +336,7 @@ def read_contest(
     """Read the folder of a contest, also while it is played; nothing in it is changed or run.
 
     Args:
-        folder: of the contest.
+        folder: the contest's folder.
         kind: `Tournament` or `Comparison`.
         anchors: see `play_contest`.
 

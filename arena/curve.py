@@ -56,8 +56,8 @@ class Plan:
         against: opponents: of one the score is measured, by several a rating; none: no games.
         truth: exact test whose moves are counted, a file or ``hard``; None: none.
         games: against all opponents together, even.
-        simulations: of the agent, per move; 0: the policy alone, without search.
-        seed: of openings and opponents.
+        simulations: the agent's simulations per move; 0: the policy alone, without search.
+        seed: seed of openings and opponents.
     """
 
     against: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class Point:
     """An agent of a run, and what was measured of it.
 
     Attributes:
-        iteration: of the run, after which it was saved.
-        seconds: of training until then.
+        iteration: the iteration of the run after which it was saved.
+        seconds: seconds of training until then.
         step: how long the network had learnt, in steps of the algorithm.
         found: metrics as those of an evaluation during training: ``score`` or ``elo``, and
             ``accuracy``, each with ``..._low`` and ``..._high``.
@@ -270,7 +270,7 @@ class Memory:
     """What was measured before, in a file with one line for each measurement.
 
     Args:
-        path: of the file, which need not be there yet. Lines that are damaged are of no account.
+        path: path of the file, which need not be there yet. Damaged lines are ignored.
     """
 
     def __init__(self, path: Path) -> None:

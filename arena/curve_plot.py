@@ -27,7 +27,7 @@ def plot_curves(
 
     Args:
         curves: what to draw; something was measured of them.
-        path: of the file; its suffix, one of `figures.SUFFIXES`, says what it becomes.
+        path: the file to write; its suffix, one of `figures.SUFFIXES`, chooses the format.
         title: above the picture.
         by: one of `HORIZONTAL`.
 

@@ -25,7 +25,7 @@ class Entrants:
     """Agents by name, and what makes them.
 
     Attributes:
-        factories: by name.
+        factories: the factories by name.
         networks: SHA-256 of the files of those that have a network, by name.
     """
 

@@ -89,7 +89,7 @@ class ArenaFolder:
     """A folder with games; see this module.
 
     Args:
-        path: of the folder, which need not be there yet.
+        path: path of the folder, which need not be there yet.
     """
 
     def __init__(self, path: Path) -> None:

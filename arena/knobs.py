@@ -26,7 +26,7 @@ class Knobs:
     """How a network plays at one strength. Values are in [-1, 1]: a loss of 2 turns a win over.
 
     Attributes:
-        simulations: of the search for each move.
+        simulations: simulations of the search for each move.
         temperature: a move that loses ``temperature`` more than another is chosen e times less
             often; 0 plays the best move found.
         bound: largest loss of a move that is chosen.
@@ -70,7 +70,7 @@ def knobs_at(strength: float, most_simulations: int) -> Knobs:
     Args:
         strength: any number; from about -3 down all play is random, and from
             ``strongest(most_simulations)`` on it is the strongest, without mistakes.
-        most_simulations: of the strongest, at least `FEWEST_SIMULATIONS`.
+        most_simulations: simulations of the strongest level, at least `FEWEST_SIMULATIONS`.
     """
     top = strongest(most_simulations)
     strength = min(strength, top)

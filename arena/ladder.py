@@ -96,10 +96,10 @@ class Ladder:
     Attributes:
         game, version, options: the rules that it was measured by.
         agent: SHA-256 of the checkpoint file, hexadecimal.
-        date: of the measurement, as YYYY-MM-DD.
-        seed: of its matches.
+        date: date of the measurement, as YYYY-MM-DD.
+        seed: seed of its matches.
         seconds: that it took.
-        simulations: of the strongest level, for each move.
+        simulations: simulations of the strongest level, for each move.
         levels: number 1 is the first.
         meetings: the matches of neighbours, and others.
 

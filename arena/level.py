@@ -43,7 +43,7 @@ class LevelSearcher(Searcher):
 
     Args:
         game: the rules.
-        network: with its weights.
+        network: the network with its weights.
         knobs: the strength.
         most_simulations: that `adjust` may ask for; default: those of ``knobs``.
         backend: see `ludarium.models.InferenceEngine`; by default the networks of this package are

@@ -16,7 +16,7 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
 
     Args:
         standings: what to draw.
-        path: of the file; its suffix, one of `figures.SUFFIXES`, says what it becomes.
+        path: the file to write; its suffix, one of `figures.SUFFIXES`, chooses the format.
         title: above the picture.
 
     Raises:

@@ -27,9 +27,9 @@ class Standing:
     """An agent in a tournament.
 
     Attributes:
-        name: of the agent.
-        rating: with its 95 % interval, in Elo points.
-        tally: of its games.
+        name: the agent's name.
+        rating: its rating with a 95 % interval, in Elo points.
+        tally: tally of its games.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Standings:
     """How a tournament stands, finished or not.
 
     Args:
-        results: of the games.
+        results: results of the games.
         anchors: Elo points of agents that are taken as known; without any, the mean of all ratings
             is 0.
 
     Attributes:
-        results: of the games.
-        agents: from the strongest to the weakest; those without games are missing.
+        results: results of the games.
+        agents: the agents from the strongest to the weakest; those without games are missing.
 
     Raises:
         ValueError: there are no games, or an anchor has none, or no chain of games leads from one

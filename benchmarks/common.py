@@ -33,7 +33,7 @@ def print_table(rows: Iterable[Row], file: Path | None = None) -> list[Row]:
     """Print rows as a Markdown table, each as soon as it is measured.
 
     Args:
-        rows: of the same columns.
+        rows: rows of the same columns.
         file: which the rows are added to, one JSON object a line.
 
     Returns:

@@ -57,7 +57,7 @@ class Case(NamedTuple):
     """A network that is measured.
 
     Attributes:
-        name: of the game with its options.
+        name: the game's name with its options.
         network: how the network is called.
         game: that it plays.
         module: the network.

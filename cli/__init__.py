@@ -184,7 +184,7 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of the command line.
 
     Args:
-        names: of the commands that it is to know, if they are commands; default: all.
+        names: names of the commands that it is to know, if they are commands; default: all.
 
     Raises:
         ImportError: the command line needs packages that are not installed; it says

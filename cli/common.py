@@ -76,9 +76,9 @@ def read_record(
 
     Args:
         file: its path.
-        name: of the game that the file must be of; None accepts every game, and no plain list.
-        options: of the game, for a plain list.
-        seed: of its start, for a plain list.
+        name: the game that the file must be of; None accepts every game, and no plain list.
+        options: the game's options, for a plain list.
+        seed: seed of its start, for a plain list.
 
     Returns:
         The game, the seed of its start, the action numbers, and the whole record.
@@ -123,7 +123,7 @@ def game_and_agent(
 
     Args:
         name: as `make_agent` reads it.
-        options: of the game; those of a trained agent are its own unless given.
+        options: the game's options; those of a trained agent are its own unless given.
         simulations: per move, for a trained agent whose name gives no number.
         game_name: the game, for agents that play any game; a trained agent has its own.
 
@@ -141,9 +141,9 @@ def agent_for(
     """A game, and the agent called ``spec``; without one the shipped agent, or `FALLBACK`.
 
     Args:
-        name: of the game.
+        name: the game's name.
         spec: as `make_agent` reads it; None for the shipped agent.
-        options: of the game.
+        options: the game's options.
         simulations: per move, for a trained agent whose name gives no number.
 
     Returns:
@@ -192,7 +192,7 @@ def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None
 
     Args:
         names: as `read_agent` reads them.
-        options: of the game; those of a trained agent are its own unless given.
+        options: the game's options; those of a trained agent are its own unless given.
         game_name: the game, for agents that play any game.
 
     Raises:

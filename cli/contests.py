@@ -48,7 +48,7 @@ def held(
     Args:
         given: arguments, among them those of `add_contest` and ``agents``.
         kind: `Tournament` or `Comparison`.
-        settings: of the plan, but for the agents; those that were not given are None.
+        settings: the plan's settings, but for the agents; those that were not given are None.
         anchors: see `play_contest`.
 
     Returns:

@@ -135,7 +135,7 @@ class _Choice:
     Attributes:
         variant: game, options and agent.
         opponent: as the page reads it; empty for what a person chooses there.
-        seat: of the person.
+        seat: the person's seat.
     """
 
     variant: Variant

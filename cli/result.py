@@ -16,8 +16,8 @@ class Result:
 
     Attributes:
         data: JSON values, for programs.
-        text: for people; nothing is printed if it is empty.
-        status: of the exit.
+        text: text for people; nothing is printed if it is empty.
+        status: the exit status.
         caveats: what limits the result; a text for people has them too.
     """
 

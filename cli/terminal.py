@@ -129,7 +129,7 @@ class _Table:
 
     Attributes:
         position: as it stands.
-        seat: of the person.
+        seat: the person's seat.
         history: each position before a move, and the move.
         has_resigned: whether the person gave up.
     """

@@ -14,7 +14,7 @@ def headline(analysis: PositionAnalysis, who: str) -> str:
     """The value of a position in a line, such as ``corso:64: +0.21 for you (...)``.
 
     Args:
-        analysis: of the position.
+        analysis: analysis of the position.
         who: what the player to move is called.
     """
     estimate = analysis.estimate
@@ -41,7 +41,7 @@ def moves_table(
     """The moves as a table, the best first, with the columns that the agent knows.
 
     Args:
-        analysis: of the position.
+        analysis: analysis of the position.
         most: moves that are shown; default: all.
         terminal: see `text_table`.
     """

@@ -103,7 +103,7 @@ class Exports(ABC):
 
     Attributes:
         module: the functions, and what they need.
-        names: of what other objects see.
+        names: the names that other objects see.
     """
 
     #: What exports take and return.
@@ -131,7 +131,7 @@ class Exports(ABC):
         """Add a kernel's export.
 
         Args:
-            name: of the export.
+            name: the export's name.
             function: the compiled copy of a kernel, see `specialise`.
             numbers: its arguments that are numbers, the last ones.
         """

@@ -23,7 +23,7 @@ class PageServer(ThreadingHTTPServer):
     """Answers GET and HEAD for the files in a folder.
 
     Args:
-        folder: of the page; ``/`` is ``index.html``.
+        folder: the page's folder; ``/`` is ``index.html``.
         port: 1 to 65535; None takes `USUAL_PORT`, or any that is free.
         is_kept: whether browsers may keep the page, for when there is no connection.
 

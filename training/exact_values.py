@@ -15,7 +15,7 @@ def installed_source(function: str, key: str) -> Any:
 
     Args:
         function: its name.
-        key: of the configuration, that needs it.
+        key: the key of the configuration that needs it.
 
     Raises:
         ImportError: no installed package has it.

@@ -185,9 +185,9 @@ def stored_network(path: Path, game: Game, name: str) -> Network:
     """The network of a checkpoint, for a game.
 
     Args:
-        path: of the file.
-        game: to play; of a network for many boards it is this one's.
-        name: of the checkpoint, for messages.
+        path: path of the file.
+        game: the game to play; a network for many boards becomes this one's.
+        name: the checkpoint's name, for messages.
 
     Returns:
         Its layers, for which torch is not needed; of someone's own network the torch module.
@@ -214,7 +214,7 @@ def member_network(
     """A network as the one of a game; of a family's it is a copy of the weights.
 
     Args:
-        network: for this game alone, or for many sets of options.
+        network: a network for this game alone, or for many sets of options.
         variants: the sets of options that a network of many learns; none for one game's.
         game: which it is to play.
 
@@ -245,9 +245,9 @@ def fitted(checkpoint: Checkpoint, game: Game, name: str) -> Checkpoint:
     """A checkpoint as the one of a game: what it holds, or of a network for many boards this one's.
 
     Args:
-        checkpoint: of any kind.
-        game: to play.
-        name: of the checkpoint, for messages.
+        checkpoint: a checkpoint of any kind.
+        game: the game to play.
+        name: the checkpoint's name, for messages.
 
     Raises:
         ValueError: see `check_fits`.

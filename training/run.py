@@ -28,10 +28,10 @@ class Iteration:
     """What a callback is told of: an iteration of a run that is done, and saved.
 
     Attributes:
-        number: of the iteration, from 1.
+        number: number of the iteration, from 1.
         metrics: its line in ``metrics.jsonl``, by name (`ludarium.training.runs.metrics`); a
             dictionary of the callback's own.
-        folder: of the run.
+        folder: the run's folder.
     """
 
     def __init__(self, trainer: Trainer, metrics: Mapping[str, Any]) -> None:

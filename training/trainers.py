@@ -21,8 +21,8 @@ def make_trainer(
     """A run, new or resumed from its folder; the arguments are `Trainer`'s.
 
     Args:
-        config: of the run.
-        folder: of the run.
+        config: the run's configuration.
+        folder: the run's folder.
         reporter: receives the events of the run.
         on_cluster: play on the Ray cluster that this process has joined, and not in this process.
 

@@ -73,8 +73,8 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
     """Constants of the search, an array of one record, of the same type for every size.
 
     Args:
-        size: of the board.
-        entries: of the table.
+        size: the board's size.
+        entries: the table's entries.
         seed: gives the function that scrambles keys.
     """
     cells = size * size

@@ -36,10 +36,10 @@ def hardest_known(
     """Entries of a search's table: those asked for, and those that took most work.
 
     Args:
-        table: of the search.
+        table: the search's table.
         board: its record.
         asked: numbers of positions with their entries' low bits, 0 where there is no entry.
-        count: of entries in all.
+        count: how many entries to take in all.
 
     Returns:
         int64[count or fewer, 2], by number. Entries that were asked for are said to have taken

@@ -76,7 +76,7 @@ class OpeningBook:
     Args:
         game: the rules.
         words: the entries, uint64[N], ascending.
-        plies: for which there are entries.
+        plies: the ply numbers that have entries.
     """
 
     def __init__(self, game: Game, words: np.ndarray, plies: int) -> None:
@@ -95,7 +95,7 @@ class OpeningBook:
 
         Args:
             solver: finds out who wins; the larger its table the sooner.
-            plies: for which there shall be entries, at least 1.
+            plies: how many plies shall have entries, at least 1.
             task: is told of each position that is searched.
 
         Raises:

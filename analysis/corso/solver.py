@@ -45,7 +45,7 @@ class CorsoSolver(Solver):
         game: the rules.
         memory: bytes that the table may take.
         threads: that search at the same time, when there are several positions to search.
-        seed: of the function that scrambles the keys of the table.
+        seed: chooses the function that scrambles the keys of the table.
         eager: gain from which on an expansion is tried before placements.
 
     Raises:
@@ -83,7 +83,7 @@ class CorsoSolver(Solver):
 
         Args:
             positions: unfinished; what is known of them comes first.
-            count: of entries in all.
+            count: how many entries to take in all.
 
         Returns:
             int64[count or fewer, 2], for `learn`.

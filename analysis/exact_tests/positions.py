@@ -39,7 +39,7 @@ class Origin:
     """How a position came about.
 
     Attributes:
-        seed: of the start of the game; matters where that is random.
+        seed: seed of the game's start; it matters where the start is random.
         actions: that were played from the start.
     """
 
@@ -54,7 +54,7 @@ class ExactPosition:
     Attributes:
         position: the position, not finished.
         origin: how it came about.
-        values: of its legal actions for the player to move; with leads where these were asked for.
+        values: value of each legal action for the player to move; with leads where asked for.
     """
 
     position: Position
@@ -164,7 +164,7 @@ def make_exact_test(
     Args:
         game: the rules.
         count: number of positions.
-        seed: of everything drawn.
+        seed: fixes everything that is drawn.
         agent: plays both sides; random by default.
         opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.

@@ -117,7 +117,7 @@ def view_of(movement: str, excluded: Excluded, opener: int) -> tuple[RuleSet, np
     each other; the analysis is made for the first of those that are equal.
 
     Args:
-        movement: of the game.
+        movement: the game's option ``movement``.
         excluded: the circles that do not count in the game.
         opener: the player who begins the rounds.
 

@@ -33,7 +33,7 @@ class Counts:
     """How many unfinished positions there are of each value, for the player to move.
 
     Attributes:
-        wins: by plies to the end; ``losses`` the same.
+        wins: how many positions are won, by plies to the end; ``losses`` likewise.
         drawn: neither won nor lost, with a legal exchange.
         without_exchange: the mover has no legal exchange, so that the game is a draw.
     """
@@ -134,7 +134,7 @@ class SolvedTable:
         Args:
             rules: the rule set.
             task: advanced by each layer.
-            threads: by default as many as there are cores. The result does not depend on it.
+            threads: how many threads; by default one per core. The result does not depend on it.
 
         Raises:
             ValueError: there is no thread.

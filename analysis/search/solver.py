@@ -35,7 +35,7 @@ class EndgameSolver(Solver):
         game: the rules.
         memory: bytes that the table may take.
         threads: that search at the same time, when there are several positions to search.
-        seed: of the keys of the table.
+        seed: fixes the keys of the table.
 
     Raises:
         ValueError: the memory is too little, or there is no thread. When leads are asked for: the

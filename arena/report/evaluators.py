@@ -29,7 +29,7 @@ class Evaluator(ABC):
 
     Attributes:
         game: the rules.
-        name: for people.
+        name: a name for people.
         is_exact: whether the values are those of perfect play.
         plays_out: see `SearchedValues`.
     """
@@ -113,10 +113,10 @@ class SearchedValues(Evaluator):
     """The values that a searcher finds.
 
     Args:
-        searcher: for this game.
-        budget: of each position.
-        name: for people.
-        seed: of its random numbers.
+        searcher: a searcher for this game.
+        budget: budget for each position.
+        name: a name for people.
+        seed: seed of its random numbers.
 
     Attributes:
         plays_out: whether they are mean results of random playouts, which vary and take long.

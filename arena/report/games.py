@@ -21,8 +21,8 @@ class _IndependentAgent(RandomAgent):
 
     Args:
         game: the rules.
-        count: of games.
-        seed: of the random numbers.
+        count: how many games.
+        seed: seed of the random numbers.
     """
 
     def __init__(self, game: Game, count: int, seed: Seed) -> None:

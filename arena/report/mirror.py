@@ -31,8 +31,8 @@ class MirrorAgent(Agent):
 
     Args:
         game: the rules.
-        symmetries: of the game.
-        number: of the symmetry.
+        symmetries: the game's symmetries.
+        number: the symmetry's number.
 
     Attributes:
         tried: images that there were to play, by seat, int64[2].

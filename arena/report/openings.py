@@ -122,9 +122,9 @@ def calibrate(
     and N. Laird, "Meta-Analysis in Clinical Trials", 1986: random effects by moments).
 
     Args:
-        estimates: of all first moves.
+        estimates: estimates of all first moves.
         tried: which of them were played.
-        points: of player 0 in the games of each of these.
+        points: player 0's points in the games of each of these.
         games: how many there were.
 
     Returns:

@@ -47,14 +47,14 @@ class ReportSettings:
         games: games between equals of each strength but ``random``, of which there are ten times
             as many; each step of the ladder has half as many. Even, at least 4. None: 400, and
             fewer for games that last long.
-        seed: of everything drawn; the same seed gives the same report.
+        seed: fixes everything that is drawn; the same seed gives the same report.
         agent: name of the strongest player; None: the game's shipped agent, where it was trained
             with these options.
-        playouts: of the weak and of the strong search.
+        playouts: playouts of the weak and of the strong search.
         rungs: playouts of the players of the ladder, each double the one before.
-        opening_playouts: of each search for the value of a first move.
+        opening_playouts: playouts of each search for the value of a first move.
         opening_simulations: the same of the trained agent.
-        value_playouts: of the search that values positions where there is no network.
+        value_playouts: playouts of the search that values positions where there is no network.
         positions: that are counted at most, one by one.
     """
 
@@ -101,7 +101,7 @@ class Study:
 
     Attributes:
         game: the rules.
-        settings: with ``games`` filled in.
+        settings: the settings, with ``games`` filled in.
         task: is told how far the report is.
         agent: name of the trained agent; None without one.
         positions: the positions of the first plies, or of the whole game.

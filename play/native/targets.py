@@ -19,7 +19,7 @@ class Target:
 
     Attributes:
         zig: what zig calls it.
-        machines: by name, those whose networks are compiled; the first one runs everywhere, and
+        machines: by name, those for which networks are compiled; the first one runs everywhere, and
             rules and search are compiled for it alone. The last one that the processor is of
             computes the network.
         static, shared: names of the files, of ``{name}``; None: zig has no linker or no libraries

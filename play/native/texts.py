@@ -59,7 +59,7 @@ class Library:
 
     Attributes:
         game: the rules.
-        network: of its agent.
+        network: its agent's network.
         ladder: the agent's levels; None: none.
     """
 

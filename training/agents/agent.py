@@ -36,9 +36,9 @@ class Agent:
     Args:
         game: the rules.
         name: how tables name it, such as ``uct:1000``.
-        seed: of its random numbers; ``None`` takes fresh ones from the system.
+        seed: seed of its random numbers; ``None`` takes fresh ones from the system.
         searcher: finds its moves.
-        budget: of each decision.
+        budget: budget for each decision.
         choice: takes the actions from what was found.
 
     Attributes:
@@ -237,7 +237,7 @@ class AgentFactory(ABC):
         """The game that an agent for any game plays, where only the game's name is said.
 
         Args:
-            name: of the game.
+            name: the game's name.
             options: that are said.
 
         Raises:

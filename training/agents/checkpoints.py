@@ -140,7 +140,7 @@ class _OfGame(TrainedFactory):
     """Makes an agent that ships with a game.
 
     Attributes:
-        name: of the game.
+        name: the game's name.
     """
 
     name: str
@@ -201,7 +201,7 @@ class CheckpointFactory(TrainedFactory):
     """Makes the agent of a file or of a run.
 
     Attributes:
-        path: of the file or the run's folder.
+        path: path of the file or the run's folder.
     """
 
     path: Path

@@ -108,7 +108,7 @@ def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool =
             ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``, ``onnx:corso.onnx``,
             ``python:mine:policy``, ``corso?simulations=64&temperature=0.1``.
         game: the rules that it plays by, or a game's name.
-        seed: of its random numbers; ``None`` takes fresh ones from the system.
+        seed: seed of its random numbers; ``None`` takes fresh ones from the system.
         from_file: the name comes out of a file, see `read_agent`.
 
     Raises:
@@ -139,11 +139,11 @@ def as_agent(
             or a tuple of these and values [B] for the player to move in [-1, 1]; or, as a network
             to train does, of these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
         game: the rules, or a game's name.
-        seed: of its random numbers.
+        seed: seed of its random numbers.
         name: how tables name it; default: its own.
-        simulations: of a module: search for each move. Default: none, it plays the most probable
+        simulations: for a module: search for each move. Default: none, it plays the most probable
             legal action. A search needs values.
-        temperature: of a module, see `network_agent`.
+        temperature: for a module, see `network_agent`.
         canonical: a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.

@@ -48,7 +48,7 @@ class NetworkSearcher(Searcher):
             not for a function.
         score: share of the final score in the value that the search goes by, 0 to below 1: above 0
             it goes for points too. For a network with a score, and a game that has one.
-        bound: with seconds: standard errors of the lower confidence bounds by which the action is
+        bound: standard errors, with seconds, of the lower confidence bounds by which the action is
             chosen; 0 takes the most visited one. See `TreeSearch.best_action`.
 
     Raises:
@@ -194,10 +194,10 @@ def network_agent(
         game, network, backend, score: see `NetworkSearcher`.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: how tables name it.
-        seed: of the choice of a move. Without ``temperature`` and time it always plays the same.
+        seed: fixes the choice of a move. Without ``temperature`` and time it plays the same moves.
         temperature: 0 plays the best action found. Above, the action is drawn from the policy to
             the power 1/temperature: that of the search, or the network's.
-        seconds: for each move of each game, 0.001 to 3,600, in place of simulations.
+        seconds: seconds for each move of each game, 0.001 to 3,600, in place of simulations.
         bound: see `NetworkSearcher`, 3 by default; for ``seconds`` alone.
 
     Raises:

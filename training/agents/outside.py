@@ -76,7 +76,7 @@ class ExportedFactory(NetworkFactory):
     """Makes the agent of a file that `ludarium.models.export` wrote.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
     """
 
     path: Path
@@ -124,7 +124,7 @@ class ObjectFactory(AgentFactory):
 
     Attributes:
         player: the object.
-        name: of the agent; default: its own.
+        name: the agent's name; default: its own.
     """
 
     argument = "simulations"

@@ -70,7 +70,7 @@ class _Program:
     """A running program, which is ended with this object, or with Python.
 
     Args:
-        name: of the agent, for messages.
+        name: the agent's name, for messages.
         command: the program and its arguments; no shell reads them.
 
     Raises:
@@ -242,7 +242,7 @@ class ProgramSearcher(Searcher):
     Args:
         game: the rules.
         command: the program and its arguments.
-        name: of the agent, for messages.
+        name: the agent's name, for messages.
         limit: seconds that it has for each answer, beyond those of the budget.
     """
 

@@ -76,7 +76,7 @@ class Searcher:
 
         Args:
             states: structured array [N] of ``game.state_dtype``, of unfinished games.
-            budget: of each search.
+            budget: budget of each search.
             rng: whose numbers it takes.
         """
         raise NotImplementedError

@@ -85,7 +85,7 @@ def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
     """A field of a dataclass that an agent's name can set.
 
     Args:
-        read: from text to the value; raises ``ValueError`` for what it does not accept.
+        read: makes the value of the text; raises ``ValueError`` for what it does not accept.
         help: the setting in a line.
         default: where the name does not say.
     """

@@ -28,9 +28,9 @@ class _Thought:
     """What is kept of a game.
 
     Attributes:
-        search: with the tree of the last decision.
+        search: the search, with the tree of the last decision.
         plies: actions of the game that the tree's root has behind it.
-        version: of the network that the tree is of, see `version_of`.
+        version: version of the network that the tree is of, see `version_of`.
     """
 
     search: TreeSearch
@@ -49,7 +49,7 @@ class Trees:
     Args:
         game: the rules.
         evaluate: the network, which may be called from several threads at a time.
-        settings: of the searches.
+        settings: settings of the searches.
         bound: see `TreeSearch.best_action`.
     """
 

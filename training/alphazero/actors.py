@@ -38,7 +38,7 @@ class Weights:
 
     Attributes:
         version: iterations that it has learnt.
-        networks: for each game that is played, with its weights; they may change later.
+        networks: the network of each game that is played, with its weights; they may change later.
         examples: for each game float32 [n, *observation_shape], typical observations as the network
             sees them.
     """
@@ -70,7 +70,7 @@ class Actors(ABC):
         """Positions of an iteration of self-play.
 
         Args:
-            settings: of the search.
+            settings: settings of the search.
             advance: called from time to time with the number of new positions.
         """
 
@@ -95,14 +95,14 @@ class LocalActors(Actors):
     """Threads of this process, which play while the loop waits for them, one game after the other.
 
     Args:
-        games: and the share of the positions of each.
-        mixture: of their samples.
-        config: of the run; games in parallel and positions are divided by the shares.
+        games: the games, and each one's share of the positions.
+        mixture: the mixture that their samples are of.
+        config: the run's configuration; games in parallel and positions are divided by the shares.
         workers: number of threads.
         device: torch's name of where the network runs.
-        weights: of the first version.
-        bootstrap_seed: of the bootstrap.
-        seed: of self-play.
+        weights: weights of the first version.
+        bootstrap_seed: seed of the bootstrap.
+        seed: seed of self-play.
     """
 
     def __init__(

@@ -43,9 +43,9 @@ def bootstrap_samples(
 
     Args:
         game: the rules.
-        config: of the run.
-        seed: of all random numbers.
-        dtype: of the samples, from `sample_dtype`.
+        config: the run's configuration.
+        seed: seed of all random numbers.
+        dtype: dtype of the samples, from `sample_dtype`.
         progress: called from time to time with the number of new positions.
 
     Returns:

@@ -82,7 +82,7 @@ class ExactTargets:
         Args:
             samples: structured [N] with a field ``solved``, of finished games; changed in place.
             games: int64 [N], the game of each.
-            seed: of the choice of those that are kept.
+            seed: seed of the choice of those that are kept.
             threads: that search; what they find does not depend on their number.
         """
         order = np.lexsort((-samples["state"]["ply"], games))

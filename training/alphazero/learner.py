@@ -46,7 +46,7 @@ class Learner:
     every layer, and it does not stall when another process uses a core.
 
     Args:
-        network: to be trained.
+        network: the network to train.
         config: see `ludarium.configs.schema.Learner`.
         has_score: whether the game has a score.
         device: torch's name of where to learn.
@@ -103,7 +103,7 @@ class Learner:
 
         Args:
             batches: positions of each game that the network plays, perhaps none of some.
-            progress: of the run, 0 to 1.
+            progress: progress of the run, 0 to 1.
             losses: so far.
         """
         for group in self.optimizer.param_groups:

@@ -58,7 +58,7 @@ class AlphaZero:
         workers: threads that play, and that learn on a CPU.
         mixture: makes records of the replay and batches of the samples of all games.
         replay: the latest positions.
-        learner: of the network.
+        learner: learner of the network.
         actors: whoever plays.
     """
 

@@ -26,8 +26,8 @@ class Mixture:
         solved: see `sample_dtype`.
 
     Attributes:
-        dtypes: of each game's samples.
-        dtype: of the records: those samples for one game, else ``game``, the number of the game,
+        dtypes: dtype of each game's samples.
+        dtype: dtype of the records: the samples of one game, else ``game``, the game's number,
             and ``sample``, the bytes of the sample.
     """
 

@@ -46,7 +46,7 @@ class Objective:
 
         Args:
             network: on ``device``.
-            batches: of each game that the network plays, or parts of them; 0 of no position.
+            batches: a batch, or a part of one, for each game of the network; zeros if it is empty.
             device: where to compute.
         """
         network.train()
@@ -82,7 +82,7 @@ class Objective:
         """The loss, and its terms.
 
         Args:
-            output: of the network.
+            output: the network's output.
             policies, outcomes, scores, keeping, weights: targets, see `Batch`.
         """
         entropy = -torch.xlogy(policies, policies).sum(1)

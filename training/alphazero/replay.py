@@ -16,7 +16,7 @@ class Replay:
     chunk, the positions of one iteration; the oldest positions leave first.
 
     Args:
-        dtype: of the positions, from `samples.sample_dtype`.
+        dtype: dtype of the positions, from `samples.sample_dtype`.
         capacity: the largest window.
 
     Attributes:
@@ -53,7 +53,7 @@ class Replay:
         Args:
             iteration: its number.
             samples: structured [N], of the buffer's dtype.
-            window: from 1 to the capacity.
+            window: how many of the latest positions, from 1 to the capacity.
         """
         samples = samples[-window:]
         self._forget(self._length + len(samples) - window)

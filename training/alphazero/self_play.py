@@ -103,7 +103,7 @@ class SelfPlayResult:
         evaluations: positions that the network evaluated.
         hits: evaluations that came from the cache.
         ended_positions: positions of the games that ended.
-        solved: of these, how many have exact targets, see `exact`.
+        solved: how many of these have exact targets, see `exact`.
         seconds: in which they were played, where that is not the time of the call.
     """
 
@@ -132,11 +132,11 @@ class Group:
         game: the rules.
         config: games in parallel, positions to search, random plies that games start with, and
             megabytes for the network's answers, all of this group alone.
-        settings: of the search, with the most simulations that will be asked for.
-        dtype: of the samples, from `sample_dtype`; by default the plain one.
+        settings: settings of the search, with the most simulations that will be asked for.
+        dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
         endings: games whose ends fill the log; by default as many as there are positions.
-        number: of its first game.
-        stride: from the number of a game to that of the next.
+        number: number of its first game.
+        stride: step from one game's number to that of the next.
     """
 
     def __init__(
@@ -185,8 +185,8 @@ class Group:
         """Prepare for a chunk.
 
         Args:
-            settings: of the search.
-            seed: of the games that are started, below 2**63.
+            settings: settings of the search.
+            seed: seed of the games that are started, below 2**63.
         """
         self.settings = settings
         self.games = self.games._replace(seed=seed)
@@ -349,10 +349,10 @@ class SelfPlay:
     Args:
         game: the rules.
         config: games and positions in all, which the workers share.
-        settings: of the search, with the most simulations that will be asked for.
+        settings: settings of the search, with the most simulations that will be asked for.
         workers: threads that play.
         evaluate: the network; later ones are called in the same way.
-        dtype: of the samples, from `sample_dtype`; by default the plain one.
+        dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
 
     Attributes:
         plays_alone: whether a worker plays one game at a time.
@@ -397,9 +397,9 @@ class SelfPlay:
         """Play a chunk.
 
         Args:
-            settings: of the search.
+            settings: settings of the search.
             evaluate: the network.
-            seed: of the games that are started.
+            seed: seed of the games that are started.
             progress: called from time to time with the number of new positions.
         """
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))

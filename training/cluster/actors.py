@@ -59,8 +59,8 @@ class ClusterActors(Actors):
 
     Args:
         run: whose games they play.
-        mixture: of their samples.
-        weights: of the first version.
+        mixture: the mixture that their samples are of.
+        weights: weights of the first version.
     """
 
     def __init__(self, run: Trainer, mixture: Mixture, weights: Weights) -> None:

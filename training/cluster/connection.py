@@ -21,7 +21,7 @@ def joined(address: str = "") -> Iterator[None]:
     """Within it this process belongs to a Ray cluster.
 
     Args:
-        address: of a cluster that runs, as ``HOST:PORT``, or ``auto`` for the one that this
+        address: address of a running cluster, as ``HOST:PORT``, or ``auto`` for the one that this
             machine belongs to; empty: one is started on this machine, and ends with the block.
 
     Raises:

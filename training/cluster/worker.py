@@ -31,7 +31,7 @@ class Chunk:
 
     Attributes:
         result: positions of the games that have ended, and counts.
-        version: of the weights.
+        version: version of the weights.
         process: number of the process that played it.
         metrics: what runs the network, and how far it is from PyTorch, for the log; told by one
             actor, once a version.
@@ -61,9 +61,9 @@ class SelfPlayer:
 
     Args:
         games: that it plays, and the share of the positions of each.
-        mixture: of their samples.
-        config: of the run, with this actor's part of games, positions and cores.
-        identity: of the driver's installation, see `identity_of`.
+        mixture: the mixture that their samples are of.
+        config: the run's configuration, with this actor's part of games, positions and cores.
+        identity: identity of the driver's installation, see `identity_of`.
         measures: whether it measures the backend, which one actor does for all.
     """
 
@@ -91,7 +91,7 @@ class SelfPlayer:
 
         Args:
             weights: a version.
-            settings: of the search; None for games of the bootstrap, which need no network.
+            settings: settings of the search; None for bootstrap games, which need no network.
 
         Raises:
             ValueError: this node has another ludarium or other rules than the driver's.

@@ -49,8 +49,8 @@ class Ratings:
 
     Attributes:
         game, version, options: the rules.
-        date: of the measurement, as YYYY-MM-DD.
-        seed: of the matches.
+        date: date of the measurement, as YYYY-MM-DD.
+        seed: seed of the matches.
         players: their ratings; intervals are those of the distance to the players that were
             known before.
         matches: the results.
@@ -115,9 +115,9 @@ def measure_ratings(
     Args:
         game: the rules.
         players: names of agents (see `make_agent`), from the weakest to the strongest.
-        games: of each match, an even number.
+        games: games of each match, an even number.
         known: ratings that are taken as they are; the reference's always is.
-        seed: of the matches.
+        seed: seed of the matches.
         task: advanced by each game that is over.
 
     Raises:
@@ -150,7 +150,7 @@ class AnchoredResult:
     """The result of an agent's games against anchors.
 
     Attributes:
-        rating: of the agent.
+        rating: the agent's rating.
         matches: one for each anchor that it met, weakest first; ``first`` is the agent.
     """
 
@@ -180,7 +180,7 @@ def play_anchors(
         anchors: their ratings in Elo points, by their names (see `make_agent`).
         games: in all, an even number: the two games of a pair share an opening.
         guess: a rating to begin with; without one, the agent begins at the weakest anchor.
-        seed: of openings and anchors.
+        seed: seed of openings and anchors.
         task: advanced by each game that is over.
 
     Raises:

@@ -85,7 +85,7 @@ class Ply:
     """The same ply of several games.
 
     Attributes:
-        number: of the ply, the first is 0.
+        number: number of the ply; the first is 0.
         games: int64[N], numbers of the games that are still on.
         before, after: structured [N], the positions before and after the actions.
         actions: int64[N].

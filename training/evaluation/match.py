@@ -41,7 +41,7 @@ def play_match(
         first, second: agents, or what `as_agent` makes into one: a name, a function from a
             position to an action, a torch module.
         games: number of games, even.
-        seed: of openings and agents; ``None`` plays a new match each time.
+        seed: seed of openings and agents; ``None`` plays a new match each time.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
         task: advanced by each game that is over.

@@ -25,7 +25,7 @@ class Openings:
 
     Attributes:
         states: structured[N] of the game's ``state_dtype``, where the agents take over.
-        seeds: of the starts.
+        seeds: seeds of the starts.
         actions: those played so far, of each.
     """
 
@@ -71,7 +71,7 @@ def draw_openings(
         count: number of openings.
         plies: length of every opening; ``None`` draws each from 0 to 3. An opening that would
             end the game stops before.
-        seed: of everything drawn, random starts included.
+        seed: seed of everything drawn, random starts included.
 
     Returns:
         Openings of which no game is over.

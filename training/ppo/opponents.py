@@ -38,7 +38,7 @@ class PastSelf:
 
     Attributes:
         number: the iteration that it is from.
-        network: with its weights, on the device.
+        network: the network with its weights, on the device.
         points, games: decayed results of the learner against it (a draw is half a point).
     """
 

@@ -53,7 +53,7 @@ class Measure:
         games: in all.
         anchors: ratings of several opponents.
         truth: an exact test, if its moves are to be counted.
-        seed: of openings and opponents.
+        seed: seed of openings and opponents.
     """
 
     against: str | Sequence[str]

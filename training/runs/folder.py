@@ -75,7 +75,7 @@ class SavedRun:
         iteration: iterations done.
         state: what goes on from there.
         loop: what the loop itself has to know.
-        metrics: of the latest iteration.
+        metrics: metrics of the latest iteration.
     """
 
     iteration: int
@@ -88,7 +88,7 @@ class RunFolder:
     """Reads and writes a run's folder; only one process at a time may do so.
 
     Args:
-        path: of the folder; `open` makes it if needed.
+        path: path of the folder; `open` makes it if needed.
         restart: delete the run that the folder holds.
 
     Raises:
@@ -354,7 +354,7 @@ class RunFolder:
             iteration: its number, from 1.
             state: what a resumed run needs.
             loop: what `Trainer` itself needs, as JSON values.
-            metrics: of this iteration, for the log.
+            metrics: metrics of this iteration, for the log.
             agent: content of the checkpoint.
 
         Raises:

@@ -52,8 +52,8 @@ class TerminalReporter(Reporter):
     nothing is written. Where they cannot be written, it says so once, and the run goes on.
 
     Args:
-        folder: of the run.
-        columns: of the table, see `columns_of`.
+        folder: the run's folder.
+        columns: columns of the table, see `columns_of`.
         stream: instead of standard error.
     """
 

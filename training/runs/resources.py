@@ -29,7 +29,7 @@ def check_resources(
     """Refuse a run that this machine cannot do.
 
     Args:
-        config: of the run.
+        config: the run's configuration.
         games: that it plays.
         on_cluster: others play: workers and trees and caches are not of this machine.
 

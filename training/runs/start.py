@@ -29,8 +29,8 @@ def start_settings(
     """Settings that let a configuration start from an agent: its network, and no bootstrap.
 
     Args:
-        name: of a trained agent.
-        config: of the run.
+        name: name of a trained agent.
+        config: the run's configuration.
         begun: what the run's folder has, if it was begun: then the agent is not asked any more.
 
     Raises:
@@ -59,7 +59,7 @@ def take_weights(
 
     Args:
         network: the run's, as `ludarium.training.networks.fresh_network` made it.
-        config: of the run, with ``start``.
+        config: the run's configuration, with ``start``.
         game: the rules.
         variants: the game with each set of options that the network learns, if there are several.
 

@@ -31,8 +31,8 @@ class State:
 
     Attributes:
         description: JSON values, such as step counts and generator states.
-        tensors: of the learner, by name; see `flatten`.
-        arrays: of the games in progress, by name.
+        tensors: the learner's tensors by name, see `flatten`.
+        arrays: arrays of the games in progress, by name.
         chunk: positions that this iteration played, structured [N], where later ones learn from
             them too; kept in a file of their own. None once it is read again: `RunFolder.chunk`.
         replay: iteration and number of positions, the latest of it, of each chunk that is still

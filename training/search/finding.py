@@ -21,7 +21,7 @@ class Budget:
     Attributes:
         simulations: or playouts, in all; those of earlier calls are included. 0 asks a network for
             its policy, without search.
-        seconds: from the call on.
+        seconds: seconds from the call on.
         stop: asked now and then; true ends the search.
 
     Raises:

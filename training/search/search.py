@@ -39,7 +39,7 @@ class Search:
         game: the rules.
         settings: see `SearchSettings`.
         batch: most positions that are searched in parallel; more are split into batches.
-        seed: of the root noise.
+        seed: seed of the root noise.
         cache: megabytes of each core for answers of the network, which are kept from one `run` to
             the next with the same network. 0 keeps none.
 

@@ -66,14 +66,14 @@ class TreeSearch:
         game: the rules.
         state: structured array [1], the position, not finished.
         evaluate: the network; it is called in several threads at a time.
-        settings: of PUCT and proofs.
+        settings: settings of PUCT and proofs.
         batches: what the threads work with, one for each, from `new_batches`; default: one for
             each core. With one thread the result depends on nothing but the arguments.
         memory: bytes that the tree may take; when it is full, the search ends.
 
     Attributes:
         batches, memory: as given; may be replaced between calls.
-        evaluations: by the network so far.
+        evaluations: how many evaluations the network has made so far.
         is_full: whether the memory is full.
 
     Raises:
@@ -202,7 +202,7 @@ class TreeSearch:
         """What was found so far; may be called while another thread is in `think`.
 
         Args:
-            bound: of the choice of the action, see `best_action`.
+            bound: the bound by which the action is chosen, see `best_action`.
         """
         with self._turn:
             root = self._nodes[0]

@@ -87,10 +87,10 @@ class Space:
 
     Args:
         config: that the values change.
-        texts: of the dimensions.
+        texts: texts of the dimensions.
 
     Attributes:
-        distributions: of the values, by key.
+        distributions: distributions of the values, by key.
 
     Raises:
         ValueError: a text is no dimension, a key is searched over twice or unknown, or a value is

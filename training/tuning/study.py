@@ -52,7 +52,7 @@ class Plan:
     """What a search is to do.
 
     Attributes:
-        space: of the values; without dimensions the configuration as it is.
+        space: space of the values; without dimensions the configuration as it is.
         trials: how many; with ``grid`` as many as there are combinations.
         seeds: runs of each trial, with the configuration's seed and those after it.
         grid: try every combination in turn.
@@ -102,8 +102,8 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
     """Optuna's study of a folder.
 
     Args:
-        folder: of the search.
-        plan: of the search, which begins if there is none yet; None: there must be one.
+        folder: the search's folder.
+        plan: the search's plan, which begins if there is none yet; None: there must be one.
 
     Raises:
         ValueError: the folder holds another search, or something else, or none.
@@ -148,8 +148,8 @@ def tune(
     """Begin a search, or go on with the one in the folder.
 
     Args:
-        folder: of the search.
-        plan: of the search.
+        folder: the search's folder.
+        plan: the search's plan.
         train: trains a run.
         say: is told what begins and ends.
         stop: whether to stop, asked after each iteration of a run.

@@ -64,8 +64,8 @@ class Games(NamedTuple):
         cache: answers of the network.
         log: positions searched and games that ended.
         numbers: int64 [B], numbers of the games.
-        stride: from the number of a game to that of the next that is started.
-        seed: of the games; the random numbers of each follow from it and the game's number.
+        stride: step from one game's number to that of the next game that is started.
+        seed: seed of the games; the random numbers of each follow from it and the game's number.
         rngs: int64 [B, 2], their random numbers.
         opening_plies: each game starts with 0 to this many random plies.
         planes: float32 [B, planes, cells], observations for the network.
@@ -189,7 +189,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
     Args:
         tables: the game's tables.
         games: B games.
-        settings: of the search.
+        settings: settings of the search.
         evaluation: an `Evaluation` of B, for answers.
         net: the network, see `simulate.network`.
         is_answered: whether ``evaluation`` answers what the last call left in ``games.planes``.
