@@ -1,8 +1,8 @@
 """Players of the games, from random to trained, with one interface. Import what is in `__all__`
-from here, and which files hold agents from `checkpoints`.
+from here, and functions that find agents' files from `checkpoints`.
 
     agent = make_agent("uct:1000", game)     # module `names` documents the names
-    agent = as_agent(my_function, game)      # or a torch module: a player of one's own
+    agent = as_agent(my_function, game)      # or a torch module: your own player
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 

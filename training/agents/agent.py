@@ -24,22 +24,22 @@ Seed = int | np.random.SeedSequence | None
 
 
 class Agent:
-    """Chooses actions in positions of one game: a searcher finds, within a budget, a choice takes.
+    """Chooses actions in one game's positions: a searcher searches within a budget, a choice picks.
 
-    Without a searcher it is the base of agents that think in another way, such as a user's own. A
-    subclass has `actions`, or `play`. With `actions` alone it keeps no memory of a game between
-    decisions, only of its random numbers: with the same seed, the same positions in the same order
-    get the same actions, whether they come one by one or together. One that does keep something,
-    such as a tree, overrides `play`, and `begin` and `finish` where it needs them: matches give it
-    whole games.
+    Without a searcher this is the base class of agents that decide in another way, such as a
+    user's. A subclass has `actions`, or `play`. With `actions` alone it remembers nothing between
+    decisions but its random numbers: with the same seed, the same positions in the same order
+    get the same actions, whether they come one by one or together. An agent that keeps
+    something, such as a tree, overrides `play`, and `begin` and `finish` if needed: matches give
+    it whole games.
 
     Args:
         game: the rules.
-        name: how tables name it, such as ``uct:1000``.
+        name: the name in tables, such as ``uct:1000``.
         seed: seed of its random numbers; ``None`` takes fresh ones from the system.
         searcher: finds its moves.
         budget: budget for each decision.
-        choice: takes the actions from what was found.
+        choice: picks the actions from a `Finding`.
 
     Attributes:
         game, name, searcher, budget, choice: as given.
@@ -76,10 +76,10 @@ class Agent:
         self.rng = np.random.default_rng(require_seed(seed))
 
     def search(self, states: np.ndarray) -> Finding:
-        """What the agent goes by in positions, see `Searcher.find`.
+        """Search positions, see `Searcher.find`.
 
         Raises:
-            ValueError: it has no searcher, or that refuses the positions.
+            ValueError: it has no searcher, or the searcher refuses the positions.
         """
         if self.searcher is None:
             raise ValueError(f"agent {self.name} does not tell what it finds")
@@ -88,8 +88,8 @@ class Agent:
     def actions(self, states: np.ndarray) -> np.ndarray:
         """Choose an action for the player to move in each position, all in one call.
 
-        By default each unfinished position is searched, or it is a game that begins there, is
-        played for one move, and has no `finish`.
+        By default each unfinished position is searched; a class with `play` plays one move of a
+        game that begins there, without `finish`.
 
         Args:
             states: structured array [N] of ``game.state_dtype``; it is not changed.
@@ -119,13 +119,13 @@ class Agent:
         return chosen
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
-        """How much the agent would like each action, for callers that rule out its choice.
+        """How much the agent prefers each action, for callers that rule out its choice.
 
         Args:
             states: as for `actions`, of unfinished games.
 
         Returns:
-            float [N, A]; only the order within a row has a meaning, and actions that are not legal
+            float [N, A]; only the order within a row has a meaning, and entries of illegal actions
             have none. By default all are equal.
         """
         states = self._check(states)
@@ -139,10 +139,10 @@ class Agent:
             self.searcher.begin(games)
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
-        """Choose an action in each of these games of a match, where the agent is to move.
+        """Choose an action in each of these games of a match, all with the agent to move.
 
         Args:
-            games: N of them.
+            games: N games.
             states: their positions, as for `actions`.
 
         Returns:
@@ -174,20 +174,20 @@ class Agent:
         return f"<agent {self.name} for {self.game}>"
 
     def _check(self, states: np.ndarray) -> np.ndarray:
-        """The positions as compiled functions need them; see `as_positions`."""
+        """The positions in the form that compiled functions need; see `as_positions`."""
         return as_positions(self.game, states)
 
 
 class AgentFactory(ABC):
-    """Makes an agent for a game that is given later; parsing an agent's name returns one.
+    """Makes an agent for a game that is given later; an agent's name is parsed into one.
 
-    A subclass that is a dataclass has the settings of its names as fields, see `setting`.
+    A dataclass as subclass has the settings of its names as fields, see `setting`.
 
     Attributes:
-        argument: the setting that a number after the colon of a name stands for, in place of which
-            there may be a ``time``; empty for none.
-        shares_state: whether the agents that it makes may share what two threads must not use at
-            once, such as an object of the user's own.
+        argument: the setting that a number after the colon of a name stands for; a setting
+            ``time`` may replace it; empty for none.
+        shares_state: whether the agents that it makes may share objects that are not thread-safe,
+            such as an object of the user's.
     """
 
     argument: ClassVar[str] = ""
@@ -195,12 +195,12 @@ class AgentFactory(ABC):
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """The factory that a name means.
+        """The factory for a name.
 
         Args:
-            argument: what follows the colon, ``None`` where there is none.
+            argument: the text after the colon, ``None`` without a colon.
             settings: texts by key.
-            others: fields that are no settings.
+            others: fields that are not settings.
 
         Raises:
             ValueError: the name is not accepted; the message says why.
@@ -223,10 +223,10 @@ class AgentFactory(ABC):
         return cls(**{key: known[key]["read"](text) for key, text in settings.items()}, **others)
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
-        """The game that a trained agent plays, with its own options but for the given ones.
+        """The game that a trained agent plays: its own options, replaced by the given ones.
 
         Returns:
-            ``None`` if the agent is made for whatever game there is.
+            ``None`` if the agent can be made for any game.
 
         Raises:
             ValueError, FileNotFoundError: there is no such agent, or no such option.
@@ -234,11 +234,11 @@ class AgentFactory(ABC):
         return None
 
     def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """The game that an agent for any game plays, where only the game's name is said.
+        """The game that an agent for any game plays when only the game's name is given.
 
         Args:
             name: the game's name.
-            options: that are said.
+            options: the options that are given.
 
         Raises:
             ValueError: there is no such game or option.
@@ -246,15 +246,15 @@ class AgentFactory(ABC):
         return make_game(name, **options)
 
     def with_simulations(self, simulations: int | None) -> AgentFactory:
-        """The same with so many simulations for each move, where its name does not say.
+        """The same factory with so many simulations for each move, unless its name sets them.
 
-        Agents that search otherwise, and ``None``, change nothing.
+        Agents without such simulations, and ``None``, change nothing.
         """
         return self
 
     @abstractmethod
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``.
+        """Make the agent for ``game``.
 
         Raises:
             ValueError: it cannot play that game.

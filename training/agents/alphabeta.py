@@ -19,8 +19,8 @@ from .settings import read_number, setting
 DEFAULT_DEPTH = 4
 MOST_DEPTH = 64
 
-#: A win of player 0 in n plies has the value ``WIN - n``, one of player 1 ``n - WIN``; every score
-#: is far smaller.
+#: A win of player 0 in n plies has the value ``WIN - n``, a win of player 1 ``n - WIN``; every
+#: score is far smaller.
 WIN = templates.WIN
 
 
@@ -29,7 +29,7 @@ class AlphaBetaSearcher(Searcher):
 
     The value of a position at the horizon is its score. A finished game counts more than any
     score: a win is better the sooner it comes, a loss is better the later it comes. Of equally good
-    actions one is drawn uniformly. No budget is asked. Each core searches some of the positions.
+    actions one is drawn uniformly. The budget is ignored. Each core searches some of the positions.
 
     Args:
         game: the rules.
@@ -61,7 +61,7 @@ class AlphaBetaSearcher(Searcher):
         self._history = np.empty((workers, 2, game.num_actions), np.int64)
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """Search each position; values are known where the end of the game was seen."""
+        """Search each position; a value is known only if the search reached the end of the game."""
         actions, scores, best = self.minimax(states, rng)
         decided = np.abs(scores) >= WIN - self.depth
         values = np.sign(scores) * (1 - 2 * states["mover"])
@@ -75,11 +75,11 @@ class AlphaBetaSearcher(Searcher):
     def minimax(
         self, states: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The search's own terms.
+        """Search, and return scores rather than values.
 
         Returns:
             int64 [N], a random one of the best actions, -1 where the game is over; int32 [N],
-            minimax values in player 0's view, a score, or `WIN` less the plies to the end; int8
+            minimax values in player 0's view, a score, or `WIN` minus the plies to the end; int8
             [N, A], 1 for every action of that value.
 
         Raises:
@@ -125,10 +125,10 @@ class AlphaBetaFactory(AgentFactory):
     )
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         return Agent(game, f"alphabeta:{self.depth}", seed, AlphaBetaSearcher(game, self.depth))
 
 
 def greedy(game: Game, seed: Seed = None) -> Agent:
-    """The action with the best score after one ply: wins if it can; ties at random."""
+    """An agent that plays the best score after one ply, and so wins if it can; ties at random."""
     return Agent(game, "greedy", seed, AlphaBetaSearcher(game, 1))

@@ -1,6 +1,6 @@
 """Trained agents in checkpoint files: which file a name means, and whether it fits a game.
 
-What a file plays, its header says; the weights are read only where an agent is made.
+The header of a file describes its game; weights are read only when an agent is made.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
 _SUFFIX = ".safetensors"
-_LATEST = f"agent{_SUFFIX}"  # in a run's folder
+_LATEST = f"agent{_SUFFIX}"  # name in a run's folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class NetworkFactory(AgentFactory):
         score: float = 0.0,
         bound: float | None = None,
     ) -> Agent:
-        """The agent, which tables call ``label`` with the settings."""
+        """Make the agent; tables name it ``label`` with the settings."""
         from .network import network_agent
 
         simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
@@ -126,7 +126,7 @@ class TrainedFactory(NetworkFactory):
         return make_stored_game(trained.game, trained.options, **options) if options else game
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         path = self.checkpoint_path(game.options)
         network = stored_network(path, game, self.label)
         if self.score:
@@ -180,13 +180,13 @@ class ShippedFactory(_OfGame):
 class PocketFactory(_OfGame):
     """Makes the small agent of a game, for programs that ship one.
 
-    Most shipped agents are small themselves: 130 kB in eight bits, and those for all boards up to
-    200 kB. Where the default agent of a game is larger, a smaller one takes its place.
+    Most shipped agents are small anyway: 130 kB in eight bits, and those for all boards up to
+    200 kB. If the default agent of a game is larger, a smaller one is used instead.
     """
 
     @property
     def label(self) -> str:
-        """Its name with the kind's."""
+        """``pocket:`` and the game's name."""
         return f"pocket:{self.name}"
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
@@ -212,7 +212,7 @@ class CheckpointFactory(TrainedFactory):
         return self.path.resolve().name.removesuffix(_SUFFIX)
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The one file; see `TrainedFactory.checkpoint_path`."""
+        """The file itself; see `TrainedFactory.checkpoint_path`."""
         return find_checkpoint(self.path)
 
 
@@ -254,9 +254,9 @@ def shipped_agents(game: str) -> list[Path]:
 def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
     """The shipped agent of a game for these options; None if the game has no shipped agent.
 
-    Of several agents it is the one that learnt options which agree with most of ``options``. In a
-    tie one that fits the game comes before others, one for these options alone before one for many,
-    and the default one first.
+    Of several agents this is the one whose own options agree with most of ``options``. In a tie,
+    an agent that fits the game comes before others, one for these options alone before one for
+    many, and the default one first.
     """
     agents = shipped_agents(game)
     if len(agents) < 2 or not options:
@@ -290,8 +290,8 @@ def fitting_agent(game: Game) -> Path | None:
 def agents_of_many(game: str) -> dict[Path, dict[str, Any]]:
     """The shipped agents that learnt many sets of options, and options that select each.
 
-    These are those that it was evaluated with, or else those of the first set that it learnt, for
-    which no other agent is taken; without the game's defaults that the default agent has too.
+    These are the options of its evaluation, or else the first set that it learnt for which no
+    other agent is selected; game defaults that the default agent has too are left out.
     """
     headers = {path: load_header(path) for path in shipped_agents(game)}
     defaults = {option.name: option.default for option in GAMES[game].option_list}
@@ -310,7 +310,7 @@ def agents_of_many(game: str) -> dict[Path, dict[str, Any]]:
 
 
 def telling_options(game: str) -> dict[Path, dict[str, Any]]:
-    """For each shipped agent of a game, the options that select it; none for one of many.
+    """For each shipped agent of a game, the options that select it; none for one of many options.
 
     These are the options that differ from the game's defaults or between the shipped agents.
     """

@@ -1,9 +1,9 @@
-"""Agents on the Hugging Face Hub, named ``hf:OWNER/NAME``, and putting one there.
+"""Agents on the Hugging Face Hub, named ``hf:OWNER/NAME``: fetching and publishing them.
 
-Of a repository the one file ``agent.safetensors`` is taken, a checkpoint as `load_checkpoint` reads
-any stranger's: numbers and a description, nothing that is run or unpickled. Its size is asked
-before it is fetched. It is kept where the client library keeps such files (``HF_HOME``), which also
-knows tokens, other hubs (``HF_ENDPOINT``) and work without a network (``HF_HUB_OFFLINE=1``).
+Only the file ``agent.safetensors`` of a repository is used, a checkpoint that `load_checkpoint`
+reads as any stranger's: numbers and a description, nothing that is run or unpickled. Its size is
+checked before it is fetched. It is kept where the client library keeps files (``HF_HOME``); that
+library also handles tokens, other hubs (``HF_ENDPOINT``) and offline work (``HF_HUB_OFFLINE=1``).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ludarium.envs.engine.messages import quoted, shortened
 
 from .checkpoints import TrainedFactory
 
-#: The file of a repository that is an agent.
+#: Name of the agent's file in a repository.
 FILE = "agent.safetensors"
-#: More than any network here has: 50 times the largest that comes along.
+#: The limit is 50 times the largest shipped network.
 MOST_BYTES = 200 * MEGABYTE
 
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
@@ -63,7 +63,7 @@ class HubFactory(TrainedFactory):
 
 
 def fetch(repository: str, revision: str | None = None) -> Path:
-    """The file of an agent on the hub, which is fetched unless it is kept already.
+    """The file of an agent on the hub, which is fetched unless it is cached.
 
     Raises:
         ImportError: the client library is not installed.
@@ -79,24 +79,24 @@ def fetch(repository: str, revision: str | None = None) -> Path:
                 f"{FILE} has {found.file_size} bytes, and an agent has at most {MOST_BYTES:,}"
             )
         return Path(hub.hf_hub_download(repository, FILE, revision=revision))
-    except Exception as error:  # the client's transport raises errors of its own
+    except Exception as error:  # the client's transport has its own errors
         raise ValueError(f"{name}: {_in_a_line(error)}") from None
 
 
 def push(
     files: Mapping[str, bytes], repository: str, kind: str = "model", private: bool = False
 ) -> str:
-    """Put files into a repository, which is made if it is not there; returns its address.
+    """Put files into a repository, which is created if needed; return its address.
 
     Args:
         files: contents by name.
         repository: ``OWNER/NAME``.
         kind: ``model`` or ``dataset``.
-        private: whether a new repository is for its owner alone.
+        private: whether a new repository is private.
 
     Raises:
         ImportError: the client library is not installed.
-        ValueError: the hub refuses, such as without a token; the message says why.
+        ValueError: the hub refuses, for example without a token; the message says why.
     """
     if not _REPOSITORY.fullmatch(repository):
         raise ValueError(f"{quoted(repository)} is no repository: OWNER/NAME")

@@ -1,13 +1,13 @@
 """Agents by name: one grammar for all places that take an agent.
 
-These are `make_agent` and, through it, every command of the command line, matches, Gymnasium's
+These places are `make_agent` and, through it, every command, matches, Gymnasium's
 ``opponent=``, ``evaluation.against`` of a configuration, and ratings. A name is
 
     WORD[:ARGUMENT][?KEY=VALUE[&KEY=VALUE...]]
 
 such as ``uct:1000`` or ``corso?simulations=64&temperature=0.1``. An argument that is itself
 ``KEY=VALUE`` is a setting too: ``uct:time=1s`` is ``uct?time=1s``, one second for each move of each
-game. The first of these that matches is taken:
+game. The first of these rules that matches applies:
 
 1. a kind: ``KIND`` or ``KIND:ARGUMENT``, such as ``uct:1000``; `agent_kinds` lists them;
 2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the game's shipped agent;
@@ -60,7 +60,7 @@ from .uniform import RandomAgent
 #: The group of the entry points by which installed packages add kinds.
 AGENT_ENTRY_POINTS = "ludarium.agents"
 
-#: What `as_agent` makes an agent of.
+#: The types that `as_agent` turns into an agent.
 Player = Any
 
 _LONGEST_MESSAGE = 400
@@ -71,12 +71,12 @@ class AgentKind:
     """One kind of agents, and how its names are read.
 
     Attributes:
-        usage: how a name of it is written, such as ``uct[:PLAYOUTS]``.
-        help: the kind in a line.
-        factory: a dataclass, whose settings a name may give (see `setting`), and which makes the
-            agent; its `AgentFactory.read` reads what follows the colon.
-        risk: what a name may do, such as ``runs code``, so that none is taken out of a file; empty
-            where it does nothing of the kind.
+        usage: the form of its names, such as ``uct[:PLAYOUTS]``.
+        help: a description of the kind in a line.
+        factory: a dataclass that makes the agent, with the settings that a name may give as fields
+            (see `setting`); its `AgentFactory.read` reads the text after the colon.
+        risk: what a name may do, such as ``runs code``; such names are refused in files. Empty
+            for a harmless kind.
     """
 
     usage: str
@@ -86,12 +86,12 @@ class AgentKind:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of a name, each in a line."""
+        """The settings of a name, each with a description in a line."""
         return {key: known["help"] for key, known in settings_of(self.factory).items()}
 
 
 def _factory_by(function: Callable[[Game, Seed], Agent]) -> type[AgentFactory]:
-    """Makes agents by a function of a game and a seed."""
+    """A factory class that makes agents by a function of a game and a seed."""
 
     class Factory(AgentFactory):
         def make(self, game: Game, seed: Seed = None) -> Agent:
@@ -128,28 +128,28 @@ def as_agent(
     temperature: float = 0.0,
     canonical: bool = False,
 ) -> Agent:
-    """Make an agent of whatever can play.
+    """Make an agent of any object that can play.
 
     Args:
         player: an `Agent`, which is returned as it is; an agent's name; a subclass of
-            `Agent`, or a function of a game and a seed that makes one, told by the names of its
-            parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
+            `Agent`, or a function of a game and a seed that makes one, recognised by the names of
+            its parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
             arguments; or a `Policy`, any other function, from a position to an action. A module
-            takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions],
-            or a tuple of these and values [B] for the player to move in [-1, 1]; or, as a network
-            to train does, of these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
+            takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions];
+            or a tuple of these and values [B] for the player to move in [-1, 1]; or, like a network
+            in training, of these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
         game: the rules, or a game's name.
         seed: seed of its random numbers.
-        name: how tables name it; default: its own.
-        simulations: for a module: search for each move. Default: none, it plays the most probable
-            legal action. A search needs values.
+        name: the name in tables; default: the player's own.
+        simulations: for a module: simulations for each move. Default: no search, it plays the most
+            probable legal action. A search needs values.
         temperature: for a module, see `network_agent`.
-        canonical: a module sees the board and numbers actions in the canonical frame, as
+        canonical: whether a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.
 
     Raises:
-        ValueError: it cannot play this game; or it is nothing that plays.
+        ValueError: it cannot play this game; or it is nothing that can play.
     """
     game = as_game(game, {})
     if isinstance(player, str):
@@ -169,7 +169,7 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
 
     Args:
         spec: the name.
-        from_file: it comes out of a file, perhaps a stranger's: kinds with a risk are refused.
+        from_file: it comes from a file, perhaps a stranger's, so kinds with a risk are refused.
 
     Raises:
         ValueError: ``spec`` names no agent; the message says what is accepted.
@@ -225,7 +225,7 @@ def read_trained_agent(spec: str) -> TrainedFactory:
 
 
 def agent_kinds() -> dict[str, AgentKind]:
-    """All kinds by the word that their names begin with; those of installed packages are imported.
+    """All kinds, by the word with which their names begin; packages' kinds are imported.
 
     A package's kind that cannot be imported is left out, with a warning.
     """
@@ -249,7 +249,7 @@ def accepted() -> str:
 
 
 def _split(spec: str) -> tuple[str, dict[str, str]]:
-    """Split a name into what is before its settings, and these."""
+    """Split a name into the part before its settings, and the settings."""
     kind = _KINDS.get(spec.partition(":")[0])
     if kind is not None and kind.factory is ProgramFactory:
         return split_last_settings(spec, kind.settings)
@@ -293,7 +293,7 @@ def _load_kind(word: str, plugin: EntryPoint) -> AgentKind:
 
 def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
     path, colon, simulations = name.rpartition(":")
-    if os.path.exists(name):  # false, unlike Path's, for what can be no path
+    if os.path.exists(name):  # unlike Path.exists, false for an impossible path
         return CheckpointFactory.read(None, settings, path=Path(name))
     if colon and os.path.exists(path):
         return CheckpointFactory.read(simulations, settings, path=Path(path))
@@ -311,7 +311,7 @@ def _warn_of_hidden_files(spec: str, word: str) -> None:
             )
 
 
-#: Names of agents that do not begin with a kind, with their explanations.
+#: Forms of names that do not begin with a kind, with their explanations.
 FORMS_WITHOUT_KIND = (
     ("GAME[:SIMULATIONS]", "short for shipped:GAME, such as corso or corso:128"),
     (

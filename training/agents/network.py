@@ -25,7 +25,7 @@ from .trees import Trees
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
-#: Standard errors of the lower bounds of values by which an action is chosen after a time.
+#: By default an action is chosen after a time by lower bounds of so many standard errors.
 BOUND = 3.0
 
 _BATCH = 128
@@ -35,19 +35,19 @@ _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched t
 class NetworkSearcher(Searcher):
     """Searches with a network.
 
-    With a number of simulations the search is Gumbel AlphaZero's, without root noise, of many
-    positions side by side (`Search`). With seconds it is a `TreeSearch` of each position, and each
+    With a number of simulations, this is the Gumbel AlphaZero search without root noise, of many
+    positions side by side (`Search`). With seconds, each position gets a `TreeSearch`, and each
     game's tree is kept from one move to the next (`Trees`). With 0 simulations there is no search:
-    what is found is the network's policy.
+    the finding is the network's policy.
 
     Args:
         game: the rules.
-        network: as layers or of torch, with its weights; or a function that evaluates
+        network: layers or a torch module, with weights; or a function that evaluates
             observations.
         backend: see `ludarium.models.InferenceEngine`, and `evaluator_of` for ``compiled-int8``;
-            not for a function.
-        score: share of the final score in the value that the search goes by, 0 to below 1: above 0
-            it goes for points too. For a network with a score, and a game that has one.
+            not used for a function.
+        score: share of the final score in the value that it maximises, 0 to below 1. Above 0
+            it plays for points too. It needs a network with a score, and a game that has one.
         bound: standard errors, with seconds, of the lower confidence bounds by which the action is
             chosen; 0 takes the most visited one. See `TreeSearch.best_action`.
 
@@ -130,7 +130,7 @@ class NetworkSearcher(Searcher):
         budget: Budget,
         rng: np.random.Generator,
     ) -> Finding:
-        """With seconds each game's tree is kept; see `Searcher.find_in`."""
+        """Search; with seconds each game's tree is kept. See `Searcher.find_in`."""
         if budget.seconds is None:
             return self.find(states, budget, rng)
         return self._in_trees().find_in(games, states, budget)
@@ -148,7 +148,7 @@ class NetworkSearcher(Searcher):
     def preferences(
         self, states: np.ndarray, budget: Budget, rng: np.random.Generator
     ) -> np.ndarray:
-        """The policy of the search; with seconds the network's. See `Agent.preferences`."""
+        """The search's policy; with seconds the network's. See `Agent.preferences`."""
         if budget.seconds is not None:
             return self.evaluate(states).logits
         return self.find(states, budget, rng).policies
@@ -160,19 +160,19 @@ class NetworkSearcher(Searcher):
             states: structured array [N] of ``game.state_dtype``.
 
         Returns:
-            For the players to move.
+            The answers, for the players to move.
 
         Raises:
-            ValueError: the evaluator's answer is not as it must be, see `Evaluation`.
+            ValueError: the evaluator's answer is not valid, see `Evaluation`.
         """
         answer = self._evaluator(observations_of(self.game, as_positions(self.game, states)))
         found = checked(answer, len(states), self.game.num_actions, self._evaluator)
         if self.game.max_score:
             return found
-        return found._replace(score=np.full_like(found.score, np.nan))  # nobody learnt it
+        return found._replace(score=np.full_like(found.score, np.nan))  # no score was learnt
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
-        """With the network; see `Searcher.deep_search`."""
+        """A `TreeSearch` with the network; see `Searcher.deep_search`."""
         return TreeSearch(self.game, state, self._shared_evaluator)
 
 
@@ -193,16 +193,16 @@ def network_agent(
     Args:
         game, network, backend, score: see `NetworkSearcher`.
         simulations: per move; 0 plays the most probable action of the policy, without search.
-        name: how tables name it.
+        name: the name in tables.
         seed: fixes the choice of a move. Without ``temperature`` and time it plays the same moves.
-        temperature: 0 plays the best action found. Above, the action is drawn from the policy to
-            the power 1/temperature: that of the search, or the network's.
+        temperature: 0 plays the best action found. Above 0, the action is drawn from the policy to
+            the power 1/temperature: the search's policy, or without a search the network's.
         seconds: seconds for each move of each game, 0.001 to 3,600, in place of simulations.
-        bound: see `NetworkSearcher`, 3 by default; for ``seconds`` alone.
+        bound: see `NetworkSearcher`, 3 by default; only with ``seconds``.
 
     Raises:
         ValueError: ``simulations``, ``seconds``, ``temperature`` or ``score`` is out of range or
-            has no use.
+            not used.
     """
     if seconds is not None:
         check_duration(seconds)

@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 class PolicyAgent(Agent):
-    """Plays what a function says, one position after another.
+    """Calls a policy function for each position.
 
-    It has no searcher, since nothing but the action is known.
+    It has no searcher, because only the action is known.
 
     Args:
         game: the rules.
         policy: see `Policy`.
-        name: how tables name it.
+        name: the name in tables.
     """
 
     def __init__(self, game: Game, policy: Policy, name: str) -> None:
@@ -58,10 +58,10 @@ class PolicyAgent(Agent):
         self.policy = policy
 
     def actions(self, states: np.ndarray) -> np.ndarray:
-        """What the function says for each position; see `Agent.actions`.
+        """The function's action for each position; see `Agent.actions`.
 
         Raises:
-            ValueError: it says what is neither a number nor the text of an action.
+            ValueError: it returned neither the number nor the text of an action.
         """
         return np.array([self._ask(state) for state in self._check(states)], np.int64)
 
@@ -97,7 +97,7 @@ class ExportedFactory(NetworkFactory):
         return make_stored_game(metadata["game"], metadata["options"], **options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         return self.make_of(game, self._evaluator(game), f"onnx:{self.path.name}", seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
@@ -118,9 +118,9 @@ class ExportedFactory(NetworkFactory):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectFactory(AgentFactory):
-    """Makes an agent of whatever can play but a name, see `names.as_agent`.
+    """Makes an agent of any object that can play, except a name; see `names.as_agent`.
 
-    Settings are for a torch module.
+    Its settings are for a torch module.
 
     Attributes:
         player: the object.
@@ -143,7 +143,7 @@ class ObjectFactory(AgentFactory):
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Import what ``MODULE:OBJECT`` names, also from the current folder.
+        """Import the object that ``MODULE:OBJECT`` names; the current folder is searched too.
 
         Raises:
             ValueError: there is no such module or object; or see `AgentFactory.read`.
@@ -152,7 +152,7 @@ class ObjectFactory(AgentFactory):
         if not (path and colon and wanted):
             raise ValueError("write python:MODULE:OBJECT, such as python:mine:policy for mine.py")
         if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())  # last, so that no file here takes the place of a package
+            sys.path.append(os.getcwd())  # last, so that no file here hides a package
         try:
             player = import_module(path)
             for part in wanted.split("."):
@@ -163,7 +163,7 @@ class ObjectFactory(AgentFactory):
         return super().read(None, settings, player=player, name=f"python:{argument}")
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         player = self.player
         if isinstance(player, Agent):
             if player.game != game:
@@ -208,7 +208,7 @@ def _label(player: Any) -> str:
 
 def _as_module(player: Any) -> Any:
     """The torch module that the user gave, or its class; None if it is something else."""
-    torch = sys.modules.get("torch")  # whoever has a module has imported it
+    torch = sys.modules.get("torch")  # a module exists only if torch is imported
     if torch is None:
         return None
     if isinstance(player, torch.nn.Module):
@@ -225,7 +225,7 @@ def _as_module(player: Any) -> Any:
 
 
 def _makes_agents(player: Any) -> bool:
-    """Whether it is a class of agents, or a function that makes one for a game."""
+    """Whether it is a class of agents, or a function of a game that makes one."""
     if inspect.isclass(player):
         return issubclass(player, Agent)
     try:
@@ -238,7 +238,7 @@ def _makes_agents(player: Any) -> bool:
 def _of_module(
     module: Any, game: Game, name: str, is_search: bool, canonical: bool
 ) -> PolicyValueNetwork | Evaluator:
-    """What an agent asks of a torch module, in the board's own frame."""
+    """The network or evaluator of a torch module, in the board's own frame."""
     from ludarium.models import PolicyValueNetwork
 
     if isinstance(module, PolicyValueNetwork):
@@ -252,8 +252,8 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     """A torch module as an evaluator; values are 0 where the module returns none.
 
     Raises:
-        ValueError: its answer to one observation is not of the shapes that `names.as_agent` tells,
-            or not finite; or it returns no values and ``needs_values``.
+        ValueError: its answer to one observation has other shapes than `names.as_agent` describes,
+            or is not finite; or it returns no values and ``needs_values``.
     """
     import torch
 
@@ -281,7 +281,7 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
 
 
 def _evaluation_of(answer: Any, count: int, name: str, needs_values: bool) -> Evaluation:
-    """What a torch module returned of ``count`` observations, see `names.as_agent`."""
+    """The return value of a torch module for ``count`` observations, see `names.as_agent`."""
     import torch
 
     given = answer if isinstance(answer, tuple) else (answer,)

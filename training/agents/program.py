@@ -1,7 +1,7 @@
 """``engine:COMMAND``: an external program that speaks the engine's lines of JSON.
 
-``docs/guide/engine.md`` documents the protocol, of which a program needs two requests, and what
-happens when it fails.
+``docs/guide/engine.md`` documents the protocol, of which a program must support two requests, and
+what happens when it fails.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .agent import Agent, AgentFactory, Seed
 from .searcher import Searcher, as_positions
 from .settings import duration_text, read_duration, read_number, setting
 
-#: Seconds that a program has for an answer, beyond those that it is told to think.
+#: Seconds that a program has for an answer, beyond its thinking time.
 LIMIT = 60.0
 
-_START = 120.0  # seconds until the first answer: a program may compile first
-_LONGEST_LINE = 16 * MEGABYTE  # of an answer
-_LINES_WAITING = 4  # of answers, until they are read; the program waits then
-_LONGEST_WORDS = 1 << 16  # bytes of a line of standard error; the rest counts as another
-_LINES_KEPT = 5  # of standard error, for messages
-_GRACE = 2.0  # seconds to end by itself, once its input has ended
+_START = 120.0  # seconds until the first answer, as a program may compile first
+_LONGEST_LINE = 16 * MEGABYTE  # longest answer in bytes
+_LINES_WAITING = 4  # unread answers; beyond them the program waits
+_LONGEST_WORDS = 1 << 16  # bytes of a line of standard error; a longer one is split
+_LINES_KEPT = 5  # lines of standard error that are kept for messages
+_GRACE = 2.0  # seconds for it to end by itself after its input has ended
 
 
 class _Move(msgspec.Struct):
@@ -55,7 +55,7 @@ class _Move(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct, rename="camel"):
-    """The fields of an answer that are read."""
+    """The fields of an answer that this module reads."""
 
     id: str | None = None
     error: str | None = None
@@ -67,7 +67,7 @@ class _Answer(msgspec.Struct, rename="camel"):
 
 
 class _Program:
-    """A running program, which is ended with this object, or with Python.
+    """A running program, which ends with this object, or with Python.
 
     Args:
         name: the agent's name, for messages.
@@ -85,7 +85,7 @@ class _Program:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Ctrl-C is for this program, which ends that one.
+                # Ctrl-C is for this process, which then ends the program.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # on Windows
             )
@@ -113,11 +113,11 @@ class _Program:
         """Send requests, and wait for the final answer to each.
 
         Args:
-            requests: without their ``id``.
-            limit: seconds until the first answer, and from each to the next.
+            requests: the requests, without their ``id``.
+            limit: seconds until the first answer, and between answers.
 
         Raises:
-            ValueError: the program has failed, and is ended; the message says how.
+            ValueError: the program has failed, and was ended; the message says how.
         """
         ids = [next(self._ids) for _ in requests]
         for name, request in zip(ids, requests, strict=True):
@@ -127,7 +127,7 @@ class _Program:
         while len(answers) < len(ids):
             left = deadline - time.monotonic()
             try:
-                if left <= 0:  # although there may be lines, none of which was an answer
+                if left <= 0:  # even if lines came, none of which was an answer
                     raise Empty
                 line = self._inbox.get(timeout=left)
             except Empty:
@@ -153,7 +153,7 @@ class _Program:
         return [answers[name] for name in ids]
 
     def fail(self, reason: str) -> ValueError:
-        """End the program; the error that says why."""
+        """End the program; return the error that says why."""
         self.end()
         self._talking.join(_GRACE)
         said = f"; it said: {' / '.join(self._said)}" if self._said else ""
@@ -161,7 +161,7 @@ class _Program:
 
 
 def _write(stream: IO[bytes], outbox: SimpleQueue[bytes | None]) -> None:
-    """Write what is in the box until None, or until nobody reads."""
+    """Write the box's contents until None, or until nobody reads."""
     with suppress(OSError), stream:
         while (line := outbox.get()) is not None:
             stream.write(line)
@@ -171,7 +171,7 @@ def _write(stream: IO[bytes], outbox: SimpleQueue[bytes | None]) -> None:
 def _read(stream: IO[bytes], inbox: Queue[bytes | None], process: subprocess.Popen[bytes]) -> None:
     """Put each line into the box, and None at the end.
 
-    A full box is waited for, as long as the program has not been ended.
+    If the box is full, this waits until it is not, or the program has ended.
     """
     line: bytes | None = b""
     with stream:
@@ -187,7 +187,7 @@ def _read(stream: IO[bytes], inbox: Queue[bytes | None], process: subprocess.Pop
 
 
 def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
-    """Repeat standard error on ours, line by line under the agent's name, and keep the last."""
+    """Copy its standard error to ours, line by line with the agent's name; keep the last lines."""
     with stream:
         while words := stream.readline(_LONGEST_WORDS):
             for line in words.replace(b"\r", b"\n").split(b"\n"):
@@ -198,11 +198,11 @@ def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) -> None:
-    """End a program: first its input, then what still runs of it and of what it has started."""
+    """End a program: first its input, then whatever still runs of it and of its children."""
     outbox.put(None)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
-    with suppress(OSError):  # nothing runs any more
+    with suppress(OSError):  # nothing runs any longer
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
@@ -211,7 +211,7 @@ def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) ->
 
 
 def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
-    """The words of a command; Windows has backslashes in paths, so there they quote nothing."""
+    """The words of a command; on Windows backslashes belong to paths, and quote nothing."""
     words = shlex.split(command, posix=posix)
     if not posix:
         words = [word[1:-1] if re.fullmatch(r"([\"']).*\1", word) else word for word in words]
@@ -220,30 +220,30 @@ def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
 
 @dataclass
 class _Line:
-    """What is kept of a game in play: its moves as texts, and the position after them."""
+    """A game in play: its moves as texts, and the position after them."""
 
     position: Position
     texts: list[str]
 
     def follow(self, actions: Sequence[int]) -> None:
-        """Go on to the position after all these actions."""
+        """Play on to the position after all these actions."""
         for action in actions[len(self.texts) :]:
             self.texts.append(self.position.action_to_text(action))
             self.position.play(action)
 
 
 class ProgramSearcher(Searcher):
-    """Asks a program, which thinks about whole games: it is told their moves and not positions.
+    """Asks a program that thinks about whole games: it is told moves, not positions.
 
-    Of a budget the program is told simulations and seconds, if there are any. It is started by
-    `prepare` and ended with this object; a copy starts one of its own. A program that fails is
-    ended, and the error goes to the caller: a match then ends.
+    The program is told a budget's simulations and seconds, if there are any. `prepare` starts it,
+    and it ends with this object; a copy starts its own. A program that fails is
+    ended, and the error goes to the caller, which ends a match.
 
     Args:
         game: the rules.
         command: the program and its arguments.
         name: the agent's name, for messages.
-        limit: seconds that it has for each answer, beyond those of the budget.
+        limit: seconds for each answer, beyond those of the budget.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class ProgramSearcher(Searcher):
         return vars(self) | {"_program": None}
 
     def prepare(self, budget: Budget) -> None:
-        """Start the program if it does not run; see `Searcher.prepare`.
+        """Start the program if it is not running; see `Searcher.prepare`.
 
         Raises:
             ValueError: it cannot be started, does not answer, or plays another game.
@@ -278,7 +278,7 @@ class ProgramSearcher(Searcher):
         return self._program
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """The moves of starts of games: of no other position does it know the game."""
+        """The moves at starts of games; elsewhere the program would need earlier moves."""
         states = as_positions(self.game, states)
         return self.find_in(games_from(self.game, states), states, budget, rng)
 
@@ -292,7 +292,7 @@ class ProgramSearcher(Searcher):
         """The program's moves; see `Searcher.find_in`.
 
         Raises:
-            ValueError: the program has failed, or a position is not what its game has come to.
+            ValueError: the program has failed, or a position does not follow from its game's moves.
         """
         program, requests = self._running(), []
         told = {"simulations": budget.simulations, "seconds": budget.seconds}
@@ -342,7 +342,7 @@ class ProgramFactory(AgentFactory):
     """Makes an agent of a program; see `ProgramSearcher`.
 
     Attributes:
-        command: as it would be typed, without what only a shell understands.
+        command: the command line as typed, without anything that only a shell understands.
     """
 
     simulations: int | None = setting(
@@ -368,7 +368,7 @@ class ProgramFactory(AgentFactory):
         return super().read(None, settings, command=argument or "")
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`. It has random numbers of its own."""
+        """Make the agent for ``game``; see `AgentFactory.make`. ``seed`` does not reach it."""
         name = f"engine:{self.command}"
         told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
         settings = [f"{key}={value}" for key, value in told.items() if value is not None]

@@ -1,4 +1,4 @@
-"""`Searcher`, what finds an agent's moves, and `Choice`, how one is taken from what was found."""
+"""`Searcher`, which searches for an agent, and `Choice`, which picks a move from its finding."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from .uct_search import UCTSearch
 
-#: From what a search found of N positions to int64 [N], the actions to play.
+#: Takes a finding for N positions, returns int64 [N], the actions to play.
 Choice = Callable[[Finding, np.random.Generator], np.ndarray]
 
 
 def best(found: Finding, rng: np.random.Generator) -> np.ndarray:
-    """The actions that the search would play."""
+    """The best actions that the search found."""
     return found.actions
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Actions that are drawn from the policies, by Gumbel-max.
+    """Draws actions from the policies, by Gumbel-max.
 
     Attributes:
         temperature: above 0; an action's probability is its share to the power 1/temperature.
@@ -52,10 +52,10 @@ class Drawn:
 
 
 class Searcher:
-    """Finds what to play in positions of one game, for whatever budget it is given.
+    """Searches positions of one game, within any given budget.
 
-    Its random numbers are the caller's, so that they can be seeded anew. It keeps only what makes
-    the next search faster, and games from `begin` to `finish`.
+    Its random numbers are the caller's, who can reseed them. It keeps only data that speed up
+    the next search, and games from `begin` to `finish`.
 
     Args:
         game: the rules.
@@ -65,7 +65,7 @@ class Searcher:
         self.game = game
 
     def prepare(self, budget: Budget) -> None:
-        """Have room for searches with this budget, and all compiled before a clock runs.
+        """Allocate and compile for searches with this budget before a clock runs.
 
         Raises:
             ValueError: it cannot search with such a budget.
@@ -77,7 +77,7 @@ class Searcher:
         Args:
             states: structured array [N] of ``game.state_dtype``, of unfinished games.
             budget: budget of each search.
-            rng: whose numbers it takes.
+            rng: generator of its random numbers.
         """
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class Searcher:
         budget: Budget,
         rng: np.random.Generator,
     ) -> Finding:
-        """Search the positions of N games in play, for which something may be kept."""
+        """Search the positions of N games in play; data of a game may be kept."""
         return self.find(states, budget, rng)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
@@ -106,20 +106,20 @@ class Searcher:
     def deep_search(
         self, state: np.ndarray, rng: np.random.Generator
     ) -> TreeSearch | UCTSearch | None:
-        """A search of one position, structured array [1], by all cores for as long as one likes.
+        """A search of one position, structured array [1], by all cores without a time limit.
 
-        ``None``: it has none.
+        ``None`` if it has none.
         """
         return None
 
 
 def as_positions(game: Game, states: np.ndarray) -> np.ndarray:
-    """The positions as compiled functions need them: contiguous, writable, of an aligned dtype.
+    """The positions in the form of compiled functions: contiguous, writable, of an aligned dtype.
 
     A dtype that was read from a file has lost its aligned flag, although it equals the game's.
 
     Raises:
-        ValueError: they are no structured array [N] of the game's positions.
+        ValueError: they are not a structured array [N] of the game's positions.
     """
     if not isinstance(states, np.ndarray) or states.dtype != game.state_dtype:
         kind = getattr(states, "dtype", type(states).__name__)

@@ -11,9 +11,9 @@ from typing import Any
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 
-MOST_SIMULATIONS = 100_000  #: for each move
-DEFAULT_SIMULATIONS = 64  #: of an agent with a network
-#: Of the settings ``temperature`` and ``time``, which several kinds have.
+MOST_SIMULATIONS = 100_000  #: limit for each move
+DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network
+#: Help of the settings ``temperature`` and ``time``, which several kinds have.
 TEMPERATURE_HELP = "above 0 draws the move from the policy to the power 1/temperature"
 TIME_HELP = "for each move of each game, such as 500ms or 1s, in place of a number"
 
@@ -32,7 +32,7 @@ def check_simulations(simulations: int) -> None:
 
 
 def check_score(game: Game, share: float) -> None:
-    """Raise ``ValueError`` unless a game has a score of which a value can have this share."""
+    """Raise ``ValueError`` unless the game's score can have this share of a value."""
     if not 0 < share < 1:
         raise ValueError(f"score, a share of the value, is from 0 to below 1, not {share:g}")
     if not game.max_score:
@@ -40,7 +40,7 @@ def check_score(game: Game, share: float) -> None:
 
 
 def split_settings(spec: str) -> tuple[str, dict[str, str]]:
-    """Split a name into what is before ``?`` and its settings; both may be in the argument's place.
+    """Split a name into the part before ``?`` and its settings; settings may replace the argument.
 
     Raises:
         ValueError: a setting is not ``KEY=VALUE``, or is given twice.
@@ -53,12 +53,12 @@ def split_settings(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def split_last_settings(spec: str, known: Container[str]) -> tuple[str, dict[str, str]]:
-    """Split a name whose argument may have ``?`` and ``KEY=`` of its own, such as a command.
+    """Split a name whose argument may itself contain ``?`` and ``KEY=``, such as a command.
 
     Args:
         spec: the name.
-        known: keys of settings; what follows the last ``?`` belongs to the argument unless it sets
-            these alone.
+        known: keys of settings; the text after the last ``?`` belongs to the argument unless it
+            sets only these.
 
     Raises:
         ValueError: a setting is given twice.
@@ -86,8 +86,8 @@ def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
 
     Args:
         read: makes the value of the text; raises ``ValueError`` for what it does not accept.
-        help: the setting in a line.
-        default: where the name does not say.
+        help: a description of the setting in a line.
+        default: the value if the name does not set it.
     """
     return field(default=default, metadata={"read": read, "help": help})
 
@@ -99,7 +99,7 @@ def settings_of(factory: type) -> dict[str, Mapping[str, Any]]:
 
 
 def read_number(text: str) -> int:
-    """A whole number from 0 on."""
+    """Read a whole number from 0 on."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
         raise ValueError(
             f"{quoted(text, 40)} is not a whole number of at most {_MOST_DIGITS} digits"
@@ -108,7 +108,7 @@ def read_number(text: str) -> int:
 
 
 def read_real(text: str) -> float:
-    """A finite number from 0 on."""
+    """Read a finite number from 0 on."""
     try:
         value = float(text) if len(text) <= _MOST_CHARACTERS else math.nan
     except ValueError:
@@ -119,14 +119,14 @@ def read_real(text: str) -> float:
 
 
 def read_flag(text: str) -> bool:
-    """``true`` or ``false``."""
+    """Read ``true`` or ``false``."""
     if text not in ("true", "false"):
         raise ValueError(f"{quoted(text)} is neither true nor false")
     return text == "true"
 
 
 def read_duration(text: str) -> float:
-    """A time such as ``500ms``, ``1s``, ``2.5min`` in seconds: 1 ms to 1 h."""
+    """Read a time such as ``500ms``, ``1s``, ``2.5min``: 1 ms to 1 h, returned in seconds."""
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{quoted(text)} is no time such as 500ms, 1s or 2.5min")
@@ -142,5 +142,5 @@ def check_duration(seconds: float) -> None:
 
 
 def duration_text(seconds: float) -> str:
-    """A thinking time as `read_duration` reads it."""
+    """A thinking time in the form that `read_duration` reads."""
     return f"{seconds:g}s" if seconds >= 1 else f"{1000 * seconds:g}ms"

@@ -19,18 +19,18 @@ from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
 from ludarium.training.search.cache import empty
 from ludarium.training.search.tree_search import Batch, new_batches
 
-#: Bytes of the trees of all games in play; one that has its share does not grow any more.
+#: Memory in bytes for the trees of all games in play; a tree that has its share stops growing.
 _MEMORY = 2**30
 
 
 @dataclass
 class _Thought:
-    """What is kept of a game.
+    """The search of a game, kept between moves.
 
     Attributes:
         search: the search, with the tree of the last decision.
-        plies: actions of the game that the tree's root has behind it.
-        version: version of the network that the tree is of, see `version_of`.
+        plies: how many actions of the game come before the tree's root.
+        version: version of the network that evaluated the tree, see `version_of`.
     """
 
     search: TreeSearch
@@ -38,13 +38,13 @@ class _Thought:
     version: int | None
 
     def __reduce__(self) -> tuple:
-        return type(None), ()  # a copy of the game begins its tree anew
+        return type(None), ()  # a copy of the game starts with a new tree
 
 
 class Trees:
-    """Searches each position by a `TreeSearch`, for a budget of its own.
+    """Searches each position by a `TreeSearch` with a budget of its own.
 
-    One position gets all cores; of more, as many as there are cores are searched at a time.
+    One position gets all cores; of several, one per core is searched at a time.
 
     Args:
         game: the rules.
@@ -70,7 +70,7 @@ class Trees:
         self._compile()
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has desks of its own: their arrays are views of each other."""
+        """The state without desks, whose arrays are views of each other; a copy makes its own."""
         return {name: value for name, value in vars(self).items() if name != "_desks"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ class Trees:
         return Finding.scattered(len(games), self.game.num_actions, np.arange(len(games)), found)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
-        """Share out the memory among these games too."""
+        """Divide the memory among these games too."""
         self._in_play += len(games)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
@@ -130,7 +130,7 @@ class Trees:
                     empty(batch.cache)
 
     def _compile(self) -> None:
-        """Have all compiled before the first search, whose time it would take."""
+        """Compile everything before the first search, whose time it would take."""
         search = self._fresh(self.game.start(0).states, self._desks[0], 1)
         search.think(Budget(simulations=1))
         search.play(search.best_action())
@@ -142,7 +142,7 @@ class Trees:
     def _think(
         self, count: int, search_in: Callable[[int, list[Batch]], TreeSearch], budget: Budget
     ) -> list[Finding]:
-        """Search so many positions; what it takes to begin counts as time of the search."""
+        """Search so many positions; setting up counts as time of the search."""
         found: dict[int, Finding] = {}
 
         def task(thread: int, number: int) -> None:
@@ -156,13 +156,13 @@ class Trees:
             found[number] = search.finding(self._bound)
 
         if count == 1:
-            task(0, 0)  # here, so that the search has the other threads
+            task(0, 0)  # in this thread, so that the search gets the other threads
         elif count:
             take_turns(task, count, len(self._desks))
         return [found[number] for number in range(count)]
 
 
 def _new_desks(game: Game) -> list[list[Batch]]:
-    """What each thread works with."""
+    """The batches of each thread, for the searches that it runs."""
     cores = available_cores()
     return [new_batches(game, cores) for _ in range(cores)]

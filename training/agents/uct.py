@@ -33,16 +33,16 @@ DEFAULT_PLAYOUTS = 1000
 #: 0.5 49.5 %, 1.4 44.2 %.
 EXPLORATION = 0.7
 
-_PLAYOUTS_AT_ONCE = 200_000  # between chances to stop with Ctrl-C
+_PLAYOUTS_AT_ONCE = 200_000  # playouts between checks for Ctrl-C
 
 
 class UCTSearcher(Searcher):
     """Plays random games in a UCT search (see `kernels.uct` for the sources).
 
-    Of a budget the simulations are playouts for each position, and what is found does not depend on
-    the number of cores. With seconds one position gets all
-    cores; of more, as many as there are cores are searched at a time, and a search that has 10
-    million playouts before ends then.
+    A budget's simulations are playouts for each position; the finding then does not depend on
+    the number of cores. With seconds, one position gets all
+    cores; of several, one per core is searched at a time, and a search ends early after 10
+    million playouts.
 
     Args:
         game: the rules.
@@ -61,7 +61,7 @@ class UCTSearcher(Searcher):
         self._kernels = specialise(templates, game.rules)
         self._work = game.new_states(workers)
         self._searches: list[UCTSearch | None] = [None] * workers
-        self._playouts = 0  # that there is room for in the following
+        self._playouts = 0  # the arrays below have room for so many
         self._spreads = self._inverse_roots = np.empty(0)
         self._trees = np.empty((workers, 0), templates.NODE)
         self._paths = np.empty((workers, 0), np.int32)
@@ -86,7 +86,7 @@ class UCTSearcher(Searcher):
         self._paths = np.empty((workers, 1 + min(playouts, self.game.max_plies)), np.int32)
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """Search each position from scratch; see `Searcher.find`. Finished ones have no action."""
+        """Search each position from scratch; see `Searcher.find`. Finished ones get no action."""
         states = as_positions(self.game, states)
         if budget.seconds is not None:
             return self._search_for_time(states, budget, rng)
@@ -94,7 +94,7 @@ class UCTSearcher(Searcher):
         return self._search_with_playouts(states, rng)
 
     def _search_with_playouts(self, states: np.ndarray, rng: np.random.Generator) -> Finding:
-        """Of equally visited actions one is drawn."""
+        """Search with a number of playouts; ties in visits are broken at random."""
         count, playouts = len(states), self._playouts
         actions, values = np.empty(count, np.int64), np.empty(count, np.float32)
         visits = np.empty((count, self.game.num_actions), np.float32)
@@ -120,7 +120,7 @@ class UCTSearcher(Searcher):
         visits: np.ndarray,
         values: np.ndarray,
     ) -> None:
-        """Search some positions, as many at the same time as there are workers."""
+        """Search some positions, one per worker at a time."""
         workers = min(len(self._work), len(states))
 
         def share(begin: int, end: int) -> None:
@@ -146,7 +146,7 @@ class UCTSearcher(Searcher):
     def _search_for_time(
         self, states: np.ndarray, budget: Budget, rng: np.random.Generator
     ) -> Finding:
-        """One position in all threads, or one thread for each of several."""
+        """Search one position in all threads, or several with one thread each."""
         places = np.flatnonzero(states["outcome"] == ONGOING)
         alone = len(places) == 1
         streams = random_streams(rng, len(self._searches) if alone else len(places))
@@ -164,7 +164,7 @@ class UCTSearcher(Searcher):
             found[number] = search.finding()
 
         if alone:
-            task(0, 0)  # here, so that the search has the other threads
+            task(0, 0)  # in this thread, so that the search gets the other threads
         elif len(places):
             take_turns(task, len(places), len(self._searches))
         return Finding.scattered(len(states), self.game.num_actions, places, found)
@@ -192,7 +192,7 @@ class UCTFactory(AgentFactory):
     )
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         searcher = UCTSearcher(game, self.exploration)
         if self.time is not None:
             check_duration(self.time)

@@ -1,4 +1,4 @@
-"""`UCTSearch`: a UCT search of one position, for as long as one likes."""
+"""`UCTSearch`: a UCT search of one position, without a time limit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ludarium.training.search.watch import Watch
 
 from .kernels import uct as templates
 
-MOST_PLAYOUTS = 10_000_000  # of one search
+MOST_PLAYOUTS = 10_000_000  # playouts of one search
 
-MOST_NODES = 1 << 22  # of one tree: 101 MB
-_FIRST_PLAYOUTS = 16  # in the first call of the kernel
+MOST_NODES = 1 << 22  # nodes of one tree: 101 MB
+_FIRST_PLAYOUTS = 16  # playouts in the first call of the kernel
 _MOST_PLAYOUTS_AT_ONCE = 1 << 14
-_CALL_SECONDS = 0.002  # that a call of the kernel shall take about
+_CALL_SECONDS = 0.002  # target for the duration of a kernel's call
 
 
 class UCTSearch:
-    """Searches one position; each thread has a tree of its own, and their visits are added up.
+    """Searches one position; each thread grows a tree of its own, and their visits are added up.
 
     That is root parallelisation (Chaslot, Winands and van den Herik, "Parallel Monte-Carlo Tree
     Search", 2008).
@@ -35,7 +35,7 @@ class UCTSearch:
         streams: int64 [threads, 2], states of random generators, one for each thread.
         exploration: weight of the exploration term.
 
-    `restart` it before the first use.
+    Call `restart` before the first use.
     """
 
     def __init__(self, game: Game, streams: np.ndarray, exploration: float) -> None:
@@ -53,7 +53,7 @@ class UCTSearch:
         self._factors = ucb_factors(exploration, 0)
 
     def restart(self, state: np.ndarray, streams: np.ndarray | None = None) -> None:
-        """Begin anew with an unfinished position, structured array [1], and new random streams."""
+        """Start over with an unfinished position, structured array [1], and new random streams."""
         self._root[0] = state[0]
         if streams is not None:
             self._streams = streams
@@ -74,7 +74,7 @@ class UCTSearch:
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Search on until the budget is spent, or there are `MOST_PLAYOUTS`.
+        """Continue until the budget is spent, or there are `MOST_PLAYOUTS`.
 
         Args:
             budget: its simulations are the playouts of all trees together.
@@ -136,7 +136,7 @@ class UCTSearch:
         return factors
 
     def action_statistics(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Visits, sums of results (player 0's side) and draws of the root's actions, int64 [A]."""
+        """Visits, sums of results (for player 0) and draws of the root's actions, int64 [A]."""
         counts = np.zeros((3, self.game.num_actions), np.int64)
         for tree in self._trees:
             first, width = int(tree[0].children), int(tree[0].width)
@@ -147,7 +147,7 @@ class UCTSearch:
         return visits, totals, draws
 
     def finding(self) -> Finding:
-        """What was found so far; may be called while another thread is in `think`."""
+        """The finding so far; may be called while another thread is in `think`."""
         visits, totals, draws = self.action_statistics()
         sign = 1 - 2 * int(self._root[0]["mover"])
         count = max(1, int(visits.sum()))
@@ -165,23 +165,23 @@ class UCTSearch:
         )
 
     def ranked(self) -> list[int]:
-        """The legal actions, the best first: the most visited, of those the best mean result."""
+        """The legal actions, best first: by visits, and ties by mean result."""
         visits, totals, _ = self.action_statistics()
         sign = 1 - 2 * int(self._root[0]["mover"])
         legal = Position.of_state(self.game, self._root).legal_actions
         return legal[np.lexsort((-sign * totals[legal], -visits[legal]))].tolist()
 
     def priors(self) -> None:
-        """There is no network."""
+        """None, because there is no network."""
 
     def play(self, action: int) -> None:
-        """Begin anew with the position after a legal action."""
+        """Start over with the position after a legal action."""
         position = Position.of_state(self.game, self._root)
         position.play(action)
         self.restart(position.states)
 
     def line(self, action: int) -> tuple[int, ...]:
-        """An action, and the most visited play after it in the tree that knows it best."""
+        """An action, followed by the most visited line in the tree that visited it most."""
         best: tuple[int, ...] = (action,)
         most = 0
         for tree in self._trees:

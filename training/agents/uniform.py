@@ -14,7 +14,7 @@ from .searcher import random_streams
 class RandomAgent(Agent):
     """Draws each action uniformly from the legal ones.
 
-    It has no searcher, since a `Finding` of every position takes longer than its games.
+    It has no searcher, because making a `Finding` takes longer than random games.
     """
 
     def __init__(self, game: Game, seed: Seed = None) -> None:

@@ -1,4 +1,4 @@
-"""Anchors: fixed opponents with known ratings, by which an agent is rated.
+"""Anchors: fixed opponents with known ratings, against which an agent is rated.
 
 In every game ``uct:1000`` has `REFERENCE_ELO` points, and a difference of 400 points stands for an
 expected score of 10/11. Ratings of different games, or of different options of one game, cannot be
@@ -32,12 +32,12 @@ from .statistics import Match, Rating, expected_score
 REFERENCE = "uct:1000"
 REFERENCE_ELO = 1000.0
 
-#: Games per match when anchors are rated that have no rating yet.
+#: Games per match when anchors without a rating are rated.
 ANCHOR_GAMES = 40
 
 #: The games of an evaluation are split into this many parts; each part picks its opponent.
 _PARTS = 4
-#: The agent in the fit: it may be called as an anchor is, and no anchor is called so.
+#: The agent's name in the fit; it may share its real name with an anchor, but no anchor has this.
 _RATED = ""
 #: Opponents with an expected score outside these bounds give little information.
 _TELLING = (0.05, 0.95)
@@ -51,8 +51,8 @@ class Ratings:
         game, version, options: the rules.
         date: date of the measurement, as YYYY-MM-DD.
         seed: seed of the matches.
-        players: their ratings; intervals are those of the distance to the players that were
-            known before.
+        players: their ratings; the intervals are those of the distance to the players whose
+            ratings were known before.
         matches: the results.
     """
 
@@ -70,7 +70,7 @@ class Ratings:
         return {name: rating.elo for name, rating in self.players.items()}
 
     def fits(self, game: Game) -> bool:
-        """Whether the ratings are of this game with the same options."""
+        """Whether the ratings are for this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
 
@@ -82,7 +82,7 @@ def load_ratings(game: Game) -> Ratings | None:
 
 
 def known_elo(game: Game) -> dict[str, float]:
-    """Elo ratings by name: the reference's, and the shipped ones."""
+    """Elo ratings by name: the reference's and the shipped ones."""
     ratings = load_ratings(game)
     return {REFERENCE: REFERENCE_ELO} | (ratings.elo if ratings is not None else {})
 
@@ -116,9 +116,9 @@ def measure_ratings(
         game: the rules.
         players: names of agents (see `make_agent`), from the weakest to the strongest.
         games: games of each match, an even number.
-        known: ratings that are taken as they are; the reference's always is.
+        known: ratings that are not measured; the reference's always is among them.
         seed: seed of the matches.
-        task: advanced by each game that is over.
+        task: is told of each game that is over.
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a
@@ -178,10 +178,10 @@ def play_anchors(
         game: the rules.
         agent: plays it.
         anchors: their ratings in Elo points, by their names (see `make_agent`).
-        games: in all, an even number: the two games of a pair share an opening.
+        games: how many in all, an even number: the two games of a pair share an opening.
         guess: a rating to begin with; without one, the agent begins at the weakest anchor.
         seed: seed of openings and anchors.
-        task: advanced by each game that is over.
+        task: is told of each game that is over.
 
     Raises:
         ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
@@ -221,7 +221,7 @@ def _choose(anchors: Mapping[str, float], played: Mapping[str, int], elo: float)
 
 
 def _even_parts(games: int) -> list[int]:
-    """An even number as a sum of up to `_PARTS` even numbers, as equal as can be."""
+    """An even number as a sum of up to `_PARTS` even numbers, as equal as possible."""
     openings = games // 2
     parts = [(openings + later) // _PARTS for later in range(_PARTS)]
     return [2 * part for part in parts if part]

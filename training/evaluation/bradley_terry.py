@@ -1,19 +1,19 @@
 """The Bradley-Terry model, with draws and the advantage of moving first, by maximum likelihood.
 
-Each player has a strength. With ``d`` the strength of player_0, less that of player_1, plus the
-advantage of moving first, the results of a game are as likely as
+Each player has a strength. Let ``d`` be the strength of player_0, minus that of player_1, plus the
+advantage of moving first; then the results of a game have likelihoods in the ratio
 
     player_0 wins : draw : player_1 wins  =  exp(d / 2) : nu : exp(-d / 2).
 
 Without draws (``nu = 0``) this is the model of R. A. Bradley and M. E. Terry, "Rank Analysis of
-Incomplete Block Designs", 1952. Draws are those of R. R. Davidson, "On Extending the Bradley-Terry
-Model to Accommodate Ties in Paired Comparison Experiments", 1970; the advantage that of Davidson
+Incomplete Block Designs", 1952. Draws follow R. R. Davidson, "On Extending the Bradley-Terry
+Model to Accommodate Ties in Paired Comparison Experiments", 1970; the advantage follows Davidson
 and R. J. Beaver, "On Extending the Bradley-Terry Model to Incorporate Within-Pair Order Effects",
-1977. On Elo's scale 400 points stand for ten wins against one loss; where there are no draws, for
+1977. On Elo's scale 400 points stand for ten wins against one loss; without draws, for
 10/11 of the points.
 
 The model is an exponential family: the logarithm of the likelihood is concave, and Newton's method
-finds its maximum. So that strengths are finite, one game is added for each pair that met, half a
+finds its maximum. To keep strengths finite, one game is added for each pair that met, half a
 win for either side.
 """
 
@@ -27,12 +27,12 @@ import numpy as np
 
 from .statistics import Z_95, Match, Rating
 
-#: Elo points of a unit of strength.
+#: Elo points per unit of strength.
 ELO = 400 / math.log(10)
 
 _MOST_STEPS = 200
 _EXACT = 1e-9
-_LARGEST_STEP = 1.0  # units of strength
+_LARGEST_STEP = 1.0  # limit on a step, in units of strength
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Score:
     """Results between two players who kept their seats.
 
     Attributes:
-        first, second: names of player_0 and player_1; in a fit without advantage, of either.
-        wins, draws, losses: of ``first``, and not necessarily whole numbers.
+        first, second: names of player_0 and player_1; in a fit without advantage, in any order.
+        wins, draws, losses: counts for ``first``, not necessarily whole numbers.
     """
 
     first: str
@@ -55,15 +55,15 @@ class BradleyTerry:
     """The most likely strengths of players, given the results of their games.
 
     Args:
-        scores: the results. A pair may come several times, in either order.
-        fixed: Elo points of players that are known; without any, the mean of all is 0.
+        scores: the results. A pair may occur several times, in either order.
+        fixed: Elo points of players whose ratings are known; without any, the mean of all is 0.
         draws: estimate how likely draws are. Otherwise a draw counts as half a win and half a
-            loss, which is the simpler model for data that has no draws apart.
+            loss, which is the simpler model for data in which draws are not counted separately.
         advantage: estimate the advantage of moving first, too.
 
     Attributes:
         names: the players, those that are ``fixed`` first.
-        nu: how likely a draw is, see above; 0 without draws.
+        nu: the parameter for draws, see above; 0 without draws.
 
     Raises:
         ValueError: there are no games, a result is negative or not finite, a known rating is not
@@ -87,7 +87,7 @@ class BradleyTerry:
         known = fixed or {self.names[0]: 0.0}
         self._tally(scores, draws)
         self._check_connected(known)
-        # The last two parameters: the advantage, and the logarithm of nu.
+        # The last two parameters are the advantage and the logarithm of nu.
         size = len(self.names) + 2
         parameters = np.zeros(size)
         parameters[: len(self.names)] = np.mean(list(known.values())) / ELO
@@ -105,20 +105,20 @@ class BradleyTerry:
 
     @property
     def nu(self) -> float:
-        """Draws between equals for each decided game, times two; 0 without draws."""
+        """Twice the ratio of draws to decided games between equals; 0 without draws."""
         return math.exp(self._parameters[-1])
 
     def rating(self, name: str) -> Rating:
         """A player's rating, with the 95 % interval of the profile likelihood.
 
-        All ratings belong to it for which the largest likelihood that the other parameters can
-        reach is within a factor of ``exp(1.92)`` of the maximum. The intervals are about the
+        The interval holds all ratings for which the largest likelihood that the other parameters
+        can reach is within a factor of ``exp(1.92)`` of the maximum. It describes the
         distance to the known players, or to the mean of all.
         """
         return self._interval(self._contrast(name))
 
     def standard_rating(self, name: str) -> Rating:
-        """A player's rating, with 1.96 standard errors by Fisher's information to either side."""
+        """A player's rating, plus and minus 1.96 standard errors by Fisher's information."""
         return self._standard_interval(self._contrast(name))
 
     def advantage(self) -> Rating:
@@ -126,13 +126,13 @@ class BradleyTerry:
         return self._interval(np.eye(len(self._parameters))[-2])
 
     def expected_score(self, first: str, second: str) -> float:
-        """Points that ``first`` expects of a game as player_0 against ``second``."""
+        """Points that ``first`` expects from a game as player_0 against ``second``."""
         one, other = (self._parameters[self._numbers[name]] for name in (first, second))
         win, draw, _ = _chances(np.array([one - other + self._parameters[-2]]), self.nu)
         return float(win[0] + draw[0] / 2)
 
     def _tally(self, scores: list[Score], draws: bool) -> None:
-        """One row for each pair in each order: who plays, and wins, draws and losses."""
+        """Fill one row for each pair in each order: who plays, and wins, draws and losses."""
         tallies: dict[tuple[int, int], np.ndarray] = {}
         for score in scores:
             pair = self._numbers[score.first], self._numbers[score.second]
@@ -165,7 +165,7 @@ class BradleyTerry:
             )
 
     def _contrast(self, name: str) -> np.ndarray:
-        """What of the parameters a player's rating is."""
+        """The linear function of the parameters that gives a player's rating."""
         contrast = np.zeros(len(self._parameters))
         contrast[self._numbers[name]] = 1
         if self._is_centred:
@@ -183,7 +183,7 @@ class BradleyTerry:
         return float(value + (draw.sum() * parameters[-1] if draw.any() else 0.0))
 
     def _derivatives(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and information (minus the Hessian), of the free parameters."""
+        """Gradient and information (minus the Hessian) of the free parameters."""
         win, draw, loss = self._counts.T
         games = win + draw + loss
         wins, draws, losses = _chances(self._design @ parameters[:-1], math.exp(parameters[-1]))
@@ -200,7 +200,7 @@ class BradleyTerry:
     def _maximise(
         self, parameters: np.ndarray, contrast: np.ndarray | None, multiplier: float
     ) -> tuple[np.ndarray, float]:
-        """Newton's method; with a ``contrast``, among parameters of the same value of it.
+        """Maximise by Newton's method; with a ``contrast``, among parameters of equal contrast.
 
         Returns:
             The parameters, and the logarithm of their likelihood; with a contrast, how fast that
@@ -238,7 +238,7 @@ class BradleyTerry:
         return Rating(elo, elo - half, elo + half)
 
     def _interval(self, contrast: np.ndarray) -> Rating:
-        """Newton's method for either end: the profile likelihood is concave in the contrast."""
+        """Find both ends by Newton's method: the profile likelihood is concave in the contrast."""
         start = self._standard_interval(contrast)
         if start.low == start.high:
             return start  # a known player
@@ -266,14 +266,14 @@ class BradleyTerry:
 
 
 def fitted_by_points(matches: Sequence[Match], fixed: Mapping[str, float]) -> BradleyTerry:
-    """The model of matches whose draws and seats are not known.
+    """The model fitted to matches whose draws and seats are not known.
 
-    A draw is half a win and half a loss, so that 400 points stand for 10/11 of the points whatever
-    the draws: anchors are rated in this way, because by them a run predicts its points.
+    A draw is half a win and half a loss, so 400 points stand for 10/11 of the points whatever
+    the draws: anchors are rated in this way, because a run predicts its points by them.
 
     Args:
         matches: the results.
-        fixed: players whose ratings are known, at least one of them.
+        fixed: ratings of players that are known, at least one.
 
     Raises:
         ValueError: there are no matches, or no chain of them leads from a player to one whose
@@ -284,10 +284,10 @@ def fitted_by_points(matches: Sequence[Match], fixed: Mapping[str, float]) -> Br
 
 
 def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
-    """The ratings of all players by `fitted_by_points`, within 1.96 standard errors.
+    """The ratings of all players by `fitted_by_points`, with 1.96 standard errors.
 
     Returns:
-        The rating of each player of ``matches`` and of ``fixed``, whose intervals are empty.
+        The rating of each player of ``matches`` and of ``fixed``; the latter have empty intervals.
     """
     if not matches:
         return {name: Rating(elo, elo, elo) for name, elo in fixed.items()}
@@ -296,8 +296,8 @@ def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[st
 
 
 def _chances(differences: np.ndarray, nu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Chances of a win, a draw and a loss of player_0."""
-    win = np.exp(np.minimum(0, differences))  # times exp(-max(d, 0)), so that nothing overflows
+    """Probabilities of a win, a draw and a loss of player_0."""
+    win = np.exp(np.minimum(0, differences))  # scaled by exp(-max(d, 0)), so that nothing overflows
     loss = np.exp(-np.maximum(0, differences))
     draw = nu * np.exp(-np.abs(differences) / 2)
     total = win + draw + loss

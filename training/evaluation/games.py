@@ -41,7 +41,7 @@ class Tally:
 
     @property
     def points(self) -> float:
-        """A win is one point, a draw half a point."""
+        """Points: a win is one point, a draw half a point."""
         return self.wins + self.draws / 2
 
     @property
@@ -53,15 +53,15 @@ class Tally:
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval of the score (Wilson); a draw counts as half a win.
 
-        Draws make it wider than it need be. The games are taken as independent, though the
-        two of a pair share their opening: where an opening favours one seat, the interval is
-        wider than it need be; where it suits one agent from both seats, it is too narrow.
+        Draws make it wider than necessary. The games are taken as independent, although the
+        two of a pair share their opening: if an opening favours one seat, the interval is
+        wider than necessary; if it suits one agent from both seats, it is too narrow.
         """
         return wilson_interval(self.points, self.games)
 
     @property
     def elo(self) -> float:
-        """Elo difference that the score stands for; infinite where all games went one way."""
+        """Elo difference that the score stands for; infinite if all games went one way."""
         return elo_difference(self.score)
 
     @property
@@ -72,7 +72,7 @@ class Tally:
 
     @property
     def reversed(self) -> Tally:
-        """The same games as the opponent sees them."""
+        """The same games in the opponent's view."""
         return Tally(self.losses, self.draws, self.wins)
 
     def to_dict(self) -> dict[str, int]:
@@ -86,7 +86,7 @@ class Ply:
 
     Attributes:
         number: number of the ply; the first is 0.
-        games: int64[N], numbers of the games that are still on.
+        games: int64[N], numbers of the games that are still in play.
         before, after: structured [N], the positions before and after the actions.
         actions: int64[N].
     """
@@ -105,11 +105,11 @@ class Games:
     Attributes:
         game: the rules.
         players: names of the first and the second agent.
-        seeds: int64[G], of the starts; 0 where starts are not random.
-        seats: int8[G], which player the first agent was.
-        opening_plies: int64[G], how many actions were given, before the agents took over.
-        actions: int64[G, T], those of the opening included; -1 after the end.
-        seconds: float64[G, T], what each action took; 0 for those of the opening. Games are played
+        seeds: int64[G], seeds of the starts; 0 where starts are not random.
+        seats: int8[G], the first agent's player index.
+        opening_plies: int64[G], how many actions were given before the agents took over.
+        actions: int64[G, T], the actions, the opening included; -1 after the end.
+        seconds: float64[G, T], time for each action; 0 in the opening. Games are played
             side by side, and share the time of each decision equally.
         plies: int64[G], length of each game.
         outcomes: int8[G], constants of `ludarium.envs.engine.rule`.
@@ -131,7 +131,7 @@ class Games:
     # Results.
 
     def rewards(self, player: int) -> np.ndarray:
-        """+1, 0 or -1 of ``player_0`` or ``player_1`` in each game, int64[G]."""
+        """Rewards of ``player_0`` or ``player_1`` in each game, +1, 0 or -1, int64[G]."""
         wins = (self.outcomes == PLAYER_0_WINS).astype(np.int64) - (self.outcomes == PLAYER_1_WINS)
         return wins if player == 0 else -wins
 
@@ -153,7 +153,7 @@ class Games:
 
     @property
     def distinct(self) -> int:
-        """How many games differ in their start, in their opening or in any action after it."""
+        """How many games differ in their start, their opening or any action after it."""
         begun = zip(self.seeds.tolist(), self.opening_plies.tolist(), strict=True)
         return len({(*begins, *self.moves(number)) for number, begins in enumerate(begun)})
 
@@ -244,7 +244,7 @@ class Games:
         return Openings.of_seeds(self.game, self.seeds.tolist()).states
 
     def replay(self, games: np.ndarray | None = None) -> Iterator[Ply]:
-        """Every ply of the games (default: of all), portion by portion, each from ply 0 on.
+        """Every ply of the games (default: all), in groups of games, each group from ply 0 on.
 
         Raises:
             ValueError: an action is not legal.
@@ -277,7 +277,7 @@ class Games:
 
     @property
     def events(self) -> np.ndarray:
-        """What happened in each game, int64[G, len(game.event_names)]; see `Game.events`."""
+        """Counts of events in each game, int64[G, len(game.event_names)]; see `Game.events`."""
         return self._counted[2]
 
     @property
@@ -290,7 +290,7 @@ class Games:
 
     @cached_property
     def _counted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Movers, choices and events, all in one replay."""
+        """Movers, choices and events, all from one replay."""
         game = self.game
         movers = np.zeros(self.actions.shape, np.int8)
         choices = np.zeros(self.actions.shape, np.int32)
@@ -305,7 +305,7 @@ class Games:
 
 
 def columns(rows: Sequence[Sequence[float]], fill: float, dtype: type) -> np.ndarray:
-    """Rows of different lengths as one array, filled up at their ends."""
+    """Rows of different lengths as one array; the ends of short rows hold ``fill``."""
     shape = len(rows), max(map(len, rows), default=0)
     found: np.ndarray = np.full(shape, fill, dtype)
     for line, row in zip(found, rows, strict=True):

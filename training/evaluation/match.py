@@ -33,19 +33,19 @@ def play_match(
     """Play a match; the same seed and agents give the same match.
 
     Games 2k and 2k + 1 start from the same opening; the first agent is ``player_0`` in the
-    one and ``player_1`` in the other. Openings differ from each other where possible (see
-    `draw_openings`). Both agents are restarted with seeds of their own, drawn from ``seed``.
+    one and ``player_1`` in the other. Openings differ from each other if possible (see
+    `draw_openings`). Both agents are restarted with seeds that are drawn from ``seed``.
 
     Args:
         game: the rules, or a game's name.
-        first, second: agents, or what `as_agent` makes into one: a name, a function from a
-            position to an action, a torch module.
+        first, second: agents, or objects that `as_agent` turns into one: a name, a function
+            from a position to an action, a torch module.
         games: number of games, even.
         seed: seed of openings and agents; ``None`` plays a new match each time.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
-        task: advanced by each game that is over.
-        openings: half as many as games, in place of drawn ones.
+        task: is told of each game that is over.
+        openings: half as many as games, instead of drawn ones.
 
     Raises:
         ValueError: ``games`` is not a positive even number or not two for each opening, an agent
@@ -74,9 +74,9 @@ def play(
 
     Args:
         game: the rules.
-        agents: who plays. The first is ``player_0`` in games with an even number.
-        openings: where the games begin.
-        task: advanced by each game that is over.
+        agents: the two agents. The first is ``player_0`` in games with an even number.
+        openings: the positions at which the games begin.
+        task: is told of each game that is over.
 
     Raises:
         ValueError: an agent chose an illegal action; the message says which.

@@ -24,9 +24,9 @@ class Openings:
     """The beginnings of N games.
 
     Attributes:
-        states: structured[N] of the game's ``state_dtype``, where the agents take over.
+        states: structured[N] of the game's ``state_dtype``, the positions where agents take over.
         seeds: seeds of the starts.
-        actions: those played so far, of each.
+        actions: the actions of each opening.
     """
 
     states: np.ndarray
@@ -50,7 +50,7 @@ class Openings:
         return Openings(self.states[part], self.seeds[part], self.actions[part])
 
     def twice(self) -> Openings:
-        """Each opening two times in a row, for a game from either seat."""
+        """Each opening twice in a row, for a game from either seat."""
         return Openings(
             np.repeat(self.states, 2),
             tuple(seed for seed in self.seeds for _ in range(2)),
@@ -70,11 +70,11 @@ def draw_openings(
         game: the rules.
         count: number of openings.
         plies: length of every opening; ``None`` draws each from 0 to 3. An opening that would
-            end the game stops before.
+            end the game stops before that.
         seed: seed of everything drawn, random starts included.
 
     Returns:
-        Openings of which no game is over.
+        Openings in which no game is over.
 
     Raises:
         ValueError: ``plies`` is negative, or more than `MOST_PLIES`.

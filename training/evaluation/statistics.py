@@ -1,9 +1,9 @@
-"""Statistics of games: confidence intervals, Elo differences; what a rating is.
+"""Statistics of games: confidence intervals, Elo differences, and the type of a rating.
 
-Ratings are those of the Bradley-Terry model (R. A. Bradley and M. E. Terry, "Rank Analysis of
+Ratings follow the Bradley-Terry model (R. A. Bradley and M. E. Terry, "Rank Analysis of
 Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400 points higher expects
-10/11 of the points. A draw is half a win and half a loss, which makes intervals wider than they
-need be, never narrower, for a game that may be drawn varies less than one that may not.
+10/11 of the points. A draw is half a win and half a loss, which makes intervals wider than
+necessary, never narrower, because a game that may be drawn varies less than one that may not.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-_POINTS = 400 / math.log(10)  # Elo points of a unit of the logistic function
-_FAR = 20_000.0  # Elo points: further than any rating from its opponents'
+_POINTS = 400 / math.log(10)  # Elo points per unit of the logistic function
+_FAR = 20_000.0  # Elo points; no rating is further from its opponents'
 
 Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
 
@@ -21,9 +21,9 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
     """Wilson's 95 % score interval for the expected score of one game, in [0, 1].
 
     E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference",
-    1927. Stated for wins out of games; here a draw counts as half a win. A game that may be
+    1927. It is stated for wins out of games; here a draw counts as half a win. A game that may be
     drawn varies less than one that is won or lost with the same expected score, so with draws
-    the interval is wider than it need be, never narrower.
+    the interval is wider than necessary, never narrower.
 
     Args:
         points: wins plus half the draws.
@@ -38,7 +38,7 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
     spread = z * math.sqrt(score * (1 - score) / games + z**2 / (4 * games**2))
     scale = 1 + z**2 / games
     centre = score + z**2 / (2 * games)
-    low = 0.0 if points == 0 else (centre - spread) / scale  # exactly, without rounding errors
+    low = 0.0 if points == 0 else (centre - spread) / scale  # exact, without rounding errors
     high = 1.0 if points == games else (centre + spread) / scale
     return low, high
 
@@ -46,7 +46,7 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
 def elo_difference(score: float) -> float:
     """Elo difference for an expected ``score``; infinite at 0 and 1.
 
-    A. E. Elo, "The Rating of Chessplayers, Past and Present", 1978: the logistic form.
+    This is the logistic form of A. E. Elo, "The Rating of Chessplayers, Past and Present", 1978.
     """
     if score <= 0:
         return -math.inf
@@ -64,7 +64,7 @@ def expected_score(difference: float) -> float:
 class Rating:
     """A rating with its 95 % interval, in Elo points.
 
-    The interval is about the games alone: it takes the ratings of the opponents as exact, and the
+    The interval reflects the games alone: it takes the ratings of the opponents as exact, and the
     games as independent.
     """
 
@@ -75,7 +75,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Match:
-    """How a match between two players of a round robin ended; ``points`` are the first one's."""
+    """The result of a match between two players of a round robin; ``points`` are the first's."""
 
     first: str
     second: str

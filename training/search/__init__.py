@@ -1,12 +1,12 @@
 """Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules. Import what is in
 `__all__`; self-play and WebAssembly modules compile the other files into kernels of their own.
 
-The search knows nothing of networks: whoever runs it evaluates the leaves, or hands it a compiled
-network as a part of its kernels. Cut as in the literature: ``tree`` (storage), ``gumbel`` and
-``puct`` (which action to try), ``proof`` (exact values), ``simulate`` (the simulation loop),
-``search`` (running it from Python), ``finding`` (what a search returns), ``results`` (joining what
-several found). ``leaves`` and ``tree_search`` search one position by all cores;
-``level`` is what a level of strength draws before its search and after it.
+The search knows nothing of networks: its caller evaluates the leaves, or passes a compiled
+network as a part of its kernels. It is divided as in the literature: ``tree`` (storage), ``gumbel``
+and ``puct`` (which action to try), ``proof`` (exact values), ``simulate`` (the simulation loop),
+``search`` (running it from Python), ``finding`` (the result of a search), ``results`` (joining
+results of several). ``leaves`` and ``tree_search`` search one position by all cores;
+``level`` holds the draws of a level of strength before and after its search.
 """
 
 from .finding import Budget, Finding

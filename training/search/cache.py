@@ -1,10 +1,10 @@
-"""Evaluation cache: stores the network's outputs by observation, to evaluate none of them twice.
+"""Evaluation cache: stores the network's outputs by observation, so none is evaluated twice.
 
-The same position recurs by another order of moves, in another game of the batch, and in the search
-of the next move, whose tree is part of the one before. The key is a hash of the observation, so
-equal observations get equal outputs whatever the history of the position. The cache assumes nothing
-about the game and does not mix the values of different searches, as reusing the tree would. Chess
-and Go engines call it the evaluation cache or neural-network cache.
+The same position recurs through another order of moves, in another game of the batch, and in the
+search of the next move, whose tree is part of the one before. The key is a hash of the observation,
+so equal observations get equal outputs whatever the history of the position. The cache assumes
+nothing about the game and does not mix values of different searches, as reusing the tree would.
+Chess and Go engines call it the evaluation cache or neural-network cache.
 
 The hash is multilinear (Carter and Wegman, "Universal classes of hash functions", 1979): the sum of
 the observation's words, each times its own random number, modulo 2**64. Any two observations
@@ -21,12 +21,12 @@ import numpy as np
 from ludarium.envs.engine.rule import compiled
 
 NO_SLOT = -1
-_WAYS = 4  # slots that a key can be in
+_WAYS = 4  # slots in which a key can be
 LINE = 64  # bytes of a cache line of the processor
 CLOCK, EMPTIED = range(2)
 
-#: Slots that a key can be in: ``keys``, hashes of observations; ``stamps``, when each answer was
-#: last used; one as old as ``EMPTIED`` is void.
+#: Slots in which a key can be: ``keys``, hashes of observations; ``stamps``, when each answer was
+#: last used; a stamp as old as ``EMPTIED`` makes it void.
 _SET = np.dtype([("keys", np.uint64, (_WAYS,)), ("stamps", np.int64, (_WAYS,))])
 
 
@@ -34,13 +34,13 @@ class Cache(NamedTuple):
     """Outputs of one network in S slots, for B searches in parallel with A actions.
 
     Attributes:
-        words: uint32 [B, W], the observations that the searches wait for, bit by bit: a view.
-        multipliers: uint64 [W], of the hash.
+        words: uint32 [B, W], a view of the bits of the observations that the searches wait for.
+        multipliers: uint64 [W], random numbers of the hash.
         asked: uint64 [B], hashes of these observations, see `ask`.
         sets: structured [S / 4], keys and stamps of four slots each; one cache line per set.
         answers: float32 [S, A + 4], an `Evaluation` each: logits, then win, draw and loss, and
             then the score.
-        counts: int64 [2]: the time, in answers used, and when the cache was emptied.
+        counts: int64 [2]: a clock, counted in uses of answers, and its time at the last emptying.
     """
 
     words: np.ndarray
@@ -52,12 +52,12 @@ class Cache(NamedTuple):
 
 
 def new_cache(observations: np.ndarray, num_actions: int, megabytes: float) -> Cache:
-    """Room for as many answers as fit in ``megabytes`` (of 2**20 bytes); 0 remembers nothing.
+    """A cache for as many answers as fit in ``megabytes`` (of 2**20 bytes); 0 stores nothing.
 
     Args:
-        observations: float32 [B, ...], where the searches write what they ask about.
+        observations: float32 [B, ...], into which the searches write their requests.
         num_actions: number of logits in an answer.
-        megabytes: size of the table. Memory is only taken as answers come in.
+        megabytes: size of the table. Memory is taken only as answers come in.
     """
     words = observations.reshape(len(observations), -1).view(np.uint32)
     answer = np.dtype((np.float32, num_actions + 4))
@@ -81,7 +81,7 @@ def _in_lines(count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def empty(cache: Cache) -> None:
-    """Remove all entries in constant time, as after a change of the network."""
+    """Remove all entries in constant time, for example after a change of the network."""
     cache.counts[EMPTIED] = cache.counts[CLOCK]
 
 
@@ -89,8 +89,8 @@ def empty(cache: Cache) -> None:
 def hash_of(words, multipliers):
     """The key of an observation, uint64.
 
-    Before they are multiplied, the words' high bits are folded onto the low ones, which in
-    floating-point numbers like 1.0 are all 0 and would leave the sum's low bits so.
+    Before the multiplication, the words' high bits are folded onto the low ones. These are
+    all 0 in floating-point numbers like 1.0, and would make the low bits of the sum 0 too.
     """
     total = np.uint64(0)
     for index in range(len(multipliers)):

@@ -1,4 +1,4 @@
-"""`Finding`, what every search returns, and `Budget`, how long it goes on."""
+"""`Finding`, the result of every search, and `Budget`, which limits it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ludarium.envs.engine.numbers import checked_whole
 
 @dataclass(frozen=True)
 class Budget:
-    """How long one call of a search goes on: until the first of these conditions holds.
+    """Limits of one call of a search, which ends at the first that is reached.
 
     Attributes:
-        simulations: or playouts, in all; those of earlier calls are included. 0 asks a network for
-            its policy, without search.
+        simulations: simulations or playouts in all, including those of earlier calls. 0 asks a
+            network for its policy, without search.
         seconds: seconds from the call on.
-        stop: asked now and then; true ends the search.
+        stop: called now and then; true ends the search.
 
     Raises:
         ValueError: ``simulations`` is no whole number from 0 on, or ``seconds`` no finite number
@@ -47,23 +47,23 @@ class Budget:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a search found of n positions, with A actions, for the players to move.
+    """The result of a search of n positions with A actions, for the players to move.
 
-    What a search does not know is NaN, or 0 where it is counted. Of finished games
+    Unknown numbers are NaN, or 0 if they are counts. In finished games
     the action is -1; a search may know their values.
 
     Attributes:
-        actions: int64 [n], the one to play; -1 where the game is over.
-        values: float32 [n], of the positions, in [-1, 1].
+        actions: int64 [n], the action to play; -1 where the game is over.
+        values: float32 [n], values of the positions, in [-1, 1].
         draws: float32 [n], probabilities of a draw.
         proven: bool [n], whether the value is exact.
-        policies: float32 [n, A], how good each action is to play, as shares of 1: what a network
-            learns.
+        policies: float32 [n, A], how good each action is to play, as shares of 1: the target that a
+            network learns.
         visits: int32 [n, A], simulations that went through each action.
-        action_values: float32 [n, A].
-        action_draws: float32 [n, A].
+        action_values: float32 [n, A], value of each action for the mover.
+        action_draws: float32 [n, A], probability of a draw after each action.
         proven_actions: bool [n, A], whether the value of each action is exact.
-        simulations, evaluations: done in all, and by a network.
+        simulations, evaluations: how many were made in all, and how many by a network.
     """
 
     actions: np.ndarray
@@ -80,7 +80,7 @@ class Finding:
 
     @classmethod
     def of(cls, actions: np.ndarray, policies: np.ndarray, **known: Any) -> Finding:
-        """What is ``known`` beside the actions and the policies."""
+        """A finding with actions, policies and the ``known`` fields."""
         shape = policies.shape
         unknown: dict[str, Any] = {
             "values": np.full(len(actions), np.nan, np.float32),
@@ -101,7 +101,7 @@ class Finding:
         places: Iterable[int | np.ndarray],
         findings: Sequence[Finding],
     ) -> Finding:
-        """Findings as one: each of the position, or of those, at its place among ``count``."""
+        """Join findings: each covers one position, or several, at given places among ``count``."""
         actions = np.full(count, -1, np.int64)
         whole = cls.of(actions, np.zeros((count, num_actions), np.float32))
         for place, found in zip(places, findings, strict=True):

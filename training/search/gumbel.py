@@ -26,7 +26,7 @@ def write_schedule(considered, simulations, out):
     Entry ``s`` of ``out`` is for simulation ``s``: of the ``considered`` actions with that many
     visits, the best one is next. The budget is shared equally between about log2(considered)
     phases, and each phase keeps the better half of its actions (Karnin et al. 2013). So all that
-    are left have equally many visits whenever they are gone through.
+    left have equally many visits after each pass over them.
     """
     if considered <= 1:
         for simulation in range(simulations):
@@ -51,7 +51,7 @@ def write_schedule(considered, simulations, out):
 def sequence_of_considered_visits(considered: int, simulations: int) -> list[int]:
     """The schedule of `write_schedule` as a list."""
     schedule = np.zeros(simulations, np.int32)
-    # In plain Python: compiling it would take far longer.
+    # In plain Python, because compiling it would take far longer.
     getattr(write_schedule, "py_func", write_schedule)(considered, simulations, schedule)
     return schedule.tolist()
 
@@ -70,7 +70,7 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 def list_visited(root, nodes, edges, node, at_root):
     """List the open edges of a node that were visited in ``root.visited``; return how many.
 
-    Of those not visited, ``root.unvisited_prior`` is the sum of the priors and
+    For the others, ``root.unvisited_prior`` gets the sum of the priors and
     ``root.best_unvisited`` the edge with the largest prior, or at the root with the largest sum
     of noise and logit; NO_EDGE if there is none.
     """
@@ -82,7 +82,7 @@ def list_visited(root, nodes, edges, node, at_root):
         if not edges[edge].open:
             continue
         child = edges[edge].child
-        if child != NO_NODE and nodes[child].visits > 0:  # a new leaf that waits has no value yet
+        if child != NO_NODE and nodes[child].visits > 0:  # a new, waiting leaf has no value yet
             root.visited[visited] = edge
             visited += 1
             continue
@@ -101,12 +101,12 @@ def list_visited(root, nodes, edges, node, at_root):
 def complete_values(root, nodes, edges, settings, number, visited):
     """Find the completed Q-values of a node's open edges; ``visited`` of them have visits.
 
-    ``root.values`` gets those of the edges in ``root.visited``, place by place. The others have
+    ``root.values`` gets those of the edges in ``root.visited``, in the same order. The others have
     the mixed value (equation 33): the mean of the network's value and the prior-weighted mean of
     the visited edges' Q-values, weighted with 1 and with the visits.
 
     Returns:
-        The mixed value; the lowest and the highest of the visited edges' Q-values; the most visits
+        The mixed value; the lowest and the highest Q-value of the visited edges; the most visits
         of an edge.
     """
     node = nodes[number]
@@ -137,13 +137,13 @@ def complete_values(root, nodes, edges, settings, number, visited):
 
 @compiled
 def sigma_scale(settings, max_visits):
-    """The factor of sigma (equation 8), where the most visited edge has ``max_visits``."""
+    """The factor of sigma (equation 8) if the most visited edge has ``max_visits``."""
     return np.float32((settings.maxvisit_init + max_visits) * settings.value_scale)
 
 
 @compiled
 def transform_values(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of a node's open edges, as `complete_values` the completed Q.
+    """Find sigma(completed Q) of a node's open edges; `complete_values` finds the completed Q.
 
     Returns:
         sigma of the mixed value.
@@ -167,11 +167,11 @@ def transform_values(root, nodes, edges, settings, number, visited):
 def improve(root, nodes, edges, settings, number):
     """Find softmax(logits + sigma(completed Q)) of every open edge of a node.
 
-    That is the prior times exp(sigma(completed Q)), normalised; the edges not visited share one
-    exponential. The visited ones' are left in ``root.values``; see also `list_visited`.
+    This is the prior times exp(sigma(completed Q)), normalised; unvisited edges share one
+    exponential. Those of visited edges are left in ``root.values``; see also `list_visited`.
 
     Returns:
-        How many were visited, and the factor of the others' priors.
+        How many edges were visited, and the factor of the others' priors.
     """
     visited = list_visited(root, nodes, edges, nodes[number], False)
     mixed = transform_values(root, nodes, edges, settings, number, visited)
@@ -193,7 +193,7 @@ def improve(root, nodes, edges, settings, number):
 
 @compiled
 def write_improved_policy(root, nodes, edges, settings):
-    """Write the root's improved policy into ``root.policy``; 0 for actions not open."""
+    """Write the root's improved policy into ``root.policy``; 0 for closed actions."""
     visited, factor = improve(root, nodes, edges, settings, 0)
     node = nodes[0]
     for action in range(len(root.policy)):
@@ -209,7 +209,7 @@ def write_improved_policy(root, nodes, edges, settings):
 def choose_at_root(root, nodes, edges, settings, considered_visits):
     """Best open root edge by noise + logit + sigma(completed Q), at a given visit count.
 
-    When no edge has that many visits (some are closed, so the schedule runs ahead), the least
+    If no edge has that many visits (some are closed, so the schedule runs ahead), the least
     visited ones count.
     """
     visited = list_visited(root, nodes, edges, nodes[0], True)
@@ -220,7 +220,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
         has_wanted = has_wanted or visits == considered_visits
         if least < 0 or visits < least:
             least = visits
-    if root.best_unvisited != NO_EDGE and not has_wanted:  # those without a visit are wanted
+    if root.best_unvisited != NO_EDGE and not has_wanted:  # the schedule wants edges without visits
         return root.best_unvisited  # they all have the same value
     transform_values(root, nodes, edges, settings, 0, visited)
     best_edge = NO_EDGE
@@ -274,9 +274,8 @@ def select_inside(root, nodes, edges, settings, number):
 def choose_edge(root, nodes, edges, settings):
     """The edge to play: the best of the most visited open ones, with the root noise.
 
-    A greedy search leaves out the noise here, where it makes play vary, but not before: which
-    actions are tried must vary all the same, or those that the network thinks little of would
-    never be seen to be good.
+    A greedy search leaves out the noise here, where it makes play vary, but not before: the
+    actions that are tried must vary, so that actions with a low prior are searched too.
     """
     node = nodes[0]
     if root.greedy:

@@ -1,10 +1,10 @@
-"""One tree with many leaves that wait for the network at a time.
+"""One tree with many leaves that wait for the network at the same time.
 
 Template functions (see ``ludarium.envs.engine.compile``) beside those of `simulate`, which run the
-simulations. Two simulations that are under way at the same time would often end in the same leaf.
-So a leaf that waits leaves its mark on the path to it, ``pending``, and `puct` counts it as a visit
-whose value is not known yet; a simulation that ends in a waiting leaf all the same (a collision)
-leaves its mark too, so that the next one goes elsewhere, and counts for nothing.
+simulations. Two simulations under way at the same time would often end in the same leaf.
+So a waiting leaf increments ``pending`` along its path, and `puct` counts it as a visit
+whose value is not known yet. A simulation that ends in a waiting leaf even so (a collision)
+increments ``pending`` too, so that the next one goes elsewhere, but is not counted.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from .value import root_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
-_ATTEMPTS = 4  # simulations in a call for each leaf that may wait
+_ATTEMPTS = 4  # simulations per call, for each leaf that may wait
 
 
 @part
@@ -32,7 +32,7 @@ def add_pending(nodes, leaf, count):
 
 @kernel
 def show_root(tables, search, cache, planes, is_new):
-    """Show the root, as request 0; ``is_new``: begin a tree with the position in ``states[0]``."""
+    """Show the root, as request 0; ``is_new`` begins a tree with the position in ``states[0]``."""
     if is_new:
         start_search(tables[0], search)
     search.roots[0].waiting = 0
@@ -42,25 +42,25 @@ def show_root(tables, search, cache, planes, is_new):
 
 @kernel
 def open_root(tables, search, settings, rngs, evaluation):
-    """Expand the root with an `Evaluation` of it alone."""
+    """Expand the root with an `Evaluation` that holds only it."""
     logits, wdl, score = evaluation
     expand(tables[0], search, settings, rngs[0], logits[0], wdl[0], score[0])
 
 
 @kernel
 def gather(tables, search, cache, settings, considered_visits, planes, leaves, blocked, limit):
-    """Run simulations until as many leaves wait as there is room for; show them.
+    """Run simulations until as many leaves wait as fit; show them.
 
     Args:
         tables: the game's tables.
         search: a `OneSearch` with an evaluated root.
-        cache: answers by observation; ``cache.words`` are those of ``planes``.
+        cache: answers by observation; ``cache.words`` is a view of ``planes``.
         settings: see `SearchSettings`; the algorithm is PUCT.
         considered_visits: not used by PUCT.
         planes: float32 [n, planes, cells], receives the observations of the leaves.
         leaves: int32 [n], receives the numbers of the leaves.
         blocked: int32 [m], receives waiting leaves in which other simulations ended.
-        limit: simulations of the tree in all, those of these leaves included.
+        limit: simulations of the tree in all, these leaves included.
 
     Returns:
         How many leaves wait, and how many simulations were blocked.
@@ -97,9 +97,9 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
 
 @kernel
 def receive(search, cache, settings, leaves, blocked, evaluation):
-    """Expand the leaves that `gather` found, and take their marks and the blocked ones' away.
+    """Expand the leaves that `gather` found; undo their pending visits and the blocked ones'.
 
-    ``evaluation``, an `Evaluation` of n, answers what `gather` showed.
+    ``evaluation``, an `Evaluation` of n, answers the observations that `gather` showed.
     """
     nodes = search.nodes
     logits, wdl, score = evaluation
@@ -115,9 +115,9 @@ def receive(search, cache, settings, leaves, blocked, evaluation):
 
 @kernel
 def keep_subtree(search, child, numbers):
-    """Make ``child`` the root and drop what is not below it. No leaf may wait.
+    """Make ``child`` the root and drop everything that is not below it. No leaf may wait.
 
-    Nodes come after their parents, and edges in the order of the nodes, so both move forward only.
+    Nodes come after their parents, and edges in the order of the nodes, so both only move forward.
 
     Args:
         search: a `OneSearch`.
@@ -164,8 +164,8 @@ def value(search, settings):
 def count_draws(search, sums):
     """Add up the draws of each node's simulations.
 
-    A simulation that the network answered counts the probability of a draw, one that ended in an
-    exact value counts 1 if that is a draw. As each node comes after its parent, one pass does.
+    A simulation that the network answered counts the probability of a draw; one that ended in an
+    exact value counts 1 if that is a draw. One pass suffices, because nodes come after parents.
 
     Args:
         search: a `OneSearch`.

@@ -1,8 +1,8 @@
-"""How a level of strength errs: the noise on what its search looks at, and the move that it draws.
+"""How a level of strength errs: noise on its search, and a random choice of the move.
 
 Template functions (see ``ludarium.envs.engine.compile``), which are the same in Python and in other
-places that play levels. Numbers are float64, and what is added up is added in the order of the
-actions, so that the same seed gives the same move on every machine.
+places that play levels. Numbers are float64, and sums are formed in the order of the
+actions, so the same seed gives the same move on every machine.
 """
 
 from typing import Any
@@ -17,16 +17,16 @@ from .settings import SearchSettings
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
-#: How a network plays at one strength: the fields of ``ludarium.arena.knobs.Knobs``.
+#: A network's way of playing at one strength: the fields of ``ludarium.arena.knobs.Knobs``.
 KNOBS = record_dtype(
     *((name, np.float64) for name in ("simulations", "temperature", "bound", "blur", "sees_wins"))
 )
 
-#: The settings of a level's search, but for ``simulations``, one of the knobs, and ``prove``, which
-#: `draw_search` draws.
+#: The settings of a level's search, except ``simulations``, one of the knobs, and ``prove``,
+#: which `draw_search` draws.
 SETTINGS = SearchSettings(temperature_plies=0)
 
-# What a factor of e in the search's policy is worth, in value. Among moves of equal value, such
+# The value of a factor of e in the search's policy. Among moves of equal value, such
 # as those of a won position, the search's favourites keep a level from playing aimlessly.
 _PREFERENCE = 0.02
 _LEAST_POLICY = 1e-6
@@ -34,13 +34,13 @@ _LEAST_POLICY = 1e-6
 
 @part
 def uniform(rng):
-    """A random number between 0 and 1, neither of them."""
+    """A random number strictly between 0 and 1."""
     return (random_bits(rng) + 0.5) / 4294967296.0
 
 
 @part
 def draw_search(knobs, rng, noise):
-    """Draw what decides a level's search: whether it is sure to find wins at once, and ``noise``.
+    """Draw the random part of a level's search: whether it finds wins at once, and ``noise``.
 
     Args:
         knobs: a record of `KNOBS`.
@@ -48,7 +48,7 @@ def draw_search(knobs, rng, noise):
         noise: float32 [A], receives the noise on the root's logits.
 
     Returns:
-        Whether wins at once are found.
+        Whether the search finds wins at once.
     """
     sees_wins = uniform(rng) < knobs.sees_wins
     for action in range(len(noise)):
@@ -58,11 +58,11 @@ def draw_search(knobs, rng, noise):
 
 @part
 def weight_of(knobs, best, policy, action_values, most, action):
-    """How likely an action is, beside 1 for ``best``: exp(-loss / temperature) within the bound.
+    """The weight of an action, relative to 1 for ``best``: exp(-loss / temperature) within bounds.
 
-    The loss is against the action that the search would play. ``most`` is the largest number in
-    the search's policy, which counts a little too. ``action_values`` are NaN where the search did
-    not look.
+    The loss is relative to the action that the search would play. ``most`` is the largest number
+    in the search's policy, which counts a little too. ``action_values`` are NaN for actions that
+    the search did not try.
     """
     if action == best:
         return 1.0
@@ -82,8 +82,8 @@ def draw_action(knobs, rng, best, policy, action_values):
         knobs: a record of `KNOBS`.
         rng: int64 [2], as `draw_search` left it.
         best: the action that the search would play.
-        policy: float32 [A], the search's.
-        action_values: float32 [A], in the mover's view; NaN where it did not look.
+        policy: float32 [A], the search's policy.
+        action_values: float32 [A], in the mover's view; NaN for actions that it did not try.
     """
     if knobs.temperature == 0:
         return best
@@ -109,7 +109,7 @@ def draw_searches(knobs, rngs, sees_wins, noise):
     Args:
         knobs: structured [1] of `KNOBS`.
         rngs: int64 [B, 2].
-        sees_wins: bool [B], receives what it returns.
+        sees_wins: bool [B], receives its results.
         noise: float32 [B, A].
     """
     for b in range(len(rngs)):
@@ -118,13 +118,13 @@ def draw_searches(knobs, rngs, sees_wins, noise):
 
 @kernel
 def draw_actions(knobs, rngs, actions, policies, action_values):
-    """`draw_action` for B positions; ``actions`` int64 [B] has the best ones, and receives those.
+    """`draw_action` for B positions; ``actions`` int64 [B] has the best ones, and gets the drawn.
 
     Args:
         knobs: structured [1] of `KNOBS`.
         rngs: int64 [B, 2], as `draw_searches` left them.
-        actions: of finished games -1, which stays.
-        policies, action_values: float32 [B, A], of the searches.
+        actions: -1 for a finished game, where it stays.
+        policies, action_values: float32 [B, A], results of the searches.
     """
     for b in range(len(rngs)):
         if actions[b] >= 0:

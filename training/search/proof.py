@@ -2,8 +2,8 @@
 
 Score-bounded Monte-Carlo tree search (Cazenave and Saffidine, "Score Bounded Monte-Carlo Tree
 Search", 2010; MCTS-Solver, Winands et al. 2008): a finished position has its value as both
-bounds, and so has one that the mover can win at once; a node's bounds are the best its mover has
-among its children's, where a child not yet visited may be worth anything. An action that is
+bounds, and so has one that the mover can win at once; a node's bounds are the best for its mover
+among its children's, and an unvisited child may be worth anything. An action that is
 known to be worse than another is closed: it is not searched, not played and not learnt.
 """
 
@@ -26,12 +26,12 @@ def high_for(node, sign):
 
 @compiled
 def update_bounds(nodes, edges, leaf, settings):
-    """Propagate the bounds of ``leaf`` up the tree, as long as they change anything."""
+    """Propagate the bounds of ``leaf`` up the tree, as long as they change something."""
     number = nodes[leaf].parent
     while number != NO_NODE:
         node = nodes[number]
         sign = node.sign
-        low = -1  # in the mover's view: lower and upper bound
+        low = -1  # lower and upper bound in the mover's view
         high = -1
         for edge in range(node.first, node.end):
             child = edges[edge].child
@@ -50,8 +50,8 @@ def update_bounds(nodes, edges, leaf, settings):
 def close_edges(nodes, edges, node, low, high, score_counts):
     """Close the edges that are proven to be worse than the lower bound ``low`` of the mover.
 
-    Of a proven node only the actions that are proven to keep its value stay open; where the score
-    counts too, all that may keep it, for one of them may gain more.
+    In a proven node only the actions that are proven to keep its value stay open; if the score
+    counts too, all that may keep it stay open, because one of them may gain more.
     """
     for edge in range(node.first, node.end):
         child = edges[edge].child

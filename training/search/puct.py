@@ -4,8 +4,8 @@ Silver et al., "A general reinforcement learning algorithm that masters chess, s
 through self-play" (Science 2018), supplement. The Q-value of an unvisited action is the network's
 value of the node.
 
-Where many leaves of one tree wait for the network at a time, a visit that is on its way counts as
-one in the exploration term and not in the Q-value (Liu et al., "Watch the Unobserved: A Simple
+When many leaves of one tree wait for the network at the same time, a pending visit counts in the
+exploration term but not in the Q-value (Liu et al., "Watch the Unobserved: A Simple
 Approach to Parallelizing Monte Carlo Tree Search", ICLR 2020).
 """
 
@@ -56,8 +56,8 @@ def select(root, nodes, edges, settings, number):
 def write_visit_policy(nodes, edges, settings, out):
     """Write the open root actions' shares of the visits into ``out`` [A].
 
-    Of a settled root, all actions that keep its value share equally. Where all actions that were
-    visited are closed, because they are proven to be worse, the priors of the others count.
+    In a settled root, all actions that keep its value have equal shares. If all visited actions
+    are closed, because they are proven to be worse, the priors of the others count.
     """
     node = nodes[0]
     for action in range(len(out)):
@@ -80,9 +80,9 @@ def write_visit_policy(nodes, edges, settings, out):
 
 @compiled
 def choose_edge(root, nodes, edges, settings, rng):
-    """Draw from the visit counts to the power 1/temperature; 0 takes the most visited.
+    """Draw from the visit counts to the power 1/temperature; 0 takes the most visited edge.
 
-    So does a greedy search.
+    A greedy search takes it too.
     """
     node = nodes[0]
     write_visit_policy(nodes, edges, settings, root.policy)

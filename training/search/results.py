@@ -1,4 +1,4 @@
-"""Joining what several searches, workers or actors have found."""
+"""Joins the results of several searches, workers or actors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Result = TypeVar("Result", bound="DataclassInstance")
 def join_results(results: Sequence[Result]) -> Result:
     """Join results, dataclasses of one class.
 
-    Counts are added up, arrays are concatenated in the order of the results, and what is None in
-    the first is None.
+    Counts are added up, arrays are concatenated in the order of the results, and a field that is
+    None in the first stays None.
 
     Raises:
         ValueError: there are none.

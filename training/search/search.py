@@ -1,7 +1,7 @@
-"""Run a batch of searches from Python, with any function that evaluates leaves.
+"""Runs a batch of searches from Python, with any function that evaluates leaves.
 
-A compiled network is called by the compiled searches; each core has a part of the batch, and leaves
-compiled code several times a second, so that Ctrl-C need not wait for the end. Another function
+Compiled searches call a compiled network themselves; each core has a part of the batch, and returns
+to Python several times a second, so that Ctrl-C need not wait for the end. Any other function
 gets the leaves of all searches at once, again and again.
 """
 
@@ -29,7 +29,7 @@ from .results import join_results
 from .settings import SearchSettings
 from .tree import new_tree
 
-_PATIENCE = 0.2  # seconds until searches that call the network look whether they must end
+_PATIENCE = 0.2  # seconds between checks whether searches inside compiled code must end
 
 
 class Search:
@@ -38,13 +38,13 @@ class Search:
     Args:
         game: the rules.
         settings: see `SearchSettings`.
-        batch: most positions that are searched in parallel; more are split into batches.
+        batch: most positions searched in parallel; more are split into batches.
         seed: seed of the root noise.
-        cache: megabytes of each core for answers of the network, which are kept from one `run` to
+        cache: megabytes on each core for the network's answers, which are kept from one `run` to
             the next with the same network. 0 keeps none.
 
     Raises:
-        ValueError: a setting is of a wrong type, or there is nothing to search.
+        ValueError: a setting has a wrong type, or the batch is empty.
     """
 
     def __init__(
@@ -78,15 +78,15 @@ class Search:
         self._megabytes = cache
 
     def __reduce__(self) -> tuple:
-        # Its arrays are views of each other, which separate copies would not be.
+        # Its arrays are views of each other, and separate copies would not be.
         return _copied, (self.game, self.settings, self.batch, self._megabytes, self._rngs)
 
     def use(self, settings: SearchSettings) -> None:
-        """Search by other settings from now on.
+        """Search with other settings from now on.
 
         Raises:
             ValueError: there is no room for so many simulations or considered actions, or a setting
-                is of a wrong type.
+                has a wrong type.
         """
         settings = settings.checked()
         considered, simulations = self.tree.considered_visits.shape
@@ -113,11 +113,11 @@ class Search:
         Args:
             states: the positions.
             evaluate: the network.
-            noise: float32[n, A], root noise to use where ``settings.noise`` is 0 (default:
+            noise: float32[n, A], root noise to use if ``settings.noise`` is 0 (default:
                 none).
 
         Raises:
-            ValueError: a position is finished; or ``evaluate`` answers what it must not, see
+            ValueError: a position is finished; or an answer of ``evaluate`` is not valid, see
                 `Evaluation`, or has no score and the settings ask for one.
         """
         if (states["outcome"] != ONGOING).any():
@@ -173,7 +173,7 @@ class Search:
         )
 
     def _parts(self, count: int, threads: int) -> list[tuple[Cache, int, int]]:
-        """The searches in even parts, (cache, first, end) each."""
+        """The searches in even parts, each as (cache, first, end)."""
         bounds = [count * part // threads for part in range(threads + 1)]
         return list(zip(self._caches, bounds, bounds[1:], strict=False))
 
@@ -187,7 +187,7 @@ class Search:
         """Run searches that have begun with a compiled network, each part on a core.
 
         Returns:
-            How many searches wait all the same: the network's answers are no finite numbers.
+            How many searches still wait: the network's answers to them are not finite numbers.
         """
         must_end = threading.Event()
 

@@ -12,16 +12,16 @@ NEVER = 2**31 - 1  # a ply number that no game reaches
 
 
 class SearchSettings(NamedTuple):
-    """Settings of one search: plain numbers, which compiled kernels accept directly.
+    """Settings of one search, as plain numbers that compiled kernels accept directly.
 
     Attributes:
         simulations: simulations for each move.
         algorithm: `GUMBEL` (sequential halving at the root) or `PUCT`.
-        max_considered: Gumbel: root actions that sequential halving starts with.
+        max_considered: Gumbel: how many root actions sequential halving starts with.
         noise: Gumbel: scale of the root noise; PUCT: share of Dirichlet noise in the root
             prior. 0 for play at full strength.
         value_scale, maxvisit_init: weight of Q-values against logits, sigma in equation 8 of
-            Gumbel's paper: ``(maxvisit_init + max visits) * value_scale``. PUCT has it in
+            Gumbel's paper: ``(maxvisit_init + max visits) * value_scale``. PUCT uses it in
             the root's value only.
         rescale_values: Gumbel: rescale the Q-values of a node to [0, 1], as mctx does, for
             choices and the policy target, not for the root's value.
@@ -30,14 +30,14 @@ class SearchSettings(NamedTuple):
         temperature: PUCT: exponent 1/temperature on visit counts when the action is drawn;
             0 plays the most visited one.
         prove: back up exact values, of finished positions and of those that the mover can win at
-            once, as proven bounds, and do not search what is settled.
+            once, as proven bounds, and do not search settled nodes.
         temperature_plies: from this ply of the game on searches are greedy: they play the best
             action found. PUCT takes the most visited one, as at temperature 0; Gumbel leaves
             the noise out of the final choice. The noise stays in the search.
         score: share of the final score in the value, 0 to below 1; the rest is the outcome's. Above
             0 the network must have a score, and an outcome that is proven bounds the value, but
             does not end the search.
-        max_score: the score that counts as much as a win.
+        max_score: the score that has the same value as a win.
     """
 
     simulations: int = 64
@@ -56,15 +56,15 @@ class SearchSettings(NamedTuple):
     max_score: int = 1
 
     def checked(self) -> SearchSettings:
-        """The same in the number types that compiled searches take.
+        """The settings in the number types that compiled searches take.
 
         Raises:
-            ValueError: a setting is of another type or out of range; the message names it.
+            ValueError: a setting has another type or is out of range; the message names it.
         """
         return SearchSettings._make(_checked(name, getattr(self, name)) for name in self._fields)
 
 
-_LEAST = {"max_considered": 1, "max_score": 1}  # 0 for the other numbers
+_LEAST = {"max_considered": 1, "max_score": 1}  # the other numbers are at least 0
 
 
 def _checked(name: str, value: Any) -> bool | int | float:

@@ -34,7 +34,7 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 def network(net, planes, evaluation, n):
     """Answer observation ``n`` of ``planes`` in row ``n`` of ``evaluation``.
 
-    A compiled network takes the place of this function, see `specialise`. Others are asked between
+    A compiled network replaces this function, see `specialise`. Others are called between
     calls of a kernel.
 
     Args:
@@ -75,7 +75,7 @@ def new_node(table, search, number, parent):
     node.first = root.edges
     if state.outcome == ONGOING:
         next_edge = root.edges
-        for action in range(len(root.policy)):  # each one is written, and kept if it is legal
+        for action in range(len(root.policy)):  # each one is written; a legal one is kept
             edges[next_edge].action = action
             next_edge += int(rules.is_legal(table, state, action))
         for edge in range(root.edges, next_edge):
@@ -99,7 +99,7 @@ def start_search(table, search):
 
 @part
 def value_of(wdl, score, settings):
-    """The value that a search goes by: win less loss, of which a share is the expected score."""
+    """The value for a search: win minus loss, mixed with its share of the expected score."""
     value = wdl[0] - wdl[2]
     if settings.score > 0:
         value += np.float32(settings.score) * (score - value)
@@ -108,7 +108,7 @@ def value_of(wdl, score, settings):
 
 @part
 def evaluate_node(node, edges, value):
-    """Take the evaluation of a node whose logits are there: ``value`` in player 0's view."""
+    """Take in the evaluation of a node with logits; ``value`` is in player 0's view."""
     best = np.float32(-np.inf)
     for edge in range(node.first, node.end):
         best = max(best, edges[edge].logit)
@@ -127,7 +127,7 @@ def evaluate_node(node, edges, value):
 
 @part
 def evaluate_root(search, settings, rng, value):
-    """The same for the root; draw its noise."""
+    """`evaluate_node` for the root, which also draws its noise."""
     roots, nodes, edges, states = search
     root = roots[0]
     evaluate_node(nodes[0], edges, value)
@@ -140,7 +140,7 @@ def evaluate_root(search, settings, rng, value):
 def draw_noise(root, node, edges, settings, rng):
     """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
 
-    With ``settings.noise`` 0 the search keeps the noise that it was given.
+    If ``settings.noise`` is 0, the search keeps the noise that it was given.
     """
     if settings.noise == 0:
         return
@@ -190,7 +190,7 @@ def expand(table, search, settings, rng, logits, wdl, score):
 
 @part
 def expand_leaf(search, number, value):
-    """End a simulation in a node whose logits are there: ``value`` in player 0's view."""
+    """End a simulation in a node with logits; ``value`` is in player 0's view."""
     roots, nodes, edges, _ = search
     evaluate_node(nodes[number], edges, value)
     roots[0].simulation += 1
@@ -199,7 +199,7 @@ def expand_leaf(search, number, value):
 
 @part
 def back_up_exact(search, number, value):
-    """End a simulation in a node whose exact value is known, without the network."""
+    """End a simulation in a node with an exact value, without the network."""
     roots, nodes, _, _ = search
     node = nodes[number]
     node.visits += 1
@@ -211,7 +211,7 @@ def back_up_exact(search, number, value):
 
 @part
 def prove_outcome(search, settings, number, outcome):
-    """Take the exact outcome of a node, in player 0's view, for its bounds."""
+    """Take in the exact outcome of a node, in player 0's view, as its bounds."""
     _, nodes, edges, _ = search
     if settings.prove:
         nodes[number].lower = outcome
@@ -236,8 +236,8 @@ def end_in_final(table, search, settings, number):
 def winning_edge(table, search, number):
     """An edge that wins the game at once for a node's mover, or NO_EDGE.
 
-    To try them all costs far less than to ask the network, which may well overlook them. The
-    last of the ``states`` belongs to no node and is there to try them in.
+    Trying them all costs far less than asking the network, which may well overlook them. The
+    last of the ``states`` belongs to no node; the tries use it.
     """
     _, nodes, edges, states = search
     node, state, trial = nodes[number], states[number], states[len(states) - 1]
@@ -281,8 +281,8 @@ def simulate(table, search, settings, considered_visits):
     """Run a simulation down to a leaf.
 
     Returns:
-        The leaf if it waits for the network: a new one, or one that waits already. NO_NODE if its
-        exact value was backed up.
+        The leaf if it waits for the network: a new one, or one that waits already. NO_NODE if an
+        exact value was backed up instead.
     """
     roots, nodes, edges, states = search
     number = 0
@@ -342,7 +342,7 @@ def begin(tables, tree, cache, planes, first, last):
 
 @part
 def receive(table, search, settings, rng, cache, evaluation, b):
-    """Expand the node of search ``b`` that waits with row ``b`` of an `Evaluation`; cache that."""
+    """Expand the waiting node of search ``b`` with row ``b`` of an `Evaluation`; cache the row."""
     logits, wdl, score = evaluation
     store(cache, b, evaluation, b)
     expand(table, search, settings, rng, logits[b], wdl[b], score[b])
@@ -353,7 +353,7 @@ def receive(table, search, settings, rng, cache, evaluation, b):
 def advance(
     tables, tree, cache, settings, rngs, evaluation, net, planes, first, last, is_answered, limit
 ):
-    """Search on until each search has ended, or waits for the network.
+    """Continue until each search has ended, or waits for the network.
 
     Args:
         tables: the game's tables.
@@ -363,10 +363,10 @@ def advance(
         rngs: int64 [B, 2], random numbers.
         evaluation: an `Evaluation` of B, for answers.
         net: the network, see `network`.
-        planes: float32 [B, planes, cells], where searches show what they ask.
+        planes: float32 [B, planes, cells], where searches show their requests.
         first, last: searches ``first`` to before ``last``.
-        is_answered: whether ``evaluation`` answers what the last call left in ``planes``.
-        limit: how often ``net`` is asked at most; then searches wait that could go on.
+        is_answered: whether ``evaluation`` answers the requests that the last call left.
+        limit: how often ``net`` is asked at most; then searches wait that could continue.
 
     Returns:
         How many searches wait for the network.
@@ -399,7 +399,7 @@ def advance(
 def choose_root_edge(root, nodes, edges, settings, rng):
     """Write a finished search's policy target into ``root.policy``; return the edge to play.
 
-    Where the outcome is proven, the edge is one that is proven to keep it.
+    If the outcome is proven, the edge is one that is proven to keep it.
     """
     node = nodes[0]
     if is_proven(node) and not is_settled(node, settings):
@@ -416,8 +416,8 @@ def choose_root_edge(root, nodes, edges, settings, rng):
 def results(tree, settings, rngs, actions, values, visits, action_values, first, last):
     """Read finished searches: action, value, and visits and values of the root actions.
 
-    Values are in the mover's view, see `root_value`. ``visits`` int32 [B, A] comes with zeros,
-    ``action_values`` float32 [B, A] with what stands for actions that were not tried; policies
+    Values are in the mover's view, see `root_value`. ``visits`` int32 [B, A] must be zero-filled;
+    ``action_values`` float32 [B, A] must be prefilled for actions that were not tried; policies
     stay in the roots.
     """
     for b in range(first, last):

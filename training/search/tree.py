@@ -1,7 +1,7 @@
 """Search trees of B games in parallel, in preallocated arrays.
 
-Node 0 is the root. All values are from player 0's point of view, so nothing has to be negated
-on the way up, whoever moves next; ``sign * value`` is what the node's mover makes of it.
+Node 0 is the root. All values are in player 0's view, so nothing has to be negated
+on the way up, whoever moves next; ``sign * value`` is the value for the node's mover.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .settings import SearchSettings
 NO_NODE = -1
 NO_EDGE = -1
 
-#: One node of a tree, its position and its edges aside. ``parent`` NO_NODE for the root; ``visits``
-#: how many values were backed up through the node, its own included; ``sign`` +1 where player 0 is
+#: One node of a tree, without its position and edges. ``parent`` NO_NODE for the root; ``visits``
+#: how many values were backed up through the node, its own included; ``sign`` +1 if player 0 is
 #: to move, else -1; ``value`` the mean of the values, ``square`` that of their squares;
 #: ``raw_value`` and ``draw`` the network's value and
 #: probability of a draw; ``lower``, ``upper`` bounds of the exact outcome, proven where they
@@ -47,7 +47,7 @@ NODE = np.dtype(
 )
 
 #: One legal action in a node. ``child`` is the number of the node it leads to or NO_NODE, ``logit``
-#: the network's, ``prior`` the softmax of the node's logits, ``open`` whether the action is not
+#: the network's, ``prior`` the softmax of the node's logits, ``open`` false if the action is
 #: known to be worse than another (see `proof`).
 EDGE = np.dtype(
     [
@@ -62,12 +62,12 @@ EDGE = np.dtype(
 
 
 def root_dtype(actions: int) -> np.dtype:
-    """One search.
+    """Dtype of one search.
 
-    ``size`` nodes and ``edges`` edges in use; ``simulation`` simulations done, ``evaluations`` by
-    the network; ``waiting`` node that waits for the network, or NO_NODE; ``greedy`` whether the
-    best action found is played, see `SearchSettings`. For each action: ``noise`` of the root,
-    and ``policy``, what the network should learn. ``visited``, ``values``, ``best_unvisited`` and
+    ``size`` nodes and ``edges`` edges are in use; ``simulation`` simulations are done,
+    ``evaluations`` by the network; ``waiting`` is the node that waits for it, or NO_NODE;
+    ``greedy`` whether the best action is played, see `SearchSettings`. By action: ``noise`` of
+    the root, and ``policy``, the network's target. ``visited``, ``values``, ``best_unvisited`` and
     ``unvisited_prior`` are scratch space of `gumbel` and `puct`, for the edges of one node.
     """
     return np.dtype(
@@ -93,10 +93,10 @@ class Tree(NamedTuple):
     """B searches of at most M nodes.
 
     Attributes:
-        states: structured [B, M + 1], the position of each node, and room to try an action in.
+        states: structured [B, M + 1], the position of each node, and a scratch position.
         nodes: structured [B, M] of `NODE`.
-        edges: structured [B, M * A] of `EDGE`. Those of a node follow each other in increasing
-            order of the action, and the nodes' in the order in which they were made, so that a
+        edges: structured [B, M * A] of `EDGE`. A node's edges follow each other in increasing
+            order of the action, and the nodes' in the order in which they were made, so a
             small tree takes little memory.
         roots: structured [B] of `root_dtype`.
         considered_visits: int32 [max_considered + 1, simulations], see `gumbel`.
@@ -123,7 +123,7 @@ class OneSearch(NamedTuple):
 
 @compiled
 def search_of(tree, b):
-    """Search ``b`` of a tree, a `OneSearch`."""
+    """Search ``b`` of a tree, as a `OneSearch`."""
     return OneSearch(tree.roots[b : b + 1], tree.nodes[b], tree.edges[b], tree.states[b])
 
 
@@ -164,15 +164,15 @@ def is_proven(node):
 
 @compiled
 def is_settled(node, settings):
-    """Whether a search of the node can find no more: its exact value is known."""
+    """Whether a search of the node can find nothing more: its exact value is known."""
     return is_proven(node) and settings.score == 0
 
 
 @compiled
 def within_bounds(node, value, settings):
-    """A node's ``value``, player 0's view, moved to the nearest that its bounds allow.
+    """A node's ``value``, player 0's view, moved to the nearest value within its bounds.
 
-    The bounds are of the outcome; the score may be anything.
+    The bounds limit the outcome; the score may be anything.
     """
     score = np.float32(settings.score)
     lower = (1 - score) * np.float32(node.lower) - score
@@ -182,9 +182,9 @@ def within_bounds(node, value, settings):
 
 @compiled
 def node_value(node, settings):
-    """What the search goes by as a node's value, player 0's view: the mean within the bounds.
+    """The value of a node for the search, player 0's view: the mean within the bounds.
 
-    For a root's value, as it is reported and learnt, see `value.root_value`.
+    For a root's value that is reported and learnt, see `value.root_value`.
     """
     return within_bounds(node, node.value, settings)
 

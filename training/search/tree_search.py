@@ -1,8 +1,8 @@
-"""`TreeSearch`: a search of one position by all cores, for as long as one likes.
+"""`TreeSearch`: a search of one position by all cores, without a time limit.
 
-One tree; each thread in turn lets many of its leaves wait (see `leaves`), evaluates them in one
-call of the network, and adds the answers to the tree. The network takes most of the time, so the
-threads seldom wait for each other. The search selects by PUCT, whose result is good at any time.
+There is one tree; each thread in turn lets many of its leaves wait (see `leaves`), evaluates them
+in one call of the network, and adds the answers to the tree. The network takes most of the time, so
+the threads seldom wait for each other. The search selects by PUCT, which can be stopped any time.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from .settings import PUCT, SearchSettings
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
 from .watch import Watch
 
-#: How the search selects; its number of simulations is not used.
+#: Settings of the search; the number of simulations is not used.
 SETTINGS = SearchSettings(algorithm=PUCT)
 MEGABYTE = 2**20
 
-BATCH = 32  # leaves of a thread that wait at a time
-_GROWTH = 8  # visits of the root for each leaf that may wait: few at first, when little is known
+BATCH = 32  # leaves of a thread that wait at the same time
+_GROWTH = 8  # root visits for each leaf that may wait: few leaves at first, as little is known
 _FIRST_NODES = 1024
-_SEEN = 0.15  # share of the most visits that an action needs for a lower bound of its value
-_LEAST_VARIANCE = 1e-4  # of the values of an action
+_SEEN = 0.15  # an action has a lower bound from this share of the most visits on
+_LEAST_VARIANCE = 1e-4  # least variance of an action's values
 _NO_LIMIT = 2**31 - 1
-_WAIT = 0.01  # seconds until a thread that found no leaf looks again
+_WAIT = 0.01  # seconds until a thread without a leaf tries again
 
 
 @dataclass
 class Batch:
-    """What one thread needs to let leaves wait.
+    """The arrays of one thread for its waiting leaves.
 
     Attributes:
         observations: float32 [n, *observation_shape].
-        cache: shared by the threads but for its requests, those of ``observations``.
-        leaves: int32 [n]; the first ``waiting`` wait.
-        blocked: int32 [n]; the first ``collisions`` are to be released with them.
+        cache: shared by the threads, except the requests, which are those of ``observations``.
+        leaves: int32 [n]; the first ``waiting`` of them wait.
+        blocked: int32 [n]; the first ``collisions`` of them are released with the leaves.
     """
 
     observations: np.ndarray
@@ -60,15 +60,15 @@ class Batch:
 
 
 class TreeSearch:
-    """Searches one position, and then those that are reached from it.
+    """Searches one position, and then positions that are reached from it.
 
     Args:
         game: the rules.
         state: structured array [1], the position, not finished.
-        evaluate: the network; it is called in several threads at a time.
+        evaluate: the network; several threads call it at the same time.
         settings: settings of PUCT and proofs.
-        batches: what the threads work with, one for each, from `new_batches`; default: one for
-            each core. With one thread the result depends on nothing but the arguments.
+        batches: the batches of the threads, one for each, from `new_batches`; default: one for
+            each core. With one thread the result depends only on the arguments.
         memory: bytes that the tree may take; when it is full, the search ends.
 
     Attributes:
@@ -108,7 +108,7 @@ class TreeSearch:
         self._compile()
 
     def restart(self, state: np.ndarray) -> None:
-        """Begin anew with a position, structured array [1].
+        """Start over with a position, structured array [1].
 
         Raises:
             ValueError: the game is over.
@@ -120,17 +120,17 @@ class TreeSearch:
 
     @property
     def state(self) -> np.ndarray:
-        """The root's position, structured array [1]: a copy."""
+        """A copy of the root's position, structured array [1]."""
         return self._states[:1].copy()
 
     @property
     def simulations(self) -> int:
-        """Simulations of the tree, those that were kept from earlier positions included."""
+        """Simulations of the tree, including those kept from earlier positions."""
         return int(self._roots[0]["simulation"])
 
     @property
     def size(self) -> int:
-        """Nodes of the tree."""
+        """Number of the tree's nodes."""
         return int(self._roots[0]["size"])
 
     @property
@@ -140,7 +140,7 @@ class TreeSearch:
 
     @property
     def bytes(self) -> int:
-        """Memory that the tree takes."""
+        """Memory that the tree takes, in bytes."""
         return self._nodes.nbytes + self._edges.nbytes + self._states.nbytes
 
     def think(
@@ -149,18 +149,18 @@ class TreeSearch:
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Search on until the budget is spent, the exact value is known, or memory is full.
+        """Continue until the budget is spent, the exact value is known, or memory is full.
 
         Args:
-            budget: its simulations are of the tree, those kept from earlier positions included; its
-                ``stop`` is asked between batches, in the calling thread.
+            budget: its simulations count the tree's, including those kept from earlier positions;
+                ``stop`` is called between batches, in the calling thread.
             report: called about every ``every`` seconds in the calling thread; it may call
                 `finding`.
             every: see ``report``.
 
         Raises:
-            BaseException: what the network, ``stop`` or ``report`` raised, such as
-                `KeyboardInterrupt`. The tree is then empty, but for the root.
+            BaseException: whatever the network, ``stop`` or ``report`` raised, such as
+                `KeyboardInterrupt`. The tree then holds only the root.
         """
         watch = Watch(budget, report, every)
         simulations = budget.simulations
@@ -179,7 +179,7 @@ class TreeSearch:
             raise
 
     def play(self, action: int) -> None:
-        """Make the position after a legal action of the root the new root; keep what is below it.
+        """Make the position after a legal action of the root the new root, and keep its subtree.
 
         Raises:
             ValueError: the game is over after it.
@@ -199,7 +199,7 @@ class TreeSearch:
             self._open(is_new=False)
 
     def finding(self, bound: float = 0.0) -> Finding:
-        """What was found so far; may be called while another thread is in `think`.
+        """The finding so far; may be called while another thread is in `think`.
 
         Args:
             bound: the bound by which the action is chosen, see `best_action`.
@@ -236,13 +236,13 @@ class TreeSearch:
             return found
 
     def ranked(self) -> list[int]:
-        """The legal actions, the best first: the most visited one that is not proven worse."""
+        """The legal actions, best first: the most visited one that is not proven worse."""
         with self._turn:
             first, _ = self._edge_range(0)
             return self._edges["action"][first + self._best_first(0)].tolist()
 
     def line(self, action: int) -> tuple[int, ...]:
-        """A legal action, and the best play after it."""
+        """A legal action, followed by the best play."""
         with self._turn:
             return self._variation(self._edge_of(action))
 
@@ -258,8 +258,8 @@ class TreeSearch:
         """The action to play.
 
         Args:
-            bound: 0 takes the first of the `ranked` actions, the most visited one. Above, the
-                one whose value less so many standard errors is greatest, of those with a good
+            bound: 0 takes the first of the `ranked` actions, the most visited one. Above 0, the
+                one whose value minus so many standard errors is greatest, among those with a good
                 share of the most visits (lower confidence bound, as in KataGo): a late discovery
                 is played before it has the most visits.
         """
@@ -271,7 +271,7 @@ class TreeSearch:
             return int(self._edges[first + best]["action"])
 
     def _lower_bounds(self, bound: float) -> np.ndarray:
-        """Values of the root's edges less ``bound`` standard errors; -inf where seldom visited."""
+        """Values of the root's edges minus ``bound`` standard errors; -inf if seldom visited."""
         first, end = self._edge_range(0)
         numbers = self._edges["child"][first:end]
         children = self._nodes[np.maximum(numbers, 0)]
@@ -284,7 +284,7 @@ class TreeSearch:
     def open_visits(self) -> tuple[np.ndarray, np.ndarray]:
         """The root's actions not known to be worse than another, and their visits, int64 [k].
 
-        Where none of them was visited, each counts as visited once.
+        If none of them was visited, each counts as visited once.
         """
         with self._turn:
             first, end = self._edge_range(0)
@@ -295,15 +295,15 @@ class TreeSearch:
             return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
 
     def _compile(self) -> None:
-        """Have all compiled before `think` looks at the clock; changes nothing."""
+        """Compile everything before `think` looks at the clock; the tree does not change."""
         with self._turn:
             self._gather(self.batches[0], 0)
             self._release(self.batches[0])
 
-    # The threads.
+    # Threads.
 
     def _work(self, watch: Watch, limit: int, batch: Batch, is_first: bool) -> None:
-        """Let leaves wait, evaluate them, add the answers, until the thinking is over."""
+        """Let leaves wait, evaluate them, and add the answers, until the thinking is over."""
         evaluation = Evaluation.empty(0, self.game.num_actions)
         try:
             while True:
@@ -321,7 +321,7 @@ class TreeSearch:
                     others = sum(each.waiting for each in self.batches)
                     self._gather(batch, limit - others)
                     if not batch.waiting:
-                        if others:  # they have what this thread would have found
+                        if others:  # they hold the leaves that this thread would have found
                             self._release(batch)
                             self._turn.wait(_WAIT)
                         continue
@@ -331,7 +331,7 @@ class TreeSearch:
             raise
 
     def _ask(self, observations: np.ndarray) -> Evaluation:
-        """What the network answers."""
+        """The network's answer."""
         answer, count = self._evaluate(observations), len(observations)
         needs_score = self._settings.score > 0
         return checked(answer, count, self.game.num_actions, self._evaluate, needs_score)
@@ -351,7 +351,7 @@ class TreeSearch:
         self._turn.notify_all()
 
     def _release(self, batch: Batch) -> None:
-        """Take the marks of collisions away, when no leaf waits with them."""
+        """Undo the pending visits of collisions if no leaf waits with them."""
         self._receive(batch, Evaluation.empty(0, self.game.num_actions))
 
     def _gather(self, batch: Batch, limit: int) -> None:
@@ -376,7 +376,7 @@ class TreeSearch:
         """Evaluate the root."""
         batch = self.batches[0]
         planes = batch.observations.reshape(-1, *self.game.planes_shape)
-        self._make_room(2)  # may move the arrays
+        self._make_room(2)  # this may move the arrays
         search = self._search()
         self._kernels.show_root(self.game.tables, search, batch.cache, planes, is_new)
         evaluation = self._ask(batch.observations[:1])
@@ -389,7 +389,7 @@ class TreeSearch:
         return OneSearch(self._roots, self._nodes, self._edges, self._states)
 
     def _make_room(self, nodes: int) -> bool:
-        """Have room for so many more nodes; returns False if the memory is full."""
+        """Make room for so many more nodes; return False if the memory is full."""
         size, edges = int(self._roots[0]["size"]), int(self._roots[0]["edges"])
         enough, enough_edges = size + nodes + 1, edges + nodes * self.game.num_actions
         if enough <= len(self._nodes) and enough_edges <= len(self._edges):
@@ -407,7 +407,7 @@ class TreeSearch:
         return nodes * node + edges * EDGE.itemsize
 
     def _allocate(self, nodes: int, edges: int) -> None:
-        """Arrays of other sizes with the same tree. The last position belongs to no node."""
+        """Copy the tree to arrays of other sizes. The last position belongs to no node."""
         size, used = int(self._roots[0]["size"]), int(self._roots[0]["edges"])
         self._nodes = _resized(self._nodes, nodes, size)
         self._edges = _resized(self._edges, edges, used)
@@ -417,19 +417,19 @@ class TreeSearch:
 
     @property
     def _is_settled(self) -> bool:
-        """Whether more search finds no more, as `tree.is_settled`."""
+        """Whether a longer search would find nothing more, see `tree.is_settled`."""
         return self.is_exact and not self._settings.score
 
     def _clamped(self, nodes: np.ndarray) -> np.ndarray:
-        """Best estimates of nodes' values, player 0's view, as `tree.node_value`."""
+        """Best estimates of nodes' values, player 0's view, see `tree.node_value`."""
         score = self._settings.score
         lower, upper = (1 - score) * nodes["lower"] - score, (1 - score) * nodes["upper"] + score
         return np.clip(nodes["value"], lower, upper)
 
     def _playable(self, number: int) -> np.ndarray:
-        """Which of a node's edges may be played, bool [k]: those that are open.
+        """Which of a node's edges may be played, bool [k]: the open ones.
 
-        Where the outcome is proven, those that are proven to keep it.
+        If the outcome is proven, only those that are proven to keep it.
         """
         node = self._nodes[number]
         edges = self._edges[node["first"] : node["end"]]
@@ -441,7 +441,7 @@ class TreeSearch:
         return is_open & keeps & (children["lower"] == node["lower"])
 
     def _edge_of(self, action: int) -> int:
-        """The root's edge of a legal action."""
+        """The root's edge for a legal action."""
         first, end = self._edge_range(0)
         return first + int(np.flatnonzero(self._edges["action"][first:end] == action)[0])
 
@@ -450,7 +450,7 @@ class TreeSearch:
         return int(node["first"]), int(node["end"])
 
     def _best_first(self, number: int) -> np.ndarray:
-        """A node's edges, counted from its first, the best first."""
+        """A node's edges, counted from its first, best first."""
         node = self._nodes[number]
         edges = self._edges[node["first"] : node["end"]]
         children = self._nodes[np.maximum(edges["child"], 0)]
@@ -485,14 +485,14 @@ def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:
 def new_batches(
     game: Game, threads: int | None = None, size: int = BATCH, cache: float = 16.0
 ) -> list[Batch]:
-    """What the threads of a search work with.
+    """The batches for the threads of a search.
 
     Args:
         game: the rules.
-        threads: default: one for each core.
-        size: leaves of one thread that wait for the network at a time.
-        cache: megabytes for answers of the network by observation, for all threads together.
-            Transpositions share these answers and nothing else: each has a node of its own.
+        threads: how many; default: one for each core.
+        size: leaves of one thread that wait for the network at the same time.
+        cache: megabytes for the network's answers by observation, for all threads together.
+            Transpositions share these answers and nothing else: each has its own node.
     """
     batches: list[Batch] = []
     for _ in range(threads or available_cores()):

@@ -1,19 +1,19 @@
-"""The value of a root: what a search reports of a position, and what the network learns.
+"""The value of a root: what a search reports for a position, and what the network learns.
 
-The mean of the values that were backed up, AlphaZero's, is that of the actions as they were
-simulated. Sequential halving simulates many actions only to reject them, and root noise and
-exploration do the same in PUCT, so the mean is too low for the mover. Inside the tree it stays,
-as in mctx: no action is rejected there, visits follow the improved policy.
+AlphaZero's value is the mean of the values that were backed up, so every action counts as often as
+it was simulated. Sequential halving simulates many actions only to reject them, and root noise and
+exploration do the same in PUCT, so that mean is too low for the mover. Inside the tree it is used,
+as in mctx: no action is rejected there, and visits follow the improved policy.
 
 The mixed value (equation 33 of Danihelka et al., "Policy improvement by planning with Gumbel", ICLR
-2022) weights Q-values by the prior. It estimates what the network's own policy is worth, to stand
-for Q-values that are missing; what the search has found to be better is not in it.
+2022) weights Q-values by the prior. It estimates the value of the network's own policy, to replace
+missing Q-values; improvements that the search has found are not in it.
 
 The value here is that of the improved policy (section 4 there): the completed Q-values weighted by
-softmax(logits + sigma(completed Q)). It depends on no noise and on no order of visits, so it is the
-same for both algorithms. Its sigma does not rescale Q-values to [0, 1], as that of the policy
-target does. Rescaled, the small differences of actions that are equally good are stretched until
-the best of them, most often by an error of the network's, has nearly all weight, and the value is
+softmax(logits + sigma(completed Q)). It does not depend on noise or on the order of visits, so it
+is the same for both algorithms. Its sigma does not rescale Q-values to [0, 1], as the policy
+target's does. Rescaling stretches the small differences between equally good actions until
+the best of them, most often by an error of the network, has nearly all weight, and the value is
 too high. docs/results/solved.md compares them with exact values.
 """
 
@@ -28,9 +28,9 @@ from .tree import NO_EDGE, within_bounds
 
 @compiled
 def root_value(root, nodes, edges, settings):
-    """Value of an evaluated root in the mover's view, in [-1, 1]: see above.
+    """Value of an evaluated root in the mover's view, in [-1, 1]; the module explains it.
 
-    A proven root has its exact value; with a share of the score, one within its bounds. Actions
+    A proven root has its exact value; with a share of the score, a value within its bounds. Actions
     that are proven to be worse do not count. ``root.visited`` and ``root.values`` are overwritten.
     """
     node = nodes[0]

@@ -1,4 +1,4 @@
-"""`Watch`: when one call of ``think`` ends, and what it reports meanwhile."""
+"""`Watch` decides when one call of ``think`` ends, and reports meanwhile."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .finding import Budget
 
 
 class Watch:
-    """Says when to stop thinking.
+    """Decides when to stop thinking.
 
     Args:
-        budget: its simulations are not looked at.
-        report: called about every ``every`` seconds, by the thread that looks.
+        budget: the budget; its simulations are ignored.
+        report: called about every ``every`` seconds, by the thread that calls `look`.
         every: see ``report``.
 
     Attributes:
-        is_over: whether the thinking shall end; anyone may set it.
+        is_over: whether the thinking is to end; any thread may set it.
 
     Raises:
         ValueError: ``every`` is negative.
@@ -41,7 +41,7 @@ class Watch:
         self._report_at = now + every
 
     def look(self) -> None:
-        """Report if it is time to, and see whether the thinking shall end."""
+        """Report if it is time to, and check whether the thinking is to end."""
         now = time.perf_counter()
         if self._report is not None and now >= self._report_at:
             self._report()

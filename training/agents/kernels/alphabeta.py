@@ -1,12 +1,12 @@
 """Alpha-beta search to a fixed depth in plies, over a game's rules, with an explicit stack.
 
 Template functions for ``engine.compile.specialise``. Alpha-beta pruning: Knuth and Moore, "An
-Analysis of Alpha-Beta Pruning", 1975. Values are seen from player 0's side, who maximises
-while player 1 minimises, so it does not matter whose turn follows whose.
+Analysis of Alpha-Beta Pruning", 1975. Values are in the view of player 0, who maximises
+while player 1 minimises, so the order of turns does not matter.
 
 The search goes to 1, 2, ... ``depth`` plies in turn; each round tells the next which actions
 to try first: at the root the best ones so far, elsewhere the *killer* (the last action that
-caused a cutoff at that ply; Akl and Newborn, 1977), then those that caused most cutoffs
+caused a cutoff at that ply; Akl and Newborn, 1977), then those that caused the most cutoffs
 (*history heuristic*: Schaeffer, 1989).
 """
 
@@ -19,7 +19,7 @@ from ludarium.envs.engine.rule import ONGOING, random_below, reward
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
-#: Value of a game that player 0 has won, less the plies it took; far above any score.
+#: Value of a game that player 0 has won, minus the plies it took; far above any score.
 WIN = 1 << 24
 _INFINITY = 1 << 30
 _FIRST = 1 << 62  # ordering key of an action that is tried before all others
@@ -29,7 +29,7 @@ FRAME = np.dtype(
     (
         np.record,
         [
-            ("sign", np.int32),  # +1 where player 0 is to move, -1 where player 1 is
+            ("sign", np.int32),  # +1 if player 0 is to move, -1 if player 1 is
             ("lower", np.int32),  # alpha: player 0 is sure of at least this value elsewhere
             ("upper", np.int32),  # beta: player 1 can hold the value to this elsewhere
             ("best", np.int32),  # value of the best action so far
@@ -45,7 +45,7 @@ FRAME = np.dtype(
 def evaluate(table, state, ply):
     """Value of a position ``ply`` plies from the root: the score, or the result.
 
-    A win is worth more the sooner it comes, so a loss is better the later it comes.
+    A win is worth more the sooner it comes, and a loss is better the later it comes.
     """
     if state.outcome == ONGOING:
         return rules.score(table, state)
@@ -87,8 +87,8 @@ def bring_forward(actions, keys, start, end):
 def search_to(table, line, frames, actions, keys, history, best, depth):
     """Search ``line[0]`` to ``depth`` plies; return its value, mark its best actions in ``best``.
 
-    Actions marked before are tried first. The window of the root's children is one wider
-    than it need be, so that all actions of the same value are found, not only the first.
+    Actions that were marked before are tried first. The window of the root's children is one
+    wider than necessary, so that all actions of the same value are found, not only the first.
     """
     num_actions = len(best)
     frames[0].lower = -_INFINITY
@@ -198,7 +198,7 @@ def search(
                     horizon,
                 )
                 if abs(values[i]) > WIN // 2:
-                    break  # decided within the horizon: looking further changes nothing
+                    break  # solved within the horizon: a deeper search changes nothing
             count = 0
             for action in range(best.shape[1]):
                 if best[i, action]:

@@ -28,10 +28,10 @@ NODE = np.dtype(
         np.record,
         [
             ("visits", np.int32),  # playouts through the node; 0 = untried
-            ("total", np.int32),  # sum of their results: +1 for a win of player 0, -1 of player 1
+            ("total", np.int32),  # sum of their results: +1 for a win of player 0, -1 for a loss
             ("draws", np.int32),  # how many of them were drawn
-            ("action", np.int32),  # what leads here from the parent
-            ("children", np.int32),  # index of the first child; 0 = no room taken yet
+            ("action", np.int32),  # action that leads here from the parent
+            ("children", np.int32),  # index of the first child; 0 = not allocated yet
             ("width", np.int16),  # number of children: the legal actions
             ("tried", np.int16),  # how many of them have been visited: they come first
         ],
@@ -59,7 +59,7 @@ def take_room(table, state, tree, node, free, num_actions):
 
 @part
 def untried_child(tree, node, rng):
-    """A random untried child, moved behind the tried ones and now one of them."""
+    """A random untried child, which is moved behind the tried ones to become one of them."""
     tried = tree[node].tried
     child = tree[node].children + tried
     other = child + random_below(rng, int(tree[node].width) - int(tried))
@@ -106,7 +106,7 @@ def grow_tree(
 ):
     """Run ``playouts`` more playouts from the position ``root[0]``.
 
-    ``work[0]`` is scratch space. Takes and returns the index of the first free node.
+    ``work[0]`` is a scratch position. Takes and returns the index of the first free node.
     """
     for _ in range(playouts):
         work[0] = root[0]
@@ -180,7 +180,7 @@ def search(
             the number of workers.
         playouts: playouts for each position.
         spreads, inverse_roots: float64[playouts + 1], see `most_promising_child`.
-        work: structured [workers], a position to play on.
+        work: structured [workers], a scratch position for each worker.
         trees: `NODE` [workers, nodes]; a full tree stops growing.
         paths: int32[workers, longest path].
         actions: int64[N], receives the most visited action, -1 where the game is over.
@@ -221,7 +221,7 @@ def search(
 
 @kernel
 def plant(tables, root, tree, num_actions):
-    """`plant_tree` for a search that goes on for as long as one likes."""
+    """`plant_tree` for a search that continues from call to call."""
     return plant_tree(tables[0], root, tree, num_actions)
 
 

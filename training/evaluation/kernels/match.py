@@ -1,4 +1,4 @@
-"""Playing the chosen actions of many games at once.
+"""Plays the chosen actions of many games at once.
 
 Template functions for ``engine.compile.specialise``.
 """
@@ -17,7 +17,7 @@ def play(tables, states, actions, num_actions):
 
     Returns:
         -1, or the index of the first position whose game is over or whose action is not
-        legal; that position and those behind it are unchanged.
+        legal; that position and those after it are unchanged.
     """
     for i in range(len(states)):
         action = actions[i]
