@@ -1,5 +1,5 @@
 """Agents, search, self-play training, evaluation: games and networks meet here. Import players from
-`agents`, matches from `evaluation`, searches from `search`; `train` trains.
+`agents`, matches from `evaluation`, searches from `search`; `train` trains an agent.
 
     from ludarium.training import train
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .run import Iteration, train
     from .runs.trainer import RunResult
 
-#: Where the names are that need torch.
+#: Modules of the names that need torch.
 _HOMES = {"Iteration": "run", "RunResult": "runs.trainer", "train": "run"}
 
 __all__ = ["Iteration", "RunResult", "train"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any
 
-#: The group of the installed functions that know exact values. ``prober_of(game, memory)`` returns
-#: what knows those of positions, ``find_exact_test(name, game)`` an exact test.
+#: The group of the installed functions for exact values. ``prober_of(game, memory)`` returns
+#: a source of exact values, ``find_exact_test(name, game)`` an exact test.
 EXACT_VALUES_ENTRY_POINTS = "ludarium.exact_values"
 
 
 def installed_source(function: str, key: str) -> Any:
-    """The installed function of this name.
+    """The installed function with this name.
 
     Args:
         function: its name.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
 _CACHE_MEGABYTES = 16.0
-_EXAMPLES, _SEED = 1024, 1  # of random games
+_EXAMPLES, _SEED = 1024, 1  # examples from random games
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -47,9 +47,9 @@ def network_shape(game: Game) -> NetworkShape:
 
 
 def family_shape(variants: Sequence[Game]) -> NetworkShape:
-    """The shape of one network for all variants: that of the first which is widest.
+    """The shape of one network for all variants: the shape of the first widest one.
 
-    Planes of the observation come first, then those of the policy, then actions.
+    Variants are compared by planes of the observation, then planes of the policy, then actions.
     """
 
     def width(shape: NetworkShape) -> tuple[int, int, int]:
@@ -65,9 +65,9 @@ def chosen_architecture(
     """The architecture of the network that a configuration asks for.
 
     Args:
-        game: that it plays.
-        config: its section.
-        variants: the game with each set of options, for one network for many of them.
+        game: the game that it plays.
+        config: the section of the configuration.
+        variants: the game with each set of options, if one network learns many of them.
     """
     from ludarium.models.network import network_size
 
@@ -88,8 +88,8 @@ def fresh_network(
     """A network to train, with fresh random weights; the arguments are `chosen_architecture`'s.
 
     Raises:
-        ValueError: the configuration names a network of one's own that is not registered, that does
-            not fit its options, or that does not answer as it must; or no one network fits all
+        ValueError: the configuration names a custom network that is not registered, that does
+            not fit its options, or whose answers are not valid; or no one network fits all
             variants.
     """
     from ludarium.models.architecture import check_network, make_network
@@ -111,7 +111,7 @@ def _features(variants: Sequence[Game], game: Game) -> list[float]:
 
 
 def turn_of(game: Game) -> Turn | None:
-    """How the networks of a game see the board turned; None in games without a turn."""
+    """The turn of a game's networks; None in games without a turn."""
     turn = game.canonical_turn
     if turn is None:
         return None
@@ -147,9 +147,9 @@ def evaluator_of(
 
 
 def examples_of(game: Game) -> np.ndarray:
-    """Observations in positions of random games, as a network sees them, always the same ones.
+    """Observations from positions of random games, as a network sees them; always the same ones.
 
-    From them networks in eight bits take the ranges of their numbers.
+    Eight-bit networks take the ranges of their numbers from them.
     """
     return random_observations(game, _EXAMPLES, _SEED)
 
@@ -174,7 +174,7 @@ def shared_by_threads(evaluate: Evaluator) -> Evaluator:
 def cache_size(evaluate: Evaluator) -> float:
     """Megabytes of a search's cache: cached answers must equal fresh ones, or moves would change.
 
-    So there is none unless an answer is the same, bit for bit, in whatever batch it is given.
+    So there is no cache unless an answer is the same, bit for bit, in whatever batch it is given.
     """
     if isinstance(evaluate, InferenceEngine) and evaluate.backend in BATCH_INVARIANT:
         return _CACHE_MEGABYTES
@@ -190,7 +190,7 @@ def stored_network(path: Path, game: Game, name: str) -> Network:
         name: the checkpoint's name, for messages.
 
     Returns:
-        Its layers, for which torch is not needed; of someone's own network the torch module.
+        Its layers, which need no torch; for a custom network the torch module.
 
     Raises:
         FileNotFoundError, ValueError: see `load_weights` and `check_fits`.
@@ -211,12 +211,12 @@ def stored_network(path: Path, game: Game, name: str) -> Network:
 def member_network(
     network: PolicyValueNetwork, variants: Sequence[dict[str, Any]], game: Game
 ) -> PolicyValueNetwork:
-    """A network as the one of a game; of a family's it is a copy of the weights.
+    """The network for one game; a family's network gives a copy of its weights.
 
     Args:
         network: a network for this game alone, or for many sets of options.
-        variants: the sets of options that a network of many learns; none for one game's.
-        game: which it is to play.
+        variants: the sets of options that a network of many learns; empty for a network of one.
+        game: the game that it is to play.
 
     Raises:
         ValueError: the network does not fit the game.
@@ -242,7 +242,7 @@ def fits(header: CheckpointHeader, game: Game) -> bool:
 
 
 def fitted(checkpoint: Checkpoint, game: Game, name: str) -> Checkpoint:
-    """A checkpoint as the one of a game: what it holds, or of a network for many boards this one's.
+    """The checkpoint of a network for one game; a network of many boards becomes this one's.
 
     Args:
         checkpoint: a checkpoint of any kind.

@@ -1,4 +1,4 @@
-"""Training runs from Python: `train`, whose callbacks are told of each iteration."""
+"""Training runs from Python: `train`, which calls callbacks after each iteration."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .trainers import make_trainer
 
 
 class Iteration:
-    """What a callback is told of: an iteration of a run that is done, and saved.
+    """An iteration of a run that is done and saved, for callbacks.
 
     Attributes:
         number: number of the iteration, from 1.
-        metrics: its line in ``metrics.jsonl``, by name (`ludarium.training.runs.metrics`); a
-            dictionary of the callback's own.
+        metrics: its line in ``metrics.jsonl``, by name (`ludarium.training.runs.metrics`); the
+            dictionary belongs to the callback.
         folder: the run's folder.
     """
 
@@ -44,17 +44,17 @@ class Iteration:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The metrics that are numbers, as loggers take them."""
+        """The metrics that are numbers, in the form for loggers."""
         return {n: v for n, v in self.metrics.items() if isinstance(v, int | float)}
 
     def agent(self, simulations: int | None = None) -> Agent:
-        """The agent as it is now, which further training does not change.
+        """The present agent, which further training does not change.
 
         Args:
             simulations: per move; 0: the policy alone; default: ``evaluation.simulations``.
 
         Raises:
-            RuntimeError: the callback has returned, and the run has gone on.
+            RuntimeError: the callback has returned, and the run has continued.
         """
         if self.is_over:
             raise RuntimeError(
@@ -69,7 +69,7 @@ class Iteration:
         return network_agent(trainer.game, network, simulations, name)
 
     def stop(self) -> None:
-        """End the run after this iteration; `train` with the same folder goes on."""
+        """End the run after this iteration; `train` with the same folder resumes it."""
         self.is_stopped = True
 
 
@@ -86,19 +86,19 @@ def train(
     show: bool = True,
     cluster: str | None = None,
 ) -> RunResult:
-    """Train an agent, or go on with the run that the folder holds, as ``ludarium train`` does.
+    """Train an agent, or resume the run in the folder, as ``ludarium train`` does.
 
     Args:
         config: a configuration, the path of its file, or the name of a shipped one, such as
             ``corso/demo``.
         folder: where the run is stored.
-        callbacks: each is called with each `Iteration` of this call, once it is saved. What a
-            callback raises ends the call; the run goes on from there.
+        callbacks: each is called with each `Iteration` of this call, once it is saved. An error of
+            a callback ends the call; the run can be resumed from there.
         settings: keys of the configuration to change, such as ``{"budget.minutes": 5}``.
-        start: a trained agent to begin with, as ``--from`` names it.
-        restart: delete the run that the folder holds, and begin anew.
+        start: a trained agent to begin with, named as for ``--from``.
+        restart: delete the run that the folder holds, and begin again.
         show: print a table and a progress bar on standard error, and write TensorBoard curves.
-        cluster: address of a Ray cluster to play on, ``auto`` for that of this machine; ``""``
+        cluster: address of a Ray cluster to play on, ``auto`` for this machine's; ``""``
             starts one here; None: no cluster.
 
     Returns:
@@ -109,7 +109,7 @@ def train(
             damaged.
         StorageError: the folder cannot be written.
         DivergedError: a loss or a weight is not finite.
-        ImportError: a library is missing that the algorithm needs.
+        ImportError: a library that the algorithm needs is missing.
     """
     if not isinstance(config, TrainingConfig):
         config = load_config(config if isinstance(config, str) else Path(config))
@@ -130,7 +130,7 @@ def train_in(
     cluster: str | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
-    """The same as `train`, in a `RunFolder`; ``stop`` is asked before each iteration too."""
+    """`train` in a `RunFolder`; ``stop`` is also called before each iteration."""
     on_cluster = cluster is not None
     columns = columns_of(config.algorithm, on_cluster)
     reporter = TerminalReporter(folder, columns) if show else Reporter()
@@ -159,16 +159,16 @@ def train_in(
 
 @contextmanager
 def _on_cluster(address: str) -> Iterator[None]:
-    """Within it this process belongs to the cluster."""
+    """A context in which this process belongs to the cluster."""
     from .cluster import joined
 
-    # Ray tells of dead processes on standard output, where results are to be.
+    # Ray reports dead processes on standard output, which is for results.
     with redirect_stdout(sys.stderr), joined(address):
         yield
 
 
 def _beginning(trainer: Trainer) -> str:
-    """What is trained where, in a line."""
+    """One line: what is trained, and where."""
     where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
     algorithm = trainer.config.algorithm
     return (

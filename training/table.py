@@ -10,11 +10,11 @@ from io import StringIO
 from ludarium.envs.engine.console import plain_console
 
 _GAP = 2  # characters between columns
-_NARROW = 24  # characters to which texts are wrapped before a table is divided
+_NARROW = 24  # least width of wrapped texts before a table is divided
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share as a percentage, as all texts for people write it: ``8 %``."""
+    """A share as a percentage, in the form of all texts for people: ``8 %``."""
     return f"{100 * share:.{digits}f} %"
 
 
@@ -25,15 +25,15 @@ def text_table(
     names: int = 1,
     terminal: bool | None = None,
 ) -> str:
-    """Rows of text as a table.
+    """Format rows of text as a table.
 
     On a terminal that is too narrow for all columns, the rest follow in a table below, beside the
     same names. Elsewhere each row is one line. Cells are shown as they are: brackets in them are
-    no markup.
+    not markup.
 
     Args:
-        header: titles of the columns; None for a table without.
-        rows: their cells, as many in each row.
+        header: titles of the columns; None for no header.
+        rows: the cells of each row, equally many in all.
         left: columns of texts, aligned to the left; the terminal may wrap them.
         names: how many columns at the left name a row.
         terminal: draw it for a terminal. Default: whether standard output is one.
@@ -56,7 +56,7 @@ def text_table(
 
 
 def _divided(widths: Sequence[int], names: int, width: int) -> list[list[int]]:
-    """Columns of each of the tables that are as wide as the terminal; names are in all of them."""
+    """Groups of columns, each as wide as the terminal; names are in all of them."""
     tables = [list(range(names))]
     for column in range(names, len(widths)):
         used = sum(widths[each] for each in tables[-1]) - _GAP
@@ -74,7 +74,7 @@ def _drawn(
     width: int,
     is_plain: bool,
 ) -> str:
-    """Some columns of a table, in lines of so many characters."""
+    """Some columns of a table, in lines of at most so many characters."""
     from rich.box import ASCII, SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -82,7 +82,7 @@ def _drawn(
     has_lines = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     table = Table(
         box=None if is_plain else SIMPLE_HEAD if has_lines else ASCII,
-        padding=(0, _GAP if is_plain else _GAP - 1, 0, 0),  # a box has a space of its own
+        padding=(0, _GAP if is_plain else _GAP - 1, 0, 0),  # a box adds a space
         pad_edge=False,
         show_edge=False,
         show_header=header is not None,

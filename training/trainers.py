@@ -1,6 +1,6 @@
-"""The trainer that a configuration asks for: with its algorithm, here or on a cluster.
+"""Makes the trainer for a configuration: with its algorithm, here or on a cluster.
 
-The rooms below do not know each other's users: a `Trainer` gets its algorithm from here, and
+Lower modules do not know each other's users: a `Trainer` gets its algorithm from here, and
 `AlphaZero` gets its actors.
 """
 
@@ -24,10 +24,10 @@ def make_trainer(
         config: the run's configuration.
         folder: the run's folder.
         reporter: receives the events of the run.
-        on_cluster: play on the Ray cluster that this process has joined, and not in this process.
+        on_cluster: play on the Ray cluster that this process has joined, not in this process.
 
     Raises:
-        ImportError: a library is missing that the algorithm needs.
+        ImportError: a library that the algorithm needs is missing.
         ValueError, StorageError: see `Trainer`.
     """
     algorithm = algorithm_of(config.algorithm, on_cluster)
@@ -35,7 +35,7 @@ def make_trainer(
 
 
 def algorithm_of(name: str, on_cluster: bool = False) -> MakeAlgorithm:
-    """An algorithm by the name that configurations have for it; imports only what it needs."""
+    """The algorithm with a configuration's name; only its own modules are imported."""
     if name == "ppo":
         from .ppo.loop import PPO
 

@@ -1,8 +1,8 @@
-"""Actors: whoever plays the games that the learner learns from.
+"""Actors play the games that the learner learns from.
 
-The loop knows two things of them: they take weights (`Actors.publish`), and they post the
+The loop knows two things about them: they take weights (`Actors.publish`), and they return the
 positions that they have searched (`Actors.bootstrap`, `Actors.play`). `LocalActors` are threads of
-this process; those of `ludarium.training.cluster` are processes on many machines.
+this process; the actors of `ludarium.training.cluster` are processes on many machines.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Weights:
-    """A version of the network that plays.
+    """A version of the network with which actors play.
 
     Attributes:
-        version: iterations that it has learnt.
+        version: how many iterations it has learnt.
         networks: the network of each game that is played, with its weights; they may change later.
         examples: for each game float32 [n, *observation_shape], typical observations as the network
             sees them.
@@ -49,17 +49,17 @@ class Weights:
 
 
 class Actors(ABC):
-    """Whoever plays; see the module."""
+    """The interface of all actors; see the module."""
 
     @abstractmethod
     def publish(self, weights: Weights) -> dict[str, Any]:
-        """Give a version of the weights to whoever plays. Returns metrics for the log."""
+        """Give a version of the weights to the actors; return metrics for the log."""
 
     @abstractmethod
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
-        """Positions of the bootstrap: as many as the configuration asks for, or a few more.
+        """Play the bootstrap: as many positions as the configuration asks for, or a few more.
 
-        Fewer, if ``bootstrap_seconds`` of the configuration are over before.
+        There are fewer if ``bootstrap_seconds`` of the configuration end first.
 
         Args:
             advance: called from time to time; an error that it raises ends the bootstrap.
@@ -67,7 +67,7 @@ class Actors(ABC):
 
     @abstractmethod
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
-        """Positions of an iteration of self-play.
+        """Play the positions of an iteration of self-play.
 
         Args:
             settings: settings of the search.
@@ -77,29 +77,29 @@ class Actors(ABC):
     @property
     @abstractmethod
     def resources(self) -> str:
-        """Who plays where, for people."""
+        """The actors and their machines, for people."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """The games in progress, for `restore`; none where they do not outlive the iteration."""
+        """The games in progress, for `restore`; empty if they do not outlive the iteration."""
         return {}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Go on with the games that `state` gave; whether they fit, or new ones are begun."""
+        """Continue the games from `state`; return False if they do not fit, and new ones begin."""
         return not arrays
 
-    def close(self) -> None:  # noqa: B027 - not everyone has something to stop
+    def close(self) -> None:  # noqa: B027 - some have nothing to stop
         """Stop playing."""
 
 
 class LocalActors(Actors):
-    """Threads of this process, which play while the loop waits for them, one game after the other.
+    """Threads of this process, which play while the loop waits; several games take turns.
 
     Args:
         games: the games, and each one's share of the positions.
         mixture: the mixture that their samples are of.
         config: the run's configuration; games in parallel and positions are divided by the shares.
         workers: number of threads.
-        device: torch's name of where the network runs.
+        device: torch's name of the network's device.
         weights: weights of the first version.
         bootstrap_seed: seed of the bootstrap.
         seed: seed of self-play.
@@ -132,9 +132,9 @@ class LocalActors(Actors):
         self._version, self._chunks = weights.version, 0
 
     def publish(self, weights: Weights) -> dict[str, Any]:
-        """Load the weights, and measure what the backend makes of them.
+        """Load the weights, and measure the backend's deviation from the network.
 
-        Of the deviations of several games the largest is logged.
+        For several games the largest deviation is logged.
         """
         self.load(weights)
         deviations = [
@@ -156,13 +156,13 @@ class LocalActors(Actors):
         self._version, self._chunks = weights.version, 0
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
-        """Play the games of each bootstrap."""
+        """Play the bootstrap of each game."""
         return self._join([player.bootstrap(advance) for player in self.players])
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Play an iteration of each game.
 
-        New games follow from the version of the weights and how often that has played.
+        The seeds of new games follow from the version of the weights and how often it has played.
         """
         key = self._version, self._chunks
         self._chunks += 1
@@ -190,7 +190,7 @@ class LocalActors(Actors):
         return flatten(dict(enumerate(player.self_play.state() for player in self.players)), "/")
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Go on with the games in progress; whether those of each game fit."""
+        """Continue the games in progress; return whether those of each game fit."""
         fit = [
             player.self_play.restore(unflatten(arrays, number, "/"))
             for number, player in enumerate(self.players)
@@ -241,7 +241,7 @@ class _Player:
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
-    """The configuration of one of several games, which play one after the other."""
+    """The configuration for one of several games, which take turns."""
     play, bootstrap, minutes = config.self_play, config.bootstrap, config.budget.minutes
     return msgspec.structs.replace(
         config,

@@ -2,7 +2,7 @@
 
 An untrained network plays worse than random playouts and costs more, so the first games come from
 playouts (Wang, Preuss and Plaat, "Warm-Start AlphaZero Self-Play Search Enhancements", 2020). They
-use no knowledge beyond the rules.
+use no knowledge but the rules.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ludarium.training.evaluation.openings import draw_openings
 
 from .samples import join_samples
 
-_MOST_GAMES = 128  # played in parallel
-_POSITIONS_OF_A_GAME = 64  # for how many a game more is played in parallel
+_MOST_GAMES = 128  # games played in parallel
+_POSITIONS_OF_A_GAME = 64  # positions for each further game in parallel
 
 
 def bootstrap_samples(
@@ -37,8 +37,8 @@ def bootstrap_samples(
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
     The policy target is the distribution of the playouts over the root actions. Moves are drawn
-    from the same distribution, so that games differ. After the seconds that the configuration gives
-    no position is searched any more: random moves end the games that are going on, so that long
+    from the same distribution, so games differ. When the seconds of the configuration are over,
+    no position is searched any more: random moves finish the games in progress, so that long
     games are not left out.
 
     Args:
@@ -60,7 +60,7 @@ def bootstrap_samples(
     play = specialise(match_kernels, game.rules).play
 
     def played() -> np.ndarray:
-        """Games to their ends."""
+        """Play games to their ends."""
         states = np.concatenate(
             [
                 draw_openings(

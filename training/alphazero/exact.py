@@ -1,16 +1,16 @@
-"""Exact targets: what a search to the end knows of a position takes the place of the game's guess.
+"""Exact targets: exact values from a search to the end replace the results of self-play games.
 
 From the end of each game of self-play backwards, positions are searched for the exact values of
 their actions, until one takes more than a number of positions. Leela Chess Zero corrects its games
-by tablebases in this way (its "rescorer"). Of a solved position the network learns
+by tablebases in this way (its "rescorer"). From a solved position the network learns
 
-- its value, in place of the result of the game and of the search's value;
-- as a policy, the *set* of the actions that keep the value: how it divides its probability among
-  them is its own affair. Where all actions are worth the same, its policy target stays as it was.
+- its value, instead of the result of the game and of the search's value;
+- as a policy, the *set* of the actions that keep the value; the loss does not prescribe how the
+  probability is divided among them. If all actions have the same value, the target is unchanged.
 
-The rest of the game learns the value of its first solved position in place of the result.
+The rest of the game learns the value of its first solved position instead of the result.
 
-The source of the values is another package, found by an entry point: a table of all positions, or
+Another package, found by an entry point, is the source of the values: a table of all positions, or
 a solver.
 """
 
@@ -27,22 +27,22 @@ from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.engine.threads import take_turns
 from ludarium.training.exact_values import installed_source
 
-#: What the field ``solved`` of a sample says: nothing is known; some action loses value, and the
-#: policy target has a 1 for each that does not; all actions are worth the same.
+#: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the
+#: policy target has a 1 for each that does not; all actions have the same value.
 UNSOLVED, CHOICE, DECIDED = range(3)
 
-#: Bytes of the table of a search; each thread has one search at a time.
+#: Memory in bytes for the table of a search; each thread has one search at a time.
 TABLE_BYTES = 1 << 25
 
-_PART = 64  # games that one search remembers
+_PART = 64  # games that share a search's memory
 
 
 class Answer(Protocol):
-    """What is known of an action."""
+    """The exact value of an action."""
 
     @property
     def outcome(self) -> int | None:
-        """1 a win for the mover, 0 a draw, -1 a loss; None: not known."""
+        """1 a win for the mover, 0 a draw, -1 a loss; None if not known."""
 
 
 class Prober(Protocol):
@@ -51,7 +51,7 @@ class Prober(Protocol):
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
     ) -> Mapping[int, Answer]:
-        """What each legal action is worth, within so many positions searched."""
+        """The value of each legal action, found within so many searched positions."""
 
 
 class ExactTargets:
@@ -63,7 +63,7 @@ class ExactTargets:
         keep_decided: share of the decided positions that are kept.
 
     Raises:
-        ImportError: no installed package knows exact values.
+        ImportError: no installed package has exact values.
     """
 
     def __init__(self, game: Game, limit: int, keep_decided: float = 1.0) -> None:
@@ -77,13 +77,13 @@ class ExactTargets:
     def correct(
         self, samples: np.ndarray, games: np.ndarray, seed: int, threads: int = 1
     ) -> np.ndarray:
-        """Give the samples exact targets; which of them are kept, bool [N].
+        """Give the samples exact targets; return which of them are kept, bool [N].
 
         Args:
             samples: structured [N] with a field ``solved``, of finished games; changed in place.
-            games: int64 [N], the game of each.
+            games: int64 [N], the game of each sample.
             seed: seed of the choice of those that are kept.
-            threads: that search; what they find does not depend on their number.
+            threads: how many threads search; the result does not depend on it.
         """
         order = np.lexsort((-samples["state"]["ply"], games))
         starts = np.flatnonzero(np.diff(games[order], prepend=-1))
@@ -96,14 +96,14 @@ class ExactTargets:
         return kept | (samples["solved"] != DECIDED)
 
     def _correct_part(self, samples: np.ndarray, of_games: Sequence[np.ndarray]) -> None:
-        """Correct the samples of some games, with a search that remembers nothing of others."""
+        """Correct the samples of some games, with a search that remembers only these."""
         prober = self._prober_of(self.game, TABLE_BYTES)
         for rows in of_games:
             self._correct_game(samples, rows, prober)
 
     def _correct_game(self, samples: np.ndarray, rows: np.ndarray, prober: Prober) -> None:
-        """Correct the samples of one game, ``rows``, the last first."""
-        first_known: int | None = None  # of player 0
+        """Correct the samples of one game, ``rows``, from the last to the first."""
+        first_known: int | None = None  # value for player 0
         for place, row in enumerate(rows):
             values = self._values(samples["state"][row], prober)
             if values is None:
@@ -121,7 +121,7 @@ class ExactTargets:
                 samples["policy"][row, keeping] = 1
 
     def _values(self, state: np.ndarray, prober: Prober) -> dict[int, int] | None:
-        """What each action is worth to the mover, 1, 0 or -1; None if that takes too long."""
+        """The value of each action for the mover, 1, 0 or -1; None if that takes too long."""
         position = Position.of_state(self.game, state)
         answers = prober.actions(position, self.limit, leads=False)
         values = {action: answer.outcome for action, answer in answers.items()}
@@ -130,5 +130,5 @@ class ExactTargets:
 
 
 def _outcome(value: int) -> int:
-    """The outcome of a game that is worth this to player 0."""
+    """The outcome of a game whose value for player 0 is this."""
     return (DRAW, PLAYER_0_WINS, PLAYER_1_WINS)[value]

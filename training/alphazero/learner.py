@@ -49,8 +49,8 @@ class Learner:
         network: the network to train.
         config: see `ludarium.configs.schema.Learner`.
         has_score: whether the game has a score.
-        device: torch's name of where to learn.
-        workers: threads, without a GPU.
+        device: torch's name of the device on which to learn.
+        workers: number of threads, if there is no GPU.
 
     Attributes:
         network: the network that is trained.
@@ -69,14 +69,14 @@ class Learner:
         self.config = config
         self._objective = Objective(config, has_score)
         self.device = torch.device(device)
-        # Channels last, and AdamW in one pass (fused): a step takes two thirds of the time.
+        # With channels last and AdamW in one pass (fused), a step takes two thirds of the time.
         network = network.to(self.device)
         self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.ema_network = copy.deepcopy(self.network).eval().requires_grad_(False)
         self.step = 0
         self._replicas = [self.network]
         if self.device.type == "cpu":
-            parts = min(workers, config.batch)  # the mean of an empty part is not a number
+            parts = min(workers, config.batch)  # an empty part would have no mean
             self._replicas += [_sharing_weights(self.network) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
         decayed = [weight for weight in self.network.parameters() if weight.ndim > 1]
@@ -102,9 +102,9 @@ class Learner:
         """Do one gradient step and add its losses to ``losses``.
 
         Args:
-            batches: positions of each game that the network plays, perhaps none of some.
+            batches: positions of each game that the network plays; some may be empty.
             progress: progress of the run, 0 to 1.
-            losses: so far.
+            losses: the losses so far.
         """
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(progress)
@@ -118,7 +118,7 @@ class Learner:
             for values in zip(*(terms for _, terms in results), strict=True)
         ]
         for index, parameter in enumerate(self.network.parameters()):
-            # The fused step ignores strides: gradients must have the memory layout of the weights.
+            # The fused step ignores strides: gradients need the memory layout of the weights.
             parameter.grad = torch.zeros_like(parameter)
             for (gradients, _), weight in zip(results, weights, strict=True):
                 parameter.grad.add_(gradients[index], alpha=weight)
@@ -154,8 +154,8 @@ class Learner:
         """
         keep = min(self.config.ema_decay, (1 + self.step) / (10 + self.step))
         averages, weights = self.ema_network.state_dict(), self.network.state_dict()
-        once = {  # tied weights have two names
-            average.data_ptr(): (average, weights[name])  # or one is a view of another
+        once = {  # tied weights occur under two names
+            average.data_ptr(): (average, weights[name])  # or as views of each other
             for name, average in sorted(averages.items(), key=lambda each: each[1].numel())
         }
         for average, weight in once.values():
@@ -189,7 +189,7 @@ def _copy_statistics(source: nn.Module, target: nn.Module) -> None:
 
 
 def _split(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
-    """Batches in so many parts; what does not divide evenly goes to other parts in each batch."""
+    """Divide batches into so many parts; remainders go to other parts in each batch."""
     parts: list[list[Batch]] = [[] for _ in range(count)]
     for number, batch in enumerate(batches):
         for place, part in enumerate(batch.split(count)):

@@ -1,10 +1,10 @@
-"""AlphaZero, of which `ludarium.training.runs.trainer` does an iteration after the other:
+"""AlphaZero; `ludarium.training.runs.trainer` calls these methods once for each iteration:
 
-    played = algorithm.play()             self-play by search, by whoever the actors are
+    played = algorithm.play()             the actors play by search
     metrics = algorithm.learn(played)     the replay takes the positions, the learner learns
     algorithm.publish()                   the actors get the new weights
     measure.of(algorithm.agent())         games against fixed opponents, now and then
-    folder.save(algorithm.state())        all that a resumed run needs
+    folder.save(algorithm.state())        everything that a resumed run needs
 
 Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through
 self-play" (2018), with Gumbel search and the changes named in the configuration.
@@ -41,7 +41,7 @@ from .mixture import Mixture
 from .replay import Replay
 from .self_play import SelfPlayResult, choose_threads
 
-#: Observations that calibrate the activation ranges of the int8 backend.
+#: How many observations calibrate the activation ranges of the int8 backend.
 _EXAMPLES = 512
 
 
@@ -49,17 +49,17 @@ class AlphaZero:
     """The algorithm of a run; see `ludarium.training.runs.trainer.Algorithm`.
 
     Args:
-        run: that it is part of.
-        saved: the state that `restore` will get; None where the run begins.
-        actors: makes whoever plays with the first weights; default: threads of this process.
+        run: the trainer that it belongs to.
+        saved: the state that `restore` will get; None for a new run.
+        actors: makes the actors with the first weights; default: threads of this process.
 
     Attributes:
-        rng: what batches are drawn from.
-        workers: threads that play, and that learn on a CPU.
+        rng: generator for drawing batches.
+        workers: number of threads that play, and that learn on a CPU.
         mixture: makes records of the replay and batches of the samples of all games.
         replay: the latest positions.
         learner: learner of the network.
-        actors: whoever plays.
+        actors: the actors.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class AlphaZero:
             )
 
     def play(self) -> SelfPlayResult:
-        """Self-play with the network; in the first iteration games of the bootstrap."""
+        """Self-play with the network; in the first iteration the games of the bootstrap."""
         began = time.perf_counter()
         if self.in_bootstrap:
             result = self._bootstrap()
@@ -118,11 +118,11 @@ class AlphaZero:
         return result
 
     def _bootstrap(self) -> SelfPlayResult:
-        """Games of the bootstrap, within its share of the budget.
+        """Play the bootstrap, within its share of the budget.
 
         Raises:
-            StoppedError: the run was stopped; nothing is kept, so that a resumed run has the same
-                games.
+            StoppedError: the run was stopped; nothing is kept, so that a resumed run plays the
+                same games.
         """
         reporter, wanted = self.run.reporter, self.config.bootstrap.positions
         seconds = self.config.bootstrap_seconds
@@ -143,9 +143,9 @@ class AlphaZero:
         return result
 
     def learn(self, played: SelfPlayResult) -> dict[str, Any]:
-        """Gradient steps: each new position is sampled ``replay_ratio`` times on average.
+        """Take gradient steps: each new position is sampled ``replay_ratio`` times on average.
 
-        After the bootstrap fewer, where they would take longer than that may take.
+        After the bootstrap there are fewer steps if they would exceed their share of the time.
         """
         began, samples, progress = time.perf_counter(), played.samples, self.run.progress
         first, last = self.config.replay.first, self.config.replay.last
@@ -209,23 +209,23 @@ class AlphaZero:
 
     @property
     def step(self) -> int:
-        """Gradient steps done."""
+        """How many gradient steps were made."""
         return self.learner.step
 
     @property
     def resources(self) -> str:
-        """Who plays where, and with which backend."""
+        """The actors, their machines and the backend."""
         return self.actors.resources
 
     @property
     def in_bootstrap(self) -> bool:
-        """Whether this iteration, the first, has bootstrap games in place of self-play."""
+        """Whether this iteration, the first, plays bootstrap games instead of self-play."""
         return self.run.iteration == 0 and self.config.bootstrap.positions > 0
 
     def examples(self) -> list[np.ndarray]:
         """Example observations of each of the `games`; the same for the same iteration of a run.
 
-        float32 [n, *observation_shape]; of random positions as long as the replay has none.
+        float32 [n, *observation_shape]; they come from random positions while the replay is empty.
         """
         found = [np.zeros((0, *game.observation_shape), np.float32) for game in self.games]
         if len(self.replay):
@@ -238,7 +238,7 @@ class AlphaZero:
         ]
 
     def _weights(self) -> Weights:
-        """The network that plays, for the actors."""
+        """The weights of the playing network, for the actors."""
         networks = (self.run.network_of(game, self.agent()) for game in self.games)
         return Weights(self.run.iteration, tuple(networks), tuple(self.examples()))
 

@@ -1,8 +1,9 @@
 """Several sets of a game's options that one network learns together.
 
-Each is a game of its own for the actors: with its own compiled rules, trees, inference engine and
-size of observations. Their samples share one replay buffer, in which a record is wide enough for
-the largest of them. So a batch has positions of each game in proportion to those that were played.
+For the actors each set is a separate game: with its own compiled rules, trees, inference engine and
+size of observations. Their samples share one replay buffer, whose records are wide enough for
+the largest of them. So a batch has positions of each game in the proportions in which they were
+played.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from .samples import Batch, BatchMaker, sample_dtype
 
 
 class Mixture:
-    """Samples of several games in records of one kind; of one game they are left as they are.
+    """Packs samples of several games into records of one kind; samples of a single game stay as is.
 
     Args:
-        games: whose number is their place here.
+        games: the games; a game's place here is its number.
         search_value, keep_decided: see `BatchMaker`.
         solved: see `sample_dtype`.
 
@@ -52,9 +53,9 @@ class Mixture:
             return samples
         records = np.zeros(len(samples), self.dtype)
         size = samples.dtype.itemsize
-        plain = np.zeros(len(samples), samples.dtype)  # zeros between the fields
+        plain = np.zeros(len(samples), samples.dtype)  # has zeros between the fields
         plain[...] = samples
-        fields: Any = records  # structured arrays have no types
+        fields: Any = records  # structured arrays have no static types
         fields["game"] = number
         fields["sample"][:, :size] = plain.view(np.uint8).reshape(len(samples), size)
         return records
@@ -63,7 +64,7 @@ class Mixture:
         """The samples of each game among records [N], in their order.
 
         Raises:
-            ValueError: a record is of none of the games.
+            ValueError: a record belongs to none of the games.
         """
         if len(self.dtypes) == 1:
             return [records]

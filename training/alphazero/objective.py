@@ -1,4 +1,4 @@
-"""The loss that a network is trained with, and its gradients on a batch."""
+"""The loss that trains a network, and its gradients on a batch."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .samples import Batch
 #: The policy, outcome and score losses.
 Terms = tuple[Tensor, ...]
 
-_IMPOSSIBLE = -1e9  # logarithm of the probability of what cannot be; a sum of it stays finite
+_IMPOSSIBLE = -1e9  # log-probability of the impossible; sums of it stay finite
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Cross-entropies of policy and outcome and the squared error of the score, weighted.
+    """A weighted sum of cross-entropies of policy and outcome and the squared error of the score.
 
-    Where a position is solved, the policy's loss is that of its probability of any action that
-    keeps the value.
+    For a solved position, the policy's loss is minus the log-probability of all actions that
+    keep the value together.
 
     Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
-    through self-play" (2018), with a head more; weight decay is the optimizer's.
+    through self-play" (2018), with one more head; the optimizer does the weight decay.
 
     Attributes:
-        config: has the weights of values and scores.
-        has_score: whether the game has one.
+        config: holds the weights of values and scores.
+        has_score: whether the game has a score.
     """
 
     config: Learner
@@ -45,9 +45,9 @@ class Objective:
         """Gradients of the mean loss over all positions, in the order of the parameters, and terms.
 
         Args:
-            network: on ``device``.
+            network: the network, on ``device``.
             batches: a batch, or a part of one, for each game of the network; zeros if it is empty.
-            device: where to compute.
+            device: the device to compute on.
         """
         network.train()
         numbers = [number for number, batch in enumerate(batches) if batch.size]
@@ -102,7 +102,7 @@ class Objective:
 
 
 def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:
-    """The arrays of a batch as tensors, in its order."""
+    """The arrays of a batch as tensors, in the same order."""
     observations, *targets = (torch.from_numpy(array).to(device) for array in batch)
     if observations.ndim == 4:
         observations = observations.contiguous(memory_format=torch.channels_last)
@@ -110,7 +110,7 @@ def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:
 
 
 def shares(sizes: Sequence[int]) -> list[float]:
-    """What part of their sum each size is."""
+    """Each size as a share of their sum."""
     return [size / sum(sizes) for size in sizes]
 
 

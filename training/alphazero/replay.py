@@ -20,8 +20,8 @@ class Replay:
         capacity: the largest window.
 
     Attributes:
-        chunks: iteration and number of positions of each chunk, the oldest first; of the oldest
-            one only its latest positions may be left.
+        chunks: iteration and number of positions of each chunk, the oldest first; the oldest
+            may have only its latest positions left.
 
     Raises:
         ValueError: there is not enough memory for ``capacity`` positions.
@@ -36,7 +36,7 @@ class Replay:
                 f"replay.last: {capacity:,} positions take {gibibytes:,.1f} GiB of memory, more "
                 "than there is"
             ) from None
-        self._start = 0  # place of the oldest position
+        self._start = 0  # index of the oldest position
         self._length = 0
         self.chunks: deque[tuple[int, int]] = deque()
 
@@ -51,7 +51,7 @@ class Replay:
         """Add the positions of an iteration, and keep the latest ``window`` positions.
 
         Args:
-            iteration: its number.
+            iteration: the iteration's number.
             samples: structured [N], of the buffer's dtype.
             window: how many of the latest positions, from 1 to the capacity.
         """
@@ -83,13 +83,13 @@ class Replay:
         """Fill an empty buffer with the chunks of a saved one.
 
         Args:
-            chunks: as the attribute; the oldest first.
-            load: gives all positions of an iteration; mapped files are copied once, from the disk
+            chunks: the attribute ``chunks`` of the saved buffer.
+            load: returns all positions of an iteration; mapped files are copied once, from the disk
                 into the buffer.
 
         Raises:
-            ValueError: a chunk has other positions than this buffer, or fewer than it says, or
-                there are more than fit in.
+            ValueError: a chunk has positions of another dtype, or fewer than it should, or
+                they do not all fit.
         """
         for iteration, count in chunks:
             samples = load(iteration)

@@ -1,4 +1,4 @@
-"""Training samples: what is stored of each position, and batches for the learner."""
+"""Training samples: the stored data of each position, and batches for the learner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sample_dtype(game: Game, solved: bool = False) -> np.dtype:
     """Dtype of one sample: position, policy target, search value, and the result of its game.
 
     ``search_value`` is in the view of the player to move, ``score`` in player 0's. With ``solved``
-    there is also a field of that name, which says whether the targets are exact, see `exact`.
+    there is also a field of that name, which tells whether the targets are exact, see `exact`.
     """
     fields: list[tuple] = [
         ("state", game.state_dtype),
@@ -42,13 +42,13 @@ class Batch(NamedTuple):
 
     Attributes:
         observations: float32 [B, *observation_shape].
-        policies: float32 [B, A], of the actions in the network's numbers; where ``keeping``,
+        policies: float32 [B, A], over the actions in the network's numbers; where ``keeping``,
             they are above 0 for the actions that keep the exact value.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
-        keeping: bool [B], whether the policy is to be one of a set of actions.
-        weights: float32 [B], of outcomes and scores, in proportion to how many positions of
-            self-play each one stands for; their mean is 1.
+        keeping: bool [B], whether any of a set of actions is right.
+        weights: float32 [B], weights of outcomes and scores, in proportion to how many positions
+            of self-play each position represents; their mean is 1.
     """
 
     observations: np.ndarray
@@ -64,7 +64,7 @@ class Batch(NamedTuple):
         return len(self.scores)
 
     def split(self, count: int) -> list[Batch]:
-        """So many parts, whose sizes differ by one at most."""
+        """So many parts, whose sizes differ by at most one."""
         arrays = zip(*(np.array_split(array, count) for array in self), strict=True)
         return [Batch(*part) for part in arrays]
 
@@ -75,7 +75,7 @@ class BatchMaker:
     Args:
         game: the rules.
         search_value: weight of the search's value beside the game's outcome.
-        keep_decided: share of the decided positions that are among the samples.
+        keep_decided: share of the decided positions that is kept among the samples.
     """
 
     def __init__(self, game: Game, search_value: float, keep_decided: float = 1.0) -> None:
@@ -85,7 +85,7 @@ class BatchMaker:
         self.codec = Codec(game)
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
-        """The batch of structured array [B] of `sample_dtype`."""
+        """The batch made of a structured array [B] of `sample_dtype`."""
         states = np.ascontiguousarray(samples["state"])
         chosen = self.codec.draw_symmetries(len(samples), rng)
         encoded = self.codec.encode(states, chosen)
@@ -101,32 +101,32 @@ class BatchMaker:
         )
 
     def _weights(self, solved: np.ndarray) -> np.ndarray:
-        """Weights of positions of which so much is known."""
+        """The weight of each position, by its field ``solved``."""
         weights = np.where(solved == DECIDED, 1 / self.keep_decided, 1)
         return (weights * (len(weights) / max(1.0, weights.sum()))).astype(np.float32)
 
     def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
-        """Final scores; zeros in games where the score is but a guess at who is ahead."""
+        """Final scores; zeros in games whose score is only an estimate of who is ahead."""
         if not self.game.max_score:
             return np.zeros(len(samples), np.float32)
         return (view * samples["score"] / self.game.max_score).astype(np.float32)
 
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
-        """Mix of how the game ended and of what the search expected."""
+        """Targets of the outcome: a mix of the game's result and the search's value."""
         result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
         result -= samples["outcome"] == PLAYER_1_WINS
         result *= view
         ended = np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
         value = samples["search_value"]
-        # A value v is a win with (1 + v) / 2 and else a loss; in a drawn game what certainty v
-        # leaves goes to the draw.
+        # A value v means a win with (1 + v) / 2 and else a loss; in a drawn game the certainty
+        # that v leaves goes to the draw.
         draw = np.where(result == 0, 1 - np.abs(value), 0)
         expected = np.stack([(1 - draw + value) / 2, draw, (1 - draw - value) / 2], axis=1)
         return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
 
 
 def _solved(samples: np.ndarray) -> np.ndarray:
-    """What is known of the positions, int8 [B]; see `exact`."""
+    """The field ``solved`` of the positions, int8 [B]; see `exact`."""
     if "solved" not in (samples.dtype.names or ()):
         return np.full(len(samples), UNSOLVED, np.int8)
     return samples["solved"]

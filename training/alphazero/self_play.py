@@ -1,13 +1,13 @@
-"""Self-play on all cores: a thread for each worker.
+"""Self-play on all cores, with a thread for each worker.
 
-A compiled network of a board is called by the games themselves (see `in_games`).
+If the network is a board's and compiled, the games call it themselves (see `in_games`).
 Then a worker plays one game after another, each from its beginning to its end, and takes the next
 number when it is free. A game follows from the seed and its number, and the first games by number
 that have enough positions count. So the samples are the same for any number of workers.
 
-Another network needs batches, or is faster in them as a perceptron is. Then a worker plays many
+Any other network needs batches, or is faster in them, as a perceptron is. Then a worker plays many
 games side by side; one step evaluates the leaves that they wait for, and plays on until each waits
-again. Games that have not ended when there are enough positions go on in the next chunk, and are
+again. Games that have not ended when there are enough positions continue in the next chunk, and are
 saved with a run. Each worker has its share of the games and of the positions, so the samples do not
 depend on how fast it is.
 """
@@ -59,11 +59,11 @@ from .samples import join_samples, sample_dtype
 
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 _NO_GAME = -1
-_PATIENCE = 0.2  # seconds until a worker looks whether its game is still wanted
+_PATIENCE = 0.2  # seconds between checks whether a worker's game is still wanted
 
 
 def choose_threads(config: SelfPlayConfig, device: str) -> int:
-    """Number of workers: one per core by default; fewer on a GPU where batches would be small."""
+    """Number of workers: by default one per core; fewer on a GPU if batches would be small."""
     if config.workers is not None:
         return config.workers
     if device == "cpu":
@@ -79,14 +79,14 @@ def games_of_worker(config: SelfPlayConfig, workers: int) -> int:
 def in_games(evaluate: Evaluator) -> NetworkInSearch | None:
     """The network for games that call it themselves; None if many games are played side by side.
 
-    That depends on the kind of network and on its backend, and not on how many games there are, so
-    that the games of a configuration are played in one way.
+    The choice depends on the kind of network and its backend, not on the number of games, so
+    all games of a configuration are played in one way.
     """
     return in_search(evaluate, sys.maxsize)
 
 
 def torch_threads_of_worker(workers: int) -> int:
-    """Torch's threads in each worker's thread."""
+    """Number of torch's threads in each worker's thread."""
     return max(1, torch.get_num_threads() // workers)
 
 
@@ -95,16 +95,16 @@ class SelfPlayResult:
     """The result of one iteration of self-play.
 
     Attributes:
-        samples: structured array (``samples.sample_dtype``) of positions of ended games.
-        games: games ended.
-        plies: plies of these games, openings included.
-        positions: positions searched, and so recorded.
-        simulations: simulations done.
+        samples: positions of ended games, structured array (``samples.sample_dtype``).
+        games: number of games that ended.
+        plies: number of plies in these games, openings included.
+        positions: number of positions searched, and so recorded.
+        simulations: number of simulations.
         evaluations: positions that the network evaluated.
         hits: evaluations that came from the cache.
         ended_positions: positions of the games that ended.
         solved: how many of these have exact targets, see `exact`.
-        seconds: in which they were played, where that is not the time of the call.
+        seconds: time in which they were played, if that is not the time of the call.
     """
 
     samples: np.ndarray
@@ -119,19 +119,19 @@ class SelfPlayResult:
     seconds: float | None = None
 
 
-#: What was played, and the number of the game of each sample.
+#: Self-play results, and the number of each sample's game.
 Played = tuple[SelfPlayResult, np.ndarray]
 
 
 class Group:
     """Games that one worker plays side by side; together they are one batch for the network.
 
-    `set_up` a chunk, `begin`, `step` until it `is_full`, `collect`.
+    Call `set_up` for a chunk, `begin`, `step` until it `is_full`, then `collect`.
 
     Args:
         game: the rules.
-        config: games in parallel, positions to search, random plies that games start with, and
-            megabytes for the network's answers, all of this group alone.
+        config: games in parallel, positions to search, random plies at the start of games, and
+            megabytes for the network's answers, all for this group alone.
         settings: settings of the search, with the most simulations that will be asked for.
         dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
         endings: games whose ends fill the log; by default as many as there are positions.
@@ -173,12 +173,12 @@ class Group:
 
     @property
     def log(self) -> Log:
-        """What the games have logged since they were begun."""
+        """The log of the games since they were begun."""
         return self.games.log
 
     @property
     def positions(self) -> int:
-        """Positions searched since then."""
+        """How many positions were searched since then."""
         return int(self.log.counts[POSITIONS])
 
     def set_up(self, settings: SearchSettings, seed: int) -> None:
@@ -191,10 +191,10 @@ class Group:
         self.settings = settings
         self.games = self.games._replace(seed=seed)
         write_considered_visits(settings, self.games.tree.considered_visits)
-        empty(self.games.cache)  # the network may be another one
+        empty(self.games.cache)  # the network may have changed
 
     def begin(self, number: int | None = None) -> None:
-        """Start games from this number on; without one go on with those that have not ended."""
+        """Start games from this number on; None continues those that have not ended."""
         counts = self.log.counts
         first = counts[NEXT_GAME] if number is None else number
         counts[:] = 0
@@ -208,7 +208,7 @@ class Group:
         self.is_full = self._is_answered = False
 
     def step(self, evaluate: Evaluator) -> None:
-        """Play on until the log is full, or each game waits for the network; then ask that."""
+        """Play until the log is full, or each game waits for the network; then call the network."""
         count, actions = len(self.observations), self.game.num_actions
         inside = in_games(evaluate)
         net = None if inside is None else inside.net
@@ -223,7 +223,7 @@ class Group:
             self._evaluation = checked(evaluate(self.observations), count, actions, evaluate)
 
     def collect(self) -> Played:
-        """The positions of finished games, and the number of each one's game; keep the others."""
+        """The positions of finished games, and the number of each one's game; others stay."""
         log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
@@ -255,9 +255,9 @@ class Group:
         return result, games[known]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to go on with the games that have not ended.
+        """Everything that `restore` needs to continue the games that have not ended.
 
-        It has no trees: with `begin` the search of each present move begins anew.
+        It has no trees: `begin` starts the search of each present move again.
         """
         return {
             "states": self.games.tree.states[:, 0],
@@ -269,7 +269,7 @@ class Group:
         }
 
     def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Whether these are what `state` returned, of the same game and as many games."""
+        """Whether these arrays came from `state`, for the same game and number of games."""
         own = self.state()
         return own.keys() == arrays.keys() and all(
             (array.dtype, array.ndim) == (arrays[name].dtype, arrays[name].ndim)
@@ -278,7 +278,7 @@ class Group:
         )
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Load what `state` returned, which `fits`."""
+        """Load arrays that `state` returned and that `fits` accepts."""
         own = self.state()
         self.pending, self.pending_games = arrays["pending"], arrays["pending_games"]
         for name in ("states", "numbers", "next", "rngs"):
@@ -286,7 +286,7 @@ class Group:
 
 
 def _new_log(game: Game, positions: int, endings: int) -> Log:
-    """Allocate a log of so many positions and ends of games."""
+    """Allocate a log for so many positions and ends of games."""
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
@@ -300,10 +300,10 @@ def _new_log(game: Game, positions: int, endings: int) -> Log:
 
 
 class _Tally:
-    """The games of a chunk by number, of which the first that have enough positions count.
+    """The games of a chunk by number; the first games with enough positions count.
 
     Args:
-        goal: positions that are enough.
+        goal: how many positions are enough.
     """
 
     def __init__(self, goal: int) -> None:
@@ -317,29 +317,29 @@ class _Tally:
         self._lock = threading.Lock()
 
     def next_number(self) -> int:
-        """The number of a game that nobody has begun."""
+        """The number of the next game to begin."""
         with self._lock:
             return next(self._numbers)
 
     def add(self, number: int, played: Played) -> None:
-        """Take a game that was played."""
+        """Add a game that was played."""
         with self._lock:
             self._played[number] = played
             while self._positions < self._goal and len(self._counted) in self._played:
                 self._counted.append(self._played[len(self._counted)])
                 self._positions += self._counted[-1][0].positions
             if self._positions >= self._goal:
-                self.is_over = True  # never False again: a worker that failed sets it too
+                self.is_over = True  # never set to False: a worker that failed sets it too
 
     def shown(self, positions: int) -> int:
-        """How many of so many new positions to show as progress, which ends at the goal."""
+        """How many of so many new positions to report as progress, which ends at the goal."""
         with self._lock:
             shown = min(positions, self._goal - self._shown)
             self._shown += shown
             return shown
 
     def counted(self) -> list[Played]:
-        """The games that count, once it is over."""
+        """The games that count, once the chunk is over."""
         return self._counted
 
 
@@ -348,10 +348,10 @@ class SelfPlay:
 
     Args:
         game: the rules.
-        config: games and positions in all, which the workers share.
+        config: numbers of games and positions in all, which the workers share.
         settings: settings of the search, with the most simulations that will be asked for.
-        workers: threads that play.
-        evaluate: the network; later ones are called in the same way.
+        workers: number of threads that play.
+        evaluate: the network; later networks must have the same calling convention.
         dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
 
     Attributes:
@@ -423,17 +423,17 @@ class SelfPlay:
         return replace(result, samples=result.samples[kept], solved=solved)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The games that have not ended, ``worker.name`` for each array; none if all have."""
+        """The games that have not ended, ``worker.name`` for each array; empty if all have."""
         if self.plays_alone:
             return {}
         return flatten(dict(enumerate(group.state() for group in self.groups)))
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Go on with the games that `state` returned.
+        """Continue the games that `state` returned.
 
         Returns:
-            Whether they fit: not if they were played in another way, as on another device. New
-            games are then begun.
+            Whether they fit. They do not if they were played in another way, for example on another
+            device; then new games begin.
         """
         if self.plays_alone:
             return not arrays
@@ -445,11 +445,11 @@ class SelfPlay:
         return True
 
     def _in_threads(self, work: Callable[[int], None]) -> None:
-        """Call ``work(worker)`` in a thread each; they divide torch's threads between them."""
+        """Call ``work(worker)`` in a thread each; the threads share torch's threads."""
         each = torch_threads_of_worker(self.workers)
 
         def share(worker: int, _: int) -> None:
-            torch.set_num_threads(each)  # of this thread, which others use too
+            torch.set_num_threads(each)  # for this thread, which others use too
             work(worker)
 
         with torch_threads(each):
@@ -465,7 +465,7 @@ class SelfPlay:
                 if self._play_game(worker, evaluate, tally, number, report):
                     tally.add(number, self.groups[worker].collect())
         except BaseException:
-            tally.is_over = True  # the other workers need not go on
+            tally.is_over = True  # the other workers can stop
             raise
 
     def _play_game(
@@ -476,9 +476,9 @@ class SelfPlay:
         number: int,
         report: Callable[[int], None],
     ) -> bool:
-        """Play a game; whether it was played to its end, because it may count.
+        """Play a game as long as it may count; return whether it was played to its end.
 
-        A long game is played in parts, after which the worker looks whether it may still count.
+        A long game is played in parts; after each, the worker checks whether it may still count.
         """
         group = self.groups[worker]
         counts = group.log.counts
@@ -502,7 +502,7 @@ class SelfPlay:
                 group.step(evaluate)
                 report(group.positions - before)
         except BaseException:
-            self._has_failed = True  # the other workers need not go on
+            self._has_failed = True  # the other workers can stop
             raise
 
 

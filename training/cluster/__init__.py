@@ -2,10 +2,10 @@
 `training.trainers` imports `actors` too.
 
 Only `Actors` have another implementation here; loop, learner, replay buffer, evaluation and folder
-are those of a run on one machine. Ray places the processes, starts them again where they die, and
+are the same as on one machine. Ray places the processes, restarts those that die, and
 carries weights and positions in its object store:
 
-- the driver, which is the one that `ludarium train` starts: learner, evaluation, folder;
+- the driver, the process that `ludarium train` starts: learner, evaluation, folder;
 - self-play actors (`worker`), which play the chunks that the driver orders (`actors`).
 
 Nothing else in ludarium imports Ray, and this package only imports it when it is used.

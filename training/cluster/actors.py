@@ -1,9 +1,9 @@
-"""`ClusterActors`: self-play by actors of Ray.
+"""`ClusterActors`: self-play by Ray actors.
 
-Ray places the actors by the cores and GPUs that they ask for, starts those again that die, wherever
-there is room, and has them play again what they had begun. The driver orders chunks of self-play,
-each with the newest weights, and takes what arrives first. An actor has a few orders at most, and
-new ones are given while the learner waits: so actors that are faster than the learner wait for it.
+Ray places the actors by the cores and GPUs that they ask for, restarts dead ones wherever
+there is room, and repeats the chunk that they had begun. The driver orders chunks of self-play,
+each with the newest weights, and takes whichever arrives first. An actor has at most a few orders,
+and gets new ones while the learner waits: so actors that are faster than the learner wait for it.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ludarium.training.search import SearchSettings, join_results
 from .connection import received
 from .worker import Chunk, SelfPlayer, identity_of
 
-_CHUNKS = 2  # that an actor plays in an iteration
+_CHUNKS = 2  # chunks that an actor plays in an iteration
 _LEAST = 16  # positions of a chunk, and games of each variant: fewer make small batches
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
-_FOREVER = -1  # as often as needed, to Ray
-_SILENCE = 300.0  # seconds without a word from any actor after which people are told
-_LOOK = 1.0  # seconds that a chunk is waited for before a look at the cluster
+_FOREVER = -1  # means as often as needed to Ray
+_SILENCE = 300.0  # seconds without news from any actor, after which people are told
+_LOOK = 1.0  # seconds to wait for a chunk before checking the cluster
 
 
 @dataclass(eq=False)
 class _Actor:
-    """An actor as the driver sees it.
+    """The driver's data on an actor.
 
     Attributes:
-        handle: Ray's.
-        starts: Ray's reference to whether it has started.
-        orders: how many chunks are ordered of it.
-        process: that played its latest chunk; 0 before the first.
+        handle: Ray's handle.
+        starts: Ray's reference that tells whether it has started.
+        orders: how many chunks it has been ordered to play.
+        process: number of the process that played its latest chunk; 0 before the first.
     """
 
     handle: Any
@@ -58,7 +58,7 @@ class ClusterActors(Actors):
     """Actors on a cluster that this process has joined.
 
     Args:
-        run: whose games they play.
+        run: the trainer whose games they play.
         mixture: the mixture that their samples are of.
         weights: weights of the first version.
     """
@@ -69,19 +69,19 @@ class ClusterActors(Actors):
         self._run = run
         self._mixture = mixture
         self._actors: list[_Actor] = []
-        self._ordered: dict[Any, _Actor] = {}  # by the reference to the chunk
+        self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
         self._arrived: list[Chunk] = []
-        self._told: dict[str, Any] = {}  # by an actor, of its backend
-        self._delivered: set[_Actor] = set()  # who did since the last version
+        self._told: dict[str, Any] = {}  # metrics of an actor's backend
+        self._delivered: set[_Actor] = set()  # actors that delivered since the last version
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
         self._taken_at: float | None = None
         self._has_room = True
-        self._heard_at = time.perf_counter()  # when something came, or people were told
+        self._heard_at = time.perf_counter()  # last news, or last message about its absence
         self._load(weights)
         self._staff()
 
     def publish(self, weights: Weights) -> dict[str, Any]:
-        """Have orders come with the weights from now on; every node gets them once."""
+        """Send these weights with all further orders; every node gets them once."""
         self._load(weights)
         metrics = {
             **self._told,
@@ -95,10 +95,10 @@ class ClusterActors(Actors):
         return metrics
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
-        """Have the games of the bootstrap played."""
+        """Have the actors play the bootstrap."""
         began, seconds = time.perf_counter(), self.config.bootstrap_seconds
         self._wait(self.config.bootstrap.positions, None, advance, seconds)
-        # Long games come late: without them the network would learn from short ones.
+        # Long games end late: without them the network would learn from short ones only.
         end = min(2 * time.perf_counter() - began, began + seconds)
         while self._ordered and time.perf_counter() < end:
             advance(0)
@@ -106,7 +106,7 @@ class ClusterActors(Actors):
         return self._take(math.inf, advance)
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
-        """Take the positions of an iteration; the actors play on while the learner learns."""
+        """Receive the positions of an iteration; the actors play on while the learner learns."""
         began = time.perf_counter()
         self._wait(self.config.self_play.positions, settings, advance)
         self._order(settings)
@@ -117,7 +117,7 @@ class ClusterActors(Actors):
 
     @property
     def resources(self) -> str:
-        """Where the actors are."""
+        """The actors and their machines."""
         return f"learner on {self._run.device}, actors on a Ray cluster"
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class ClusterActors(Actors):
         self._weights = ray.put(replace(weights, networks=networks))
 
     def _staff(self) -> None:
-        """Have as many actors as the cluster has room for, or as the configuration says."""
+        """Start as many actors as fit into the cluster, or as the configuration asks for."""
         import ray
 
         run, cluster = self._run, self.config.cluster
@@ -162,7 +162,7 @@ class ClusterActors(Actors):
         self._has_room = room > 0
 
     def _order(self, settings: SearchSettings | None) -> None:
-        """Give each actor that has started as many orders as it may have; see `SelfPlayer.play`."""
+        """Give each started actor as many orders as it may have; see `SelfPlayer.play`."""
         import ray
 
         starts = [actor.starts for actor in self._actors]
@@ -180,9 +180,9 @@ class ClusterActors(Actors):
         advance: Advance,
         seconds: float = math.inf,
     ) -> None:
-        """Order chunks, and receive them until so many positions, or any after ``seconds``, came.
+        """Order and receive chunks until enough positions, or after ``seconds`` any, have come.
 
-        ``advance`` is asked meanwhile whether to go on: an error that it raises ends the wait.
+        ``advance`` is called meanwhile: an error that it raises ends the wait.
         """
         began = time.perf_counter()
         self._staff()
@@ -196,7 +196,7 @@ class ClusterActors(Actors):
         self._waited += time.perf_counter() - began
 
     def _receive(self) -> bool:
-        """Receive a chunk, if one comes soon; whether anything has come.
+        """Receive a chunk, if one comes soon; return whether anything has come.
 
         Raises:
             ValueError: an actor cannot start, or has raised an error.
@@ -209,7 +209,7 @@ class ClusterActors(Actors):
         for reference in come:
             chunk = received(reference)
             actor = self._ordered.pop(reference, None)
-            if actor is None:  # it has started, no more than that
+            if actor is None:  # this only reports that it has started
                 continue
             if actor.process not in (0, chunk.process):
                 self._lost += 1
@@ -224,7 +224,7 @@ class ClusterActors(Actors):
         return bool(come)
 
     def _mind_silence(self, has_come: bool) -> None:
-        """Tell people if nothing has come for long: Ray starts actors that die again and again."""
+        """Tell people if nothing has come for long: Ray restarts dying actors again and again."""
         now = time.perf_counter()
         if not has_come and now - self._heard_at < _SILENCE:
             return
@@ -237,7 +237,7 @@ class ClusterActors(Actors):
             )
 
     def _take(self, most: float, advance: Advance) -> SelfPlayResult:
-        """The first chunks that have come to ``most`` positions, as one result."""
+        """The first chunks with at most ``most`` positions together, as one result."""
         taken: list[Chunk] = []
         while self._arrived and _positions(taken) < most:
             taken.append(self._arrived.pop(0))
@@ -248,7 +248,7 @@ class ClusterActors(Actors):
 
 
 def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
-    """How many actors there is room for in a cluster that has these ``CPU`` and ``GPU``."""
+    """How many actors fit into a cluster with these ``CPU`` and ``GPU``."""
     room = resources.get("CPU", 0) / cluster.actor_cpus
     if cluster.actor_gpus:
         room = min(room, resources.get("GPU", 0) / cluster.actor_gpus)
@@ -258,7 +258,7 @@ def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
 def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:
     """The configuration of one of so many actors, which play so many games of a mixture.
 
-    Its positions, also those of the bootstrap, are those of a chunk.
+    Its numbers of positions, also for the bootstrap, are those of a chunk.
     """
     play, bootstrap, cluster = config.self_play, config.bootstrap, config.cluster
     usual = _GAMES_OF_A_GPU if cluster.actor_gpus else _GAMES_OF_A_CORE * cluster.actor_cpus
@@ -280,5 +280,5 @@ def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig
 
 
 def _positions(chunks: Sequence[Chunk]) -> int:
-    """Positions that were searched for these chunks."""
+    """How many positions were searched for these chunks."""
     return sum(chunk.result.positions for chunk in chunks)

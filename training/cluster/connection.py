@@ -1,4 +1,4 @@
-"""The Ray cluster that a run is played on: joined, or started on this machine."""
+"""The Ray cluster on which a run is played: joined, or started on this machine."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.threads import available_cores
 
-_STORE = 1 << 28  # bytes of the object store of a cluster that is started here
+_STORE = 1 << 28  # bytes of the object store of a cluster started here
 _ANSWER = 10.0  # seconds within which a cluster must answer
 
 
 @contextmanager
 def joined(address: str = "") -> Iterator[None]:
-    """Within it this process belongs to a Ray cluster.
+    """A context in which this process belongs to a Ray cluster.
 
     Args:
         address: address of a running cluster, as ``HOST:PORT``, or ``auto`` for the one that this
-            machine belongs to; empty: one is started on this machine, and ends with the block.
+            machine belongs to; if empty, one is started on this machine, and ends with the context.
 
     Raises:
         ImportError: Ray is not installed.
-        ValueError: there is no cluster at the address, or one of another version of Ray or
-            Python, or the address is one of Ray's client.
+        ValueError: there is no cluster at the address, or it runs another version of Ray or
+            Python, or the address is one of a Ray client.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -52,7 +52,7 @@ def joined(address: str = "") -> Iterator[None]:
     try:
         _check_answer(address)
         ray.init(**where, namespace="ludarium", log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:  # Ray raises just that where a node does not start in time
+    except Exception as error:  # Ray raises a plain Exception if a node does not start in time
         name = f"at {shortened(address)}" if address else "of this machine"
         raise ValueError(
             f"cannot use the Ray cluster {name} ({shortened(str(error))}); `ray start` starts one, "
@@ -65,11 +65,11 @@ def joined(address: str = "") -> Iterator[None]:
 
 
 def received(reference: Any) -> Any:
-    """What an actor has returned, by Ray's reference to it.
+    """The return value of an actor, by Ray's reference to it.
 
     Raises:
         ValueError: the cluster has lost it.
-        Exception: what the actor raised.
+        Exception: whatever the actor raised.
     """
     import ray
 

@@ -1,4 +1,4 @@
-"""What runs in the process of a self-play actor. It knows nothing of Ray."""
+"""The code that runs in the process of a self-play actor. It does not depend on Ray."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Chunk:
         result: positions of the games that have ended, and counts.
         version: version of the weights.
         process: number of the process that played it.
-        metrics: what runs the network, and how far it is from PyTorch, for the log; told by one
-            actor, once a version.
+        metrics: backend and its distance from PyTorch, for the log; one actor sends it, once
+            a version.
     """
 
     result: SelfPlayResult
@@ -44,10 +44,10 @@ class Chunk:
 
 
 def identity_of(game: Game) -> str:
-    """What must be the same on all nodes: versions of this package and of the game's rules.
+    """Everything that must be the same on all nodes: versions of this package and of the rules.
 
-    The rules have a version and a digest of their sources, with those of search and self-play. The
-    compiled networks have a digest of theirs; the nodes' processors may differ.
+    The rules have a version and a digest of their sources, with those of search and self-play;
+    compiled networks have their own digest. The nodes' processors may differ.
     """
     rules, networks = sources_of(kernels, game.rules), source_digest()
     return (
@@ -57,10 +57,10 @@ def identity_of(game: Game) -> str:
 
 
 class SelfPlayer:
-    """A self-play actor: plays the chunks that it is asked for.
+    """A self-play actor, which plays the chunks that it is asked for.
 
     Args:
-        games: that it plays, and the share of the positions of each.
+        games: the games that it plays, and each one's share of the positions.
         mixture: the mixture that their samples are of.
         config: the run's configuration, with this actor's part of games, positions and cores.
         identity: identity of the driver's installation, see `identity_of`.
@@ -90,11 +90,11 @@ class SelfPlayer:
         """Play a chunk.
 
         Args:
-            weights: a version.
+            weights: a version of the weights.
             settings: settings of the search; None for bootstrap games, which need no network.
 
         Raises:
-            ValueError: this node has another ludarium or other rules than the driver's.
+            ValueError: this node has another ludarium or other rules than the driver.
         """
         metrics = None
         with one_core() if self._threads == 1 else nullcontext():
@@ -110,7 +110,7 @@ class SelfPlayer:
         return Chunk(result, weights.version, os.getpid(), metrics or {})
 
     def _make_actors(self, weights: Weights) -> LocalActors:
-        """Actors with games that no others play: their seed is the system's."""
+        """Actors whose games nobody else plays: their seed comes from the system."""
         here = identity_of(self._games[0][0])
         if here != self._identity:
             raise ValueError(
@@ -129,4 +129,4 @@ class SelfPlayer:
 
 
 def _ignore(positions: int) -> None:
-    """Nobody watches the progress within a chunk."""
+    """Ignore the progress within a chunk, which nobody watches."""

@@ -1,4 +1,4 @@
-"""The environment of the PPO learner: its side of many games, as its network sees them."""
+"""The environment of the PPO learner: its side of many games, in the network's view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .view import View
 
 
 class LearnerVecEnv(BoardGameVecEnv):
-    """A `BoardGameVecEnv` in the action numbers and symmetries that a `View` shows.
+    """A `BoardGameVecEnv` with the action numbers and symmetries of a `View`.
 
     A game that reaches its ply cap ends as a draw, without bootstrapping from the critic. The
     learner alternates between player 0 and player 1 from game to game.
@@ -26,7 +26,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         pool: the opponents.
         view: how networks see the games.
         opening_plies: each game starts with a random number of random plies, from 0 to this.
-        random: what seats, starts and openings are drawn from.
+        random: generator for seats, starts and openings.
 
     Attributes:
         seen: the current observations and masks of all games, as the learner's network sees them.
@@ -55,7 +55,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         return self.seen.observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Take the learner's actions, in the numbers of its network."""
+        """Take the learner's actions, in its network's numbers."""
         super().step_async(self.seen.decode(actions))
 
     def action_masks(self) -> np.ndarray:
@@ -75,10 +75,10 @@ class LearnerVecEnv(BoardGameVecEnv):
         return flatten(parts) | {"seats": self.side.seats, "playing": self._pool.playing}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take over what `state` gave.
+        """Load what `state` returned.
 
         Raises:
-            ValueError: it is of another game or another number of games.
+            ValueError: it belongs to another game or another number of games.
         """
         self.side.batch.resume(unflatten(arrays, "batch"))
         self.seen = Encoded(**unflatten(arrays, "seen"))

@@ -1,4 +1,4 @@
-"""PPO, which `ludarium.training.runs.trainer` calls once for each iteration:
+"""PPO; `ludarium.training.runs.trainer` calls these methods once for each iteration:
 
     seconds = algorithm.play()         games against the pool of past selves
     metrics = algorithm.learn(seconds) epochs of minibatches of their positions
@@ -45,15 +45,15 @@ from .opponents import Pool
 from .policy import NetworkPolicy, measure_statistics
 from .view import View
 
-_STATISTICS_PLIES = 64  # of random play that the network's normalisation is measured on
+_STATISTICS_PLIES = 64  # plies of random play that set the network's normalisation
 
 
 class PPO:
     """The algorithm of a run; see `ludarium.training.runs.trainer.Algorithm`.
 
     Args:
-        run: that it is part of.
-        saved: the state that `restore` will get; None where the run begins.
+        run: the trainer that it belongs to.
+        saved: the state that `restore` will get; None for a new run.
     """
 
     def __init__(self, run: Trainer, saved: State | None) -> None:
@@ -100,9 +100,9 @@ class PPO:
         self.model.set_logger(Logger(folder=None, output_formats=[]))
 
     def play(self) -> float:
-        """Play so many steps against the pool; returns the seconds that took."""
+        """Play so many steps against the pool; return how many seconds that took."""
         rollout, learner, model = self.config.rollout, self.config.learner, self.model
-        # Of Python, numpy and torch: SB3 draws minibatches, the networks their actions.
+        # Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
         set_random_seed(_iteration_seed(self.config.seed, self.run.iteration))
         self.pool.prepare()
         model.ent_coef = _between(learner.entropy, learner.final_entropy, self.run.progress)
@@ -116,7 +116,7 @@ class PPO:
         return time.perf_counter() - began
 
     def learn(self, played: float) -> dict[str, Any]:
-        """Learn from the steps that were just played, which took so many seconds."""
+        """Learn from the steps just played, which took so many seconds."""
         rollout, learning_rate = self.config.rollout, self.learning_rate
         steps = rollout.games * rollout.steps
         self.run.reporter.begin("learning", steps * self.config.learner.epochs)
@@ -135,11 +135,11 @@ class PPO:
         return self.network
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing, because nothing was started."""
 
     @property
     def step(self) -> int:
-        """Learner actions that it has learnt from."""
+        """How many of its actions the learner has learnt from."""
         return self.model.num_timesteps
 
     @property
@@ -249,5 +249,5 @@ def _between(first: float, final: float, progress: float) -> float:
 
 
 def _iteration_seed(seed: int, iteration: int) -> int:
-    """Seed of an iteration; the same whether or not the run was resumed before it."""
+    """Seed of an iteration, whether or not the run was resumed before it."""
     return int(np.random.SeedSequence([seed, iteration]).generate_state(1)[0])

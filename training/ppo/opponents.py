@@ -1,8 +1,8 @@
-"""Opponents of the learner: its current self, and past selves drawn by how well they still score.
+"""Opponents of the learner: its current self, and past selves drawn by how well they score.
 
 Prioritised fictitious self-play (Vinyals et al., "Grandmaster level in StarCraft II using
-multi-agent reinforcement learning", 2019): the learner meets past selves that it does not yet beat
-more often.
+multi-agent reinforcement learning", 2019): the learner meets past selves more often if it does not
+beat them yet.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PastSelf:
     """A network of the pool.
 
     Attributes:
-        number: the iteration that it is from.
+        number: the iteration that it comes from.
         network: the network with its weights, on the device.
         points, games: decayed results of the learner against it (a draw is half a point).
     """
@@ -60,22 +60,22 @@ class PastSelf:
 
 
 class Pool:
-    """The opponent of each game; the `Opponents` of the learner's environment.
+    """Chooses the opponent of each game; these are the `Opponents` of the learner's environment.
 
     All games whose opponent is to move are decided together, in one batch for each network
-    that has such games; opponents draw their actions from their policies, as the learner does.
+    that plays some of them; opponents draw their actions from their policies, as the learner does.
 
     Args:
         config: shares, and the size of the pool.
         num_envs: number of games played in parallel.
-        current: the network that learns; it is used as it is, and so always the latest.
+        current: the network that learns; it is not copied, and so always the latest.
         view: how networks see the games.
-        device: where the networks are.
-        random: what opponents are drawn from; their actions come from torch's generator.
+        device: device of the networks.
+        random: generator for drawing opponents; their actions come from torch's generator.
 
     Attributes:
         past: past selves, the oldest first.
-        active: indices of the past selves that new games are against.
+        active: indices of the past selves that new games meet.
         playing: int64[num_envs], the number of the opponent in each game, or `CURRENT`.
         points, finished: results of the learner since `prepare`.
     """
@@ -100,16 +100,16 @@ class Pool:
         self.points, self.finished = 0.0, 0
 
     def weights(self) -> np.ndarray:
-        """The probability of each past self to be drawn, float64[len(past)].
+        """The probability of drawing each past self, float64[len(past)].
 
-        In proportion to the square of the opponent's expected score: "hard" of Vinyals et al.
+        It is in proportion to the square of its expected score: "hard" of Vinyals et al.
         """
         weights = np.array([(1 - each.score) ** 2 for each in self.past])
-        weights = np.maximum(weights, 1e-6)  # every past self keeps a chance, and the sum is not 0
+        weights = np.maximum(weights, 1e-6)  # keeps a chance for every past self, and a sum above 0
         return weights / weights.sum()
 
     def prepare(self) -> None:
-        """Draw the past selves that the games of the coming iteration are against."""
+        """Draw the past selves for the games of the coming iteration."""
         self.points, self.finished = 0.0, 0
         count = min(self.config.active, len(self.past))
         if count:
@@ -119,7 +119,7 @@ class Pool:
     def add(self, number: int) -> None:
         """Add a copy of the current self, as of iteration ``number``, to the pool.
 
-        Where the pool is full, the oldest leaves; its games go on against the current self.
+        If the pool is full, the oldest leaves; its games continue against the current self.
         """
         self.past.append(PastSelf(number, frozen_copy(self.current)))
         for gone in self.past[: -self.config.pool]:
@@ -127,7 +127,7 @@ class Pool:
             self.active = [each for each in self.active if each != gone.number]
         self.past = self.past[-self.config.pool :]
 
-    # What the environment asks of opponents.
+    # Methods that the environment calls.
 
     def begin(self, games: np.ndarray) -> None:
         """Draw the opponents of new games."""

@@ -20,11 +20,11 @@ _NEVER = -1e8  # logit of an illegal action, the same as in sb3-contrib
 class NetworkPolicy(MaskableActorCriticPolicy):
     """Actor and critic in one of our networks.
 
-    The critic is the expected value of the outcome head, win less loss probability: within
-    [-1, 1], which is where all rewards are, and what a search with the network asks for. The
+    The critic is the expected value of the outcome head, probability of a win minus that of a
+    loss: within [-1, 1], like all rewards, and as searches with the network need it. The
     score head is not trained.
 
-    Batch normalisation always uses its running statistics, which PPO needs: rollout and
+    Batch normalisation always uses its running statistics, because rollout and
     learning must give the same probabilities. `measure_statistics` sets them.
 
     Args:
@@ -106,7 +106,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 def draw_actions(logits: Tensor, masks: Tensor) -> Tensor:
     """Actions int64 [B] drawn from the softmax of ``logits`` [B, A] over ``masks`` [B, A].
 
-    Uses the Gumbel-max trick: the argmax of logits plus Gumbel noise has that distribution.
+    It uses the Gumbel-max trick: the argmax of logits plus Gumbel noise has that distribution.
     """
     noise = -torch.empty_like(logits).exponential_().log()
     return (logits + noise).masked_fill(~masks, -torch.inf).argmax(dim=1)
@@ -131,7 +131,7 @@ def measure_statistics(network: PolicyValueNetwork, observations: Tensor) -> Non
     momenta = [layer.momentum for layer in layers]
     for layer in layers:
         layer.reset_running_stats()
-        layer.momentum = None  # the plain average over all batches
+        layer.momentum = None  # means the plain average over all batches
     network.train()
     for part in observations.split(1024):
         network(channels_last(part))

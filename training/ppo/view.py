@@ -18,7 +18,7 @@ class View:
     Args:
         game: the rules.
         symmetries: draw a random symmetry for each position; else show positions as they are.
-        random: where they are drawn from.
+        random: generator for drawing them.
     """
 
     def __init__(self, game: Game, symmetries: bool, random: np.random.Generator) -> None:

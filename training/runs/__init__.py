@@ -1,3 +1,3 @@
-"""What the training runs of all algorithms share: folder, reports, outer loop. Algorithms import
-`trainer` and `state`; whatever writes a folder imports `files`, `folder` and `lock`.
+"""The parts that training runs of all algorithms share: folder, reports, outer loop. Algorithms
+import `trainer` and `state`; code that writes a folder imports `files`, `folder` and `lock`.
 """

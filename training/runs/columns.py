@@ -10,9 +10,9 @@ from ..table import percent
 
 
 class Column(NamedTuple):
-    """A column of the table: heading, width, how to write a cell, and rank.
+    """A column of the table: heading, width, formatter of a cell, and rank.
 
-    Where the terminal is too narrow, the columns with the highest ranks are left out.
+    If the terminal is too narrow, the columns with the highest ranks are left out.
     """
 
     name: str
@@ -29,7 +29,7 @@ def columns_of(algorithm: str, on_cluster: bool = False) -> tuple[Column, ...]:
 
 
 def time_left(share: float, seconds: float) -> float:
-    """Seconds left, where ``share`` (0 to 1) of the work took ``seconds``; infinite for 0."""
+    """Seconds left, if ``share`` (0 to 1) of the work took ``seconds``; infinite for 0."""
     return seconds * (1 - share) / share if share > 0 else math.inf
 
 
@@ -42,7 +42,7 @@ def as_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-#: How much of the run is done, minutes, iterations.
+#: Share of the run that is done, minutes, iterations.
 _PROGRESS = (
     Column("run", 5, lambda m: percent(m["progress"])),
     Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),

@@ -1,4 +1,4 @@
-"""`Measure`: what is measured of a run's agent, by games and by exact values."""
+"""`Measure` measures a run's agent by games and by exact values."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def find_truth(name: str, game: Game) -> Truth:
 
 @dataclass(frozen=True)
 class Measure:
-    """What is measured of an agent.
+    """Measures an agent.
 
     Attributes:
-        against: one opponent, for a score; or several, for a rating; none: no games are played.
-        games: in all.
+        against: one opponent, for a score; or several, for a rating; if empty, no games are played.
+        games: how many games in all.
         anchors: ratings of several opponents.
-        truth: an exact test, if its moves are to be counted.
+        truth: an exact test, if its correct moves are to be counted.
         seed: seed of openings and opponents.
     """
 
@@ -70,9 +70,9 @@ class Measure:
         ``accuracy``, ``accuracy_low``, ``accuracy_high``.
 
         Args:
-            agent: plays.
+            agent: the agent.
             guess: its rating by the evaluation before, if there is one.
-            task: advanced by each game that is over.
+            task: is told of each game that is over.
         """
         found = {} if self.truth is None else _accuracy(agent, self.truth)
         if isinstance(self.against, str):
@@ -132,7 +132,7 @@ def _accuracy(agent: Agent, truth: Truth) -> dict[str, Any]:
 
 
 def check_opponents(config: EvaluationConfig, game: Game) -> None:
-    """Refuse opponents that cannot play, before a run is begun that would fail when it meets them.
+    """Refuse opponents that cannot play, before a run begins that would fail when it meets them.
 
     Raises:
         ValueError: there is no such agent, or it does not play the game.

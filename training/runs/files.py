@@ -1,6 +1,6 @@
 """Durable files: written completely or not at all, and never through a link.
 
-Every file that a run writes goes through this module. So the guarantees for a kill, a power cut or
+Every file of a run is written by this module. So the guarantees for a kill, a power cut or
 a full disk are in one place, where tests can make them fail.
 """
 
@@ -41,18 +41,18 @@ class DamagedError(ValueError):
 def write_file(path: Path, content: bytes) -> None:
     """Replace a file atomically: a reader sees either the old or the new content.
 
-    Only one process at a time may write it, as under the lock of a run or a contest: what is half
-    written has the same name each time, so that one who comes after a kill replaces it. For other
-    files there is `ludarium.envs.engine.storage.replacing`.
+    Only one process at a time may write it, for example under the lock of a run or a contest: the
+    temporary file always has the same name, so the next writer replaces one left by a kill. For
+    other files there is `ludarium.envs.engine.storage.replacing`.
 
     Raises:
-        StorageError: it cannot be written; what was there before still is.
+        StorageError: it cannot be written; the previous content is unchanged.
     """
     partial = path.with_name(path.name + PARTIAL)
     try:
         if path.exists() and not path.is_file():
             raise StorageError(f"cannot write {path}: it is no regular file; name another one")
-        if os.path.lexists(partial):  # a killed process has left it
+        if os.path.lexists(partial):  # left by a killed process
             os.unlink(partial)
         _write(partial, content, os.O_EXCL)
         take_place(partial, path)
@@ -108,7 +108,7 @@ def remove_file(path: Path) -> None:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a file, which is no link, and flush it to the disk (fsync)."""
+    """Write a file that is not a link, and flush it to the disk (fsync)."""
     system = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_BINARY"))
     file = os.open(path, os.O_WRONLY | os.O_CREAT | mode | system, 0o666)
     try:
@@ -122,12 +122,12 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 def _try_to_remove(partial: Path) -> None:
     """Remove a half-written file if possible, to free its space."""
-    with suppress(OSError):  # the next one is written in its place
+    with suppress(OSError):  # the next write replaces it
         os.unlink(partial)
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:
-    """What to raise where a file cannot be written, with the remedy."""
+    """The error for a file that cannot be written, with the remedy."""
     if isinstance(error, StorageError):
         return error
     remedy = _REMEDIES.get(error.errno or 0, "see to it")

@@ -7,16 +7,16 @@
     agents/000012.safetensors   the agent after iteration 12, of those that are kept
     replay/000012.npy      the replay chunk of iteration 12: the positions that it added (not PPO)
     state-000012.zip       everything else after iteration 12
-    curve.jsonl            what `ludarium curve` has measured of the agents
+    curve.jsonl            measurements of the agents by `ludarium curve`
     lock                   held by the process that writes here
 
-A run goes on from its latest state, and from nothing else: the state has the SHA-256 of itself and
-of the replay chunks that belong to it, and the configuration. A file is written under a temporary
+A run resumes from its latest state, and from nothing else: the state holds the SHA-256 of itself
+and of its replay chunks, and the configuration. A file is written under a temporary
 name and renamed once it is on the disk, and the previous state is kept. So the folder holds a whole
-state whenever the run is killed. The other files follow the state: a run that goes on writes them
+state whenever the run is killed. The other files follow from the state: a resumed run writes them
 again.
 
-No file is written through a link, and nothing is removed but what a run has written.
+No file is written through a link, and only files that a run has written are removed.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from .state import State, array_bytes, digest_of, pack_state, unpack_state
 
 _KEPT_STATES = 2
 _FORMAT = 3
-_NOT_COMPARED = ("cluster", "save")  # sections of a configuration that change no result
+_NOT_COMPARED = ("cluster", "save")  # sections that change no result
 _LARGEST_FILE = 1 << 33  # bytes
-_SYSTEMS = "lost+found"  # a folder that file systems make
+_SYSTEMS = "lost+found"  # a folder that file systems create
 
 _PARTIAL = f"({re.escape(PARTIAL)})?"
 _STATE = re.compile(rf"state-(?P<number>\d{{6,}})\.zip{_PARTIAL}")
@@ -69,12 +69,12 @@ _CURVES = re.compile(r"events\.out\.tfevents\..*")
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A run as its folder holds it.
+    """The saved run of a folder.
 
     Attributes:
         iteration: iterations done.
-        state: what goes on from there.
-        loop: what the loop itself has to know.
+        state: the state to continue from.
+        loop: the trainer's own data, as JSON values.
         metrics: metrics of the latest iteration.
     """
 
@@ -110,7 +110,7 @@ class RunFolder:
         self._restart = restart
         self._made: list[Path] = []  # folders that `open` had to make
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state
-        self._iteration = 0  # of the latest state
+        self._iteration = 0  # iteration of the latest state
         self._wanted: TrainingConfig  # the configuration, once the folder is open
 
     # Beginning and end.
@@ -120,15 +120,15 @@ class RunFolder:
     ) -> SavedRun | None:
         """Open the folder for a run of ``config``: a new run, or the one that the folder holds.
 
-        Resumes from the latest whole state. Calls ``say`` with one line for each damaged or
-        missing file.
+        A run resumes from the latest whole state. ``say`` is called with one line for each damaged
+        or missing file.
 
         Returns:
             The saved run; None for a new run.
 
         Raises:
-            ValueError: another process writes there, the folder is of a run with another
-                configuration, it has no whole state, or it holds something that no run wrote; the
+            ValueError: another process writes there, the folder holds a run with another
+                configuration, it has no whole state, or it holds files that no run wrote; the
                 message says what to do.
             StorageError: the folder cannot be written.
         """
@@ -148,17 +148,17 @@ class RunFolder:
         return None
 
     def begun(self) -> TrainingConfig | None:
-        """The configuration of the run that `open` would go on with; None if it would begin one.
+        """The configuration of the run that `open` would resume; None if it would begin a new one.
 
         Raises:
-            ValueError: there are states, and none can be read; or the latest that can has a
+            ValueError: there are states, and none can be read; or the latest readable one has a
                 configuration that is not accepted.
         """
         faults: list[str] = []
         for number in () if self._restart else reversed(self._states()):
             try:
                 return self._config_in(self._unpacked(number), number)
-            except DamagedError as error:  # `open` tells of it
+            except DamagedError as error:  # `open` reports it
                 faults.append(str(error))
         if faults:
             raise self._lost(faults)
@@ -169,20 +169,20 @@ class RunFolder:
         made, self._made = self._made, []
         try:
             if made and not self._states():
-                with suppress(StorageError):  # of a folder that cannot be written files are left
+                with suppress(StorageError):  # in a read-only folder files remain
                     self._lock.check()
                     self._clear()
                     remove_file(self._lock.path)
         finally:
             self._lock.release()
         for folder in made:
-            with suppress(OSError):  # it holds something, or is elsewhere
+            with suppress(OSError):  # it is not empty, or was moved
                 folder.rmdir()
 
     def _check_free(self) -> None:
-        """Refuse a new run where more is than a run leaves that was killed before its first state.
+        """Refuse a new run if there is more than what a run killed before its first state leaves.
 
-        The run that is told to begin anew is no exception: no state says that this is a run.
+        ``restart`` is no exception: no state proves that this is a run.
         """
         left = {self._lock.path, self.path / _SYSTEMS, *_files_in(self.path, _STATE)}
         for folder, pattern in ((self._replay, _CHUNK), (self._agents, _PAST_AGENT)):
@@ -196,7 +196,7 @@ class RunFolder:
             )
 
     def _clear(self) -> None:
-        """Throw the run away; its states last, so that a kill leaves a run to be thrown away."""
+        """Delete the run, its states last, so that a kill leaves a run that can be deleted."""
         for folder, pattern in (
             (self._replay, _CHUNK),
             (self._agents, _PAST_AGENT),
@@ -204,7 +204,7 @@ class RunFolder:
         ):
             for item in _files_in(folder, pattern):
                 remove_file(item)
-            with suppress(OSError):  # it is not there, or holds something else
+            with suppress(OSError):  # it does not exist, or is not empty
                 folder.rmdir()
         for item in (self._config, self.agent, self.metrics, self.curve):
             remove_file(item)
@@ -242,7 +242,7 @@ class RunFolder:
         )
 
     def _lost(self, faults: list[str]) -> ValueError:
-        """What to raise where no state is whole."""
+        """The error if no state is whole."""
         return ValueError(
             f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
             "what is missing, or start anew (--restart)"
@@ -251,9 +251,9 @@ class RunFolder:
     def _write_log(
         self, logged: dict[int, bytes], metrics: dict[str, Any], say: Callable[[str], None]
     ) -> None:
-        """Have the log end with the resumed iteration; what comes after it will come again.
+        """Truncate the log after the resumed iteration; later lines will be written again.
 
-        It is a new file, since appending would change a copy by hard links too.
+        This writes a new file, because appending would also change hard-linked copies.
         """
         lines = [line for number, line in logged.items() if number < self._iteration]
         lines.append(_line(metrics))
@@ -284,15 +284,15 @@ class RunFolder:
         return self._agents / f"{iteration:06d}.safetensors"
 
     def past_agents(self) -> list[Path]:
-        """The files of all agents that are kept, ascending, the latest agent last; it may be twice.
+        """The files of all agents that are kept, ascending; the latest comes last, perhaps twice.
 
-        Anybody may ask, also while the run goes on.
+        Any process may ask, also while the run continues.
         """
         kept = [item for item in _files_in(self._agents, _PAST_AGENT) if item.suffix != PARTIAL]
         return [*kept, self.agent] if self.agent.is_file() else kept
 
     def _read_state(self, number: int) -> State:
-        """The state after iteration ``number``; its chunks are checked, and not read yet."""
+        """The state after iteration ``number``; its chunks are checked, but not read yet."""
         state = self._unpacked(number)
         saved = state.description
         replay = [(iteration, count) for iteration, count, _ in saved["replay"]]
@@ -306,7 +306,7 @@ class RunFolder:
         return replace(state, replay=replay)
 
     def _unpacked(self, number: int) -> State:
-        """What the file of the state after iteration ``number`` holds."""
+        """The content of the file of the state after iteration ``number``."""
         path = self._state(number)
         content = _read(path)
         try:
@@ -323,11 +323,11 @@ class RunFolder:
         return np.load(self._chunk(iteration), mmap_mode="r", allow_pickle=False)
 
     def _config_in(self, state: State, number: int) -> TrainingConfig:
-        """The configuration of the run whose state after iteration ``number`` it is."""
+        """The configuration of the run in the state after iteration ``number``."""
         return parse_config(json.dumps(state.description["config"]), str(self._state(number)))
 
     def _check_config(self, state: State, number: int) -> None:
-        """Refuse a configuration other than that of the resumed state."""
+        """Refuse a configuration that differs from that of the resumed state."""
         differing = differences(compared(self._config_in(state, number)), compared(self._wanted))
         if differing:
             raise ValueError(
@@ -345,20 +345,20 @@ class RunFolder:
         metrics: dict[str, Any],
         agent: bytes,
     ) -> None:
-        """Write the state after ``iteration``, and what follows it: the agent and the log.
+        """Write the state after ``iteration``, then the agent and the log.
 
-        The state before is kept; older ones are deleted, as are past agents that
+        The previous state is kept; older ones are deleted, as are past agents that
         `kept_agents` leaves out.
 
         Args:
-            iteration: its number, from 1.
+            iteration: the iteration's number, from 1.
             state: what a resumed run needs.
-            loop: what `Trainer` itself needs, as JSON values.
+            loop: data of `Trainer` itself, as JSON values.
             metrics: metrics of this iteration, for the log.
-            agent: content of the checkpoint.
+            agent: content of the agent's checkpoint.
 
         Raises:
-            StorageError: something cannot be written, or the folder was moved; the state before
+            StorageError: something cannot be written, or the folder was moved; the previous state
                 is whole.
         """
         self._lock.check()
@@ -370,7 +370,7 @@ class RunFolder:
         if iteration in kept_agents(self._wanted.save, iteration):
             make_folders(self._agents)
             write_file(self.past_agent(iteration), agent)
-        first_chunk = min(self._chunks, default=iteration)  # the state before may need it
+        first_chunk = min(self._chunks, default=iteration)  # the previous state may need it
         self._chunks = {number: self._chunks[number] for number, _ in state.replay}
         description = {
             "format": _FORMAT,
@@ -391,9 +391,9 @@ class RunFolder:
         self._prune(first_chunk)
 
     def _prune(self, first_chunk: int) -> None:
-        """Delete what is no longer kept: of states, of chunks that none needs, of past agents.
+        """Delete states, chunks and past agents that are no longer needed.
 
-        Agents that were kept by another ``save.every`` stay.
+        Agents that another ``save.every`` kept stay.
         """
         states = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
         every, agents = self._wanted.save.every, kept_agents(self._wanted.save, self._iteration)
@@ -429,8 +429,8 @@ def _line(metrics: dict[str, Any]) -> bytes:
 def _lines_of(log: bytes) -> dict[int, bytes]:
     """The lines of a log that are whole and in order, by iteration.
 
-    Each iteration adds a line, so what a line's iteration is ahead of its place is positive and
-    never falls. As many lines stay as can with that: only those with wrong numbers go.
+    Each iteration adds a line, so a line's iteration minus its place is positive and
+    never falls. As many lines as possible stay: only those with wrong numbers go.
     """
     found: list[tuple[int, bytes]] = []
     for line in dict.fromkeys(log.splitlines(keepends=True)):
@@ -440,8 +440,8 @@ def _lines_of(log: bytes) -> dict[int, bytes]:
             continue
         if isinstance(number, int) and number > len(found) and line.endswith(b"\n"):
             found.append((number, line))
-    least: list[int] = []  # with which so many lines, less one, can end
-    lengths: list[int] = []  # of the most lines in order, less one, that end with each
+    least: list[int] = []  # least ending of an ordered sequence of each length
+    lengths: list[int] = []  # length, minus one, of the longest sequence ending at each line
     for place, (number, _) in enumerate(found):
         lengths.append(bisect_right(least, number - place))
         least[lengths[-1] : lengths[-1] + 1] = [number - place]
@@ -453,7 +453,7 @@ def _lines_of(log: bytes) -> dict[int, bytes]:
 
 
 def _files_in(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """The regular files in a folder that have such a name; links are none."""
+    """The regular files in a folder whose names match; links do not count."""
     return [
         item
         for item in sorted(folder.glob("*"))
@@ -479,12 +479,12 @@ def _read(path: Path) -> bytes:
 
 
 def _text_of(config: TrainingConfig) -> bytes:
-    """A configuration as the content of its file."""
+    """The content of a configuration's file."""
     return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode()
 
 
 def compared(config: TrainingConfig) -> dict[str, Any]:
-    """The keys of a configuration that must be the same where a run goes on, as JSON values."""
+    """The keys of a configuration that must not change when a run resumes, as JSON values."""
     return {k: v for k, v in msgspec.to_builtins(config).items() if k not in _NOT_COMPARED}
 
 

@@ -11,9 +11,9 @@ from ludarium.envs.engine.messages import quoted
 
 
 def games_of(config: TrainingConfig) -> list[tuple[Game, float]]:
-    """The games that a run plays, and the share of the positions that each has.
+    """The games that a run plays, and each one's share of the positions.
 
-    One game without variants; shares add up to 1.
+    Without variants there is one game; shares add up to 1.
 
     Raises:
         ValueError: the game does not accept some options, or two sets of them are the same.

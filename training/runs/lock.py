@@ -1,4 +1,4 @@
-"""A lock that gives a folder one writer at a time, and that a dead process does not hold."""
+"""A lock that gives a folder one writer at a time, and that a dead process releases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOLDER = re.compile(r"(\d+)\s+(\S+)\s*")  # process and machine
 
 
 class FolderLock:
-    """A lock that one process holds until it releases it or ends, in whatever way.
+    """A lock that one process holds until it releases it or ends, however it ends.
 
     Args:
         path: the lock file; it contains the holder's process number and machine.
@@ -30,12 +30,12 @@ class FolderLock:
         self._file: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock; does nothing if this object already holds it.
+        """Take the lock; this does nothing if the object already holds it.
 
         Raises:
-            ValueError: another process holds it, and the message says which; or the file is none
-                that this program wrote, and is left alone.
-            StorageError: the file cannot be written, is a link, or is where there are no locks.
+            ValueError: another process holds it, and the message names it; or this program did not
+                write the file, which is then left alone.
+            StorageError: the file cannot be written, is a link, or its file system has no locks.
         """
         if self._file is not None:
             return
@@ -51,10 +51,10 @@ class FolderLock:
         self._file = file
 
     def _take(self, file: int) -> None:
-        """Lock the open file, and write down who has it."""
+        """Lock the open file, and write down its holder."""
         found, text = os.fstat(file), ""
         is_lock = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_size <= _LONGEST
-        with suppress(PermissionError):  # Windows lets nobody read what another process has locked
+        with suppress(PermissionError):  # Windows forbids reading what another process has locked
             text = os.read(file, _LONGEST).decode(errors="replace") if is_lock else ""
         holder = _HOLDER.fullmatch(text)
         if not is_lock or (text and holder is None):

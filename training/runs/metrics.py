@@ -1,6 +1,6 @@
 """What a run logs: every metric of ``metrics.jsonl`` and TensorBoard, with its meaning.
 
-The runs of this package log no metric that is not listed here, which a test makes sure of, and the
+The runs of this package log only metrics that are listed here, which a test checks, and the
 guide's page of metrics is made from this list.
 """
 
@@ -13,7 +13,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "progress": "progress of the run from 0 to 1, by iterations or by time, whichever is more",
         "seconds": "wall time of the run so far, over all its parts",
         "step": "gradient steps done (PPO: the learner's actions that it has learnt from)",
-        "learning_rate": "of the last gradient step",
+        "learning_rate": "learning rate of the last gradient step",
         "play_seconds": "wall time of this iteration's games; on a cluster, the time between two "
         "deliveries to the learner",
         "learn_seconds": "wall time of this iteration's gradient steps",
@@ -24,15 +24,15 @@ GROUPS: dict[str, dict[str, str]] = {
         "opponent": "the one opponent, if `evaluation.against` names one",
         "score": "points per game against it, from 0 to 1; a draw is half a point",
         "score_low": "lower end of the score's 95 % interval (Wilson)",
-        "score_high": "upper end of it",
+        "score_high": "upper end of that interval",
         "elo": "rating by several opponents, if `evaluation.against` is a list",
         "elo_low": "lower end of the rating's 95 % interval (profile likelihood)",
-        "elo_high": "upper end of it",
-        "anchors": "by opponent: its rating (`elo`), `games` played, `score` of the agent",
+        "elo_high": "upper end of that interval",
+        "anchors": "for each opponent its rating (`elo`), `games` played, and the agent's `score`",
         "accuracy": "share of the moves that keep the exact value, in the test that "
         "`evaluation.truth` names",
-        "accuracy_low": "lower end of its 95 % interval (Wilson)",
-        "accuracy_high": "upper end of it",
+        "accuracy_low": "lower end of the accuracy's 95 % interval (Wilson)",
+        "accuracy_high": "upper end of that interval",
     },
     "AlphaZero": {
         "simulations_per_move": "simulations of each search in self-play",
@@ -56,7 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
         "games": "games finished",
-        "self_play_score": "score of the learner in these, from 0 to 1",
+        "self_play_score": "score of the learner in games against itself, from 0 to 1",
         "pool": "past selves in the pool",
         "pool_score": "mean of the expected scores against the past selves",
         "entropy": "mean entropy of the policy over the legal actions, in nats",
@@ -68,7 +68,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "On a cluster": {
         "actors": "actors whose positions have come since the iteration before",
         "actors_lost": "actors that died since the iteration before",
-        "staleness": "mean age, in versions, of the weights that searched what was learnt from",
+        "staleness": "mean age, in versions, of the weights that played the learner's positions",
         "learner_waited": "seconds that the learner waited for positions",
     },
 }

@@ -39,22 +39,22 @@ class Reporter(Task):
 
 #: Seconds between progress lines of a running task where the output is not a terminal.
 _SILENCE = 30.0
-#: What is raised where nothing can be written; a stream that Python has closed is a ValueError.
+#: Errors of an unwritable stream; one that Python has closed raises ValueError.
 _GONE = (OSError, ValueError)
-#: Progress of a task from which its remaining time is estimated; compiling may come first.
+#: A task's remaining time is estimated from this progress on; compiling may come first.
 _ENOUGH = 0.05
 
 
 class TerminalReporter(Reporter):
     """A progress bar and a table row for each iteration, on standard error.
 
-    Also writes TensorBoard curves into the run's folder, from the first iteration on: before that
-    nothing is written. Where they cannot be written, it says so once, and the run goes on.
+    It also writes TensorBoard curves into the run's folder, from the first iteration on: before
+    that nothing is written. If they cannot be written, it says so once, and the run continues.
 
     Args:
         folder: the run's folder.
         columns: columns of the table, see `columns_of`.
-        stream: instead of standard error.
+        stream: stream to write to instead of standard error.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class TerminalReporter(Reporter):
             self._print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
 
     def iteration(self, metrics: dict[str, Any]) -> None:
-        """Print a row, the heading above the first one, and add to the curves."""
+        """Print a row, with the heading above the first one, and add to the curves."""
         if self._heading_due:
             heading = "  ".join(f"{column.name:>{column.width}}" for column in self.columns)
             self._print(heading, style="bold")
@@ -143,7 +143,7 @@ class TerminalReporter(Reporter):
 
     def close(self) -> None:
         """Remove the bar and close the curves."""
-        with suppress(*_GONE, IndexError):  # the last is rich's, where the start has failed
+        with suppress(*_GONE, IndexError):  # rich raises the last if its start has failed
             self._progress.stop()
         if self._curves is not None:
             with suppress(Exception):  # each iteration has been written already
@@ -162,7 +162,7 @@ class _Curves:
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            # A run that goes on begins with its last iteration: later points will come again.
+            # A resumed run begins with its last iteration: later points will be written again.
             self._writer = SummaryWriter(str(self._path), purge_step=metrics["iteration"])
         for name, value in metrics.items():
             if isinstance(value, int | float) and name != "iteration":
@@ -170,7 +170,7 @@ class _Curves:
         self._writer.flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining points."""
         if self._writer is not None:
             self._writer.close()
 

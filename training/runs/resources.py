@@ -1,7 +1,7 @@
-"""Refuses a run that this machine cannot do, before anything is allocated.
+"""Refuses a run that does not fit this machine, before anything is allocated.
 
-A configuration may come from a stranger, or have a zero too many. What takes most memory is
-counted: the system would end the process without a word.
+A configuration may come from a stranger, or have a zero too many. The largest parts of the memory
+are added up, because the system would kill the process without a message.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ludarium.envs.engine.threads import available_cores
 from ludarium.training.search.tree import EDGE, NODE
 
 _MOST_WORKERS_OF_A_CORE = 8
-_TREES = "self_play.games or self_play.simulations"  # the keys that trees grow with
+_TREES = "self_play.games or self_play.simulations"  # the keys on which the size of trees depends
 _CACHE = "self_play.cache"
 
 
 def check_resources(
     config: TrainingConfig, games: Sequence[Game], on_cluster: bool = False
 ) -> None:
-    """Refuse a run that this machine cannot do.
+    """Refuse a run that does not fit this machine.
 
     Args:
         config: the run's configuration.
-        games: that it plays.
-        on_cluster: others play: workers and trees and caches are not of this machine.
+        games: the games that it plays.
+        on_cluster: actors play elsewhere: workers, trees and caches do not use this machine.
 
     Raises:
-        ValueError: the device is not there, there are far more workers than cores, or the run
+        ValueError: there is no such device, there are far more workers than cores, or the run
             would take more memory than is free; the message names the keys.
     """
     check_device(config.device)
@@ -55,9 +55,9 @@ def check_resources(
 
 
 def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
-    """Bytes of trees, evaluation cache and replay, by the keys that they grow with.
+    """Bytes of trees, evaluation cache and replay, by the keys on which they depend.
 
-    Trees as if every action were legal; of several games the largest.
+    Trees are counted as if every action were legal; of several games the largest counts.
     """
     largest = max(games, key=lambda each: each.num_actions)
     play = config.self_play

@@ -1,4 +1,4 @@
-"""Starting from a trained agent: its weights, or a larger network that begins as it."""
+"""Starting from a trained agent: with its weights, or with a larger network that begins as it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def start_settings(
     Args:
         name: name of a trained agent.
         config: the run's configuration.
-        begun: what the run's folder has, if it was begun: then the agent is not asked any more.
+        begun: configuration of the run's folder, if it was begun: then the agent is not asked any
+            more.
 
     Raises:
         ValueError: ``name`` means no trained agent.
@@ -55,16 +56,16 @@ def take_weights(
     game: Game,
     variants: Sequence[Game],
 ) -> None:
-    """Give a network the weights of the agent that its run starts from, or make it begin as that.
+    """Give a network the weights of the agent that its run starts from, or make it begin as it.
 
     Args:
-        network: the run's, as `ludarium.training.networks.fresh_network` made it.
+        network: the run's network, from `ludarium.training.networks.fresh_network`.
         config: the run's configuration, with ``start``.
         game: the rules.
         variants: the game with each set of options that the network learns, if there are several.
 
     Raises:
-        ValueError: the agent is none of the game, or has a network that cannot grow into this one.
+        ValueError: the agent plays another game, or its network cannot grow into this one.
         FileNotFoundError: there is no such agent.
     """
     from ludarium.models import load_checkpoint
@@ -99,7 +100,7 @@ def _checkpoint_path(name: str, game: Game) -> Path:
 
 
 def _check(checkpoint: CheckpointHeader, name: str, game: Game, variants: Sequence[Game]) -> None:
-    """Raise ``ValueError`` unless weights of a checkpoint mean the same to a run's network."""
+    """Raise ``ValueError`` unless a checkpoint's weights mean the same to a run's network."""
     check_fits(checkpoint, game, name)
     if bool(checkpoint.variants) != bool(variants):
         of_many, of_one = (

@@ -1,7 +1,7 @@
 """`State`: everything that a resumed run needs, and the one file that holds it.
 
 The file is a zip without compression: JSON, tensors as safetensors, arrays as npy. Its comment is
-the SHA-256 of all that comes before, so any change of it is recognised. Nothing is pickled.
+the SHA-256 of everything before it, so any change is recognised. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class State:
         description: JSON values, such as step counts and generator states.
         tensors: the learner's tensors by name, see `flatten`.
         arrays: arrays of the games in progress, by name.
-        chunk: positions that this iteration played, structured [N], where later ones learn from
-            them too; kept in a file of their own. None once it is read again: `RunFolder.chunk`.
-        replay: iteration and number of positions, the latest of it, of each chunk that is still
-            learnt from.
+        chunk: positions that this iteration played, structured [N], if later ones learn from
+            them too; they have a file of their own. None after resuming: `RunFolder.chunk`.
+        replay: for each chunk that is still in use, its iteration and the number of positions,
+            counted from its latest.
     """
 
     description: dict[str, Any]
@@ -56,7 +56,7 @@ def array_bytes(array: np.ndarray) -> bytes:
 def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
     """The same records with zeros as padding between the fields.
 
-    The padding would otherwise hold arbitrary memory. With zeros, equal records give equal bytes,
+    The padding could otherwise hold arbitrary memory. With zeros, equal records give equal bytes,
     and no foreign memory gets into a file.
     """
     if array.dtype.names is None:
@@ -67,13 +67,13 @@ def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
 
 
 def pack_state(state: State, description: Mapping[str, Any]) -> bytes:
-    """A state as the content of its file.
+    """The content of a state's file.
 
     Args:
-        state: its chunk, and the list of chunks, are left out.
-        description: JSON values that are stored in place of the state's own.
+        state: the state; its chunk, and the list of chunks, are left out.
+        description: JSON values that are stored instead of the state's own.
     """
-    tensors = {  # copies, since tied weights must not share memory in a file
+    tensors = {  # copies, because tied weights must not share memory in a file
         name: each.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, each in state.tensors.items()
     }
@@ -92,10 +92,10 @@ def pack_state(state: State, description: Mapping[str, Any]) -> bytes:
 
 
 def unpack_state(content: bytes) -> State:
-    """The state of which `pack_state` made this content.
+    """The state from which `pack_state` made this content.
 
     Raises:
-        ValueError: something of it was changed since.
+        ValueError: the content has changed since.
     """
     if digest_of(content[:-_DIGEST]).encode() != content[-_DIGEST:]:
         raise ValueError("its SHA-256 is another one than was saved")
@@ -138,14 +138,14 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Load what `optimizer_tensors` returned; learning rates and other settings stay."""
+    """Load tensors of `optimizer_tensors`; learning rates and other settings stay."""
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, _, key = name.partition(".")
         moments.setdefault(int(index), {})[key] = value
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": moments, "param_groups": groups})
-    # The fused step ignores strides: moments must have the memory layout of their weights.
+    # The fused step ignores strides: moments need the memory layout of their weights.
     for parameter, entry in optimizer.state.items():
         for key, value in entry.items():
             if value.shape == parameter.shape:

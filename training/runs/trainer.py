@@ -1,4 +1,4 @@
-"""`Trainer`: plays, learns, evaluates and saves, again and again, whatever the algorithm is."""
+"""`Trainer`: plays, learns, evaluates and saves, again and again, for any algorithm."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .state import State
 
 
 class DivergedError(ValueError):
-    """Training has come to numbers that are not finite; the message says what to do."""
+    """Training has produced numbers that are not finite; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class RunResult:
     """How a call of `Trainer.run` ended.
 
     Attributes:
-        iteration: iterations done in all.
-        finished: the budget is used up; otherwise the run was stopped and can be resumed.
+        iteration: number of iterations done in all.
+        finished: whether the budget is used up; otherwise the run was stopped and can be resumed.
         seconds: wall time of the run, over all its parts.
         step: how long the network has learnt, see `Algorithm.step`.
     """
@@ -61,7 +61,7 @@ class RunResult:
 
 
 class Algorithm(Protocol):
-    """What `Trainer` asks of an algorithm.
+    """The methods that `Trainer` needs from an algorithm.
 
     Attributes:
         network: the network that learns.
@@ -70,20 +70,20 @@ class Algorithm(Protocol):
     network: PolicyValueNetwork
 
     def play(self) -> Any:
-        """Play the games of an iteration; returns what `learn` learns from.
+        """Play the games of an iteration; return the data that `learn` learns from.
 
         Raises:
-            StoppedError: it was told to stop, and leaves this iteration away.
+            StoppedError: it was told to stop, and drops this iteration.
         """
 
     def learn(self, played: Any) -> dict[str, Any]:
-        """Learn from what was played; returns metrics for the log.
+        """Learn from the played data; return metrics for the log.
 
-        Those named ``..._loss`` must be finite; the run ends otherwise.
+        Metrics named ``..._loss`` must be finite; otherwise the run ends.
         """
 
     def publish(self) -> dict[str, Any]:
-        """Give the new weights to whoever plays; returns metrics for the log."""
+        """Give the new weights to the players; return metrics for the log."""
 
     def agent(self) -> PolicyValueNetwork:
         """The network that is evaluated, and saved as the agent."""
@@ -95,7 +95,7 @@ class Algorithm(Protocol):
         """Continue from ``state``; any exception means that the state does not fit this run."""
 
     def close(self) -> None:
-        """Stop what it has started."""
+        """Stop everything it has started."""
 
     @property
     def step(self) -> int:
@@ -103,7 +103,7 @@ class Algorithm(Protocol):
 
     @property
     def resources(self) -> str:
-        """Device, workers and so on that it uses, for people."""
+        """Its device, workers and other resources, for people."""
 
 
 #: Makes the algorithm of a run, from the trainer and the state that `restore` will get, if any.
@@ -113,25 +113,25 @@ MakeAlgorithm = Callable[["Trainer", State | None], Algorithm]
 class Trainer:
     """A training run, new or resumed from its folder.
 
-    `ludarium.training.trainers` makes the one that a configuration asks for.
+    `ludarium.training.trainers` makes the one for a configuration.
 
     Args:
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
-        algorithm: makes what plays and learns.
-        on_cluster: the algorithm plays on other machines, whose memory and cores are not asked for.
+        algorithm: makes the algorithm.
+        on_cluster: actors play on other machines; this machine's memory and cores are not checked.
 
     Attributes:
         game: the rules.
-        games: what one network learns, and the share of the positions of each: the game with each
-            set of options of the configuration's variants, or `game` alone.
-        variants: the games if there are variants; none otherwise.
-        device: torch's name of where the network is.
+        games: the games that one network learns, each with its share of the positions: the game
+            with each set of options of the configuration's variants, or `game` alone.
+        variants: the games if there are variants; empty otherwise.
+        device: torch's name of the network's device.
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
         elo: the agent's rating in the last evaluation against anchors, if there was one.
-        algorithm: what plays and learns.
+        algorithm: the algorithm that plays and learns.
 
     Raises:
         ValueError: bad options, or the folder is in use, holds another run, or is damaged.
@@ -158,7 +158,7 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        self._anchors: dict[str, float] = {}  # ratings of those that this run has measured
+        self._anchors: dict[str, float] = {}  # ratings that this run has measured
         self._stop: Callable[[], bool] = lambda: False
         check_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None
@@ -190,7 +190,7 @@ class Trainer:
 
     @property
     def stopped(self) -> bool:
-        """Whether the run shall end soon; see `run`."""
+        """Whether the run should end soon; see `run`."""
         return self._stop()
 
     def run(
@@ -201,14 +201,14 @@ class Trainer:
         """Train until the budget is used up, or until ``stop`` returns true after an iteration.
 
         Args:
-            stop: asked before each iteration, and again and again during a bootstrap, which ends
-                at once and is lost.
+            stop: called before each iteration, and again and again during a bootstrap, which
+                then ends at once and is lost.
             told: called with the metrics of each iteration, once it is saved. The time that it
                 takes is not the run's.
 
         Raises:
             StorageError: the folder cannot be written; the last state is whole, and a new
-                trainer goes on from it.
+                trainer resumes from it.
             DivergedError: a loss or a weight is not finite; the last state is that of the
                 iteration before.
         """
@@ -232,8 +232,8 @@ class Trainer:
         """One iteration: play, learn, evaluate, save.
 
         Returns:
-            Its metrics, with the progress that the evaluation knew: evaluating and saving take time
-            too, and a run does not end by it without its last evaluation.
+            Its metrics, with the progress before the evaluation: evaluating and saving take time
+            too, and without this a run could end without its last evaluation.
         """
         with self._clock():
             played = self.algorithm.play()
@@ -294,20 +294,20 @@ class Trainer:
     # What algorithms need.
 
     def first_network(self, is_new: bool) -> PolicyValueNetwork:
-        """A network with random weights, or in a new run with those of ``start``."""
+        """A network with random weights; in a new run with ``start``, that agent's weights."""
         network = fresh_network(self.game, self.config.network, self.variants)
         if is_new and self.config.start is not None:
             take_weights(network, self.config, self.game, self.variants)
         return network
 
     def network_of(self, game: Game, network: PolicyValueNetwork) -> PolicyValueNetwork:
-        """A network as that of a game; where there are variants, one of them."""
+        """The network of one game; ``network`` may be one for all variants."""
         return member_network(network, [each.options for each in self.variants], game)
 
     # Evaluation.
 
     def _evaluate(self, is_last: bool) -> dict[str, Any]:
-        """Measure the agent, if that is due; return metrics for the log."""
+        """Measure the agent if that is due; return metrics for the log."""
         config = self.config.evaluation
         if not config.every or (self.iteration % config.every and not is_last):
             return {}
@@ -358,7 +358,7 @@ class Trainer:
         return checkpoint_bytes(checkpoint)
 
     def close(self) -> None:
-        """Stop what the run has started, and release the folder's lock."""
+        """Stop everything that the run has started, and release the folder's lock."""
         try:
             self.folder.close()
         finally:

@@ -1,3 +1,3 @@
-"""Searches over keys of a configuration by Optuna. Import `space`, which says what may vary, and
+"""Searches over keys of a configuration by Optuna. Import `space`, which defines what varies, and
 `study`, which trains.
 """

@@ -4,7 +4,7 @@ A dimension is written as ``KEY=VALUES``, where the values are
 
 - a list: ``learner.batch=256,512``, each value as YAML: ``network={size: tiny},{size: small}``;
 - a range: ``self_play.simulations=16..64`` (integers), ``learner.search_value=0..1`` (numbers);
-- a range in which ratios count: ``learner.learning_rate=0.0005..0.01,log``.
+- a range on a logarithmic scale: ``learner.learning_rate=0.0005..0.01,log``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.messages import quoted, shortened
 
-#: What a trial gives each key: a number of a range, or the JSON text of a value of a list.
+#: A trial's value of each key: a number of a range, or the JSON text of a value of a list.
 Values = dict[str, Any]
 
 _RANGE = re.compile(r"(?P<low>[^,]+?)\.\.(?P<high>[^,]+?)(?P<log>,\s*log)?", re.ASCII)
@@ -50,7 +50,7 @@ def read_dimension(text: str) -> tuple[str, BaseDistribution]:
     """Read ``KEY=VALUES``, see the module.
 
     Raises:
-        ValueError: it is no such text; the message says what is wrong with it.
+        ValueError: it is no such text; the message says what is wrong.
     """
     key, equals, values = (part.strip() for part in text.partition("="))
     if not (key and equals and values):
@@ -83,10 +83,10 @@ def read_dimension(text: str) -> tuple[str, BaseDistribution]:
 
 
 class Space:
-    """Keys of a configuration, and what values each may take.
+    """Keys of a configuration, and the values that each may take.
 
     Args:
-        config: that the values change.
+        config: the configuration that the values change.
         texts: texts of the dimensions.
 
     Attributes:
@@ -109,7 +109,7 @@ class Space:
                 self.configure({key: value})
 
     def suggest(self, trial: Trial) -> None:
-        """Have a trial take a value for each key, unless it has one."""
+        """Let a trial choose a value for each key that has none."""
         for key, each in self.distributions.items():
             if isinstance(each, CategoricalDistribution):
                 trial.suggest_categorical(key, each.choices)
@@ -128,7 +128,7 @@ class Space:
 
     @property
     def usual(self) -> Values:
-        """The values that the configuration has anyway; only those that are in the space."""
+        """The configuration's own values of the keys, if they belong to the space."""
         data, found = msgspec.to_builtins(self.config), {}
         for key, distribution in self.distributions.items():
             value = reduce(lambda section, name: (section or {}).get(name), key.split("."), data)
@@ -147,7 +147,7 @@ class Space:
         """All combinations of the values.
 
         Raises:
-            ValueError: a key has a range, which has no end of values.
+            ValueError: a key has a range, whose values cannot be listed.
         """
         for key, distribution in self.distributions.items():
             if not isinstance(distribution, CategoricalDistribution):
@@ -158,7 +158,7 @@ class Space:
 
 
 def _ends(distribution: BaseDistribution) -> tuple[Any, ...]:
-    """All values of a list; the least and the greatest of a range."""
+    """All values of a list; the smallest and the largest of a range."""
     if isinstance(distribution, CategoricalDistribution):
         return tuple(distribution.choices)
     assert isinstance(distribution, IntDistribution | FloatDistribution)

@@ -1,11 +1,11 @@
 """Trains the trials of a search one after the other; Optuna chooses their values and prunes them.
 
-    journal.log          Optuna's, with all trials: what Optuna's dashboard reads
+    journal.log          Optuna's journal of all trials, which Optuna's dashboard reads
     trial-003-seed-1/    the run of trial 3 with seed 1, as `ludarium train` makes it
     best.yaml            the best configuration so far, for `ludarium train --config`
 
 Values are chosen by the tree-structured Parzen estimator (Bergstra et al., "Algorithms for
-Hyper-Parameter Optimization", 2011). A trial that was interrupted goes on with its runs.
+Hyper-Parameter Optimization", 2011). An interrupted trial continues its runs.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from .space import Space, Values
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 _JOURNAL = "journal.log"
-BEST = "best.yaml"  # the configuration that came out best
+BEST = "best.yaml"  # file of the best configuration
 REASON = "reason"  # attribute of a trial that failed
-_PARTS = 10  # of a run, at the end of each of which a trial may be pruned
+_PARTS = 10  # parts of a run; at the end of each its trial may be pruned
 
-#: Trains a run until its budget is used up or the function says so after an iteration.
+#: Trains a run until its budget is used up or the function returns true after an iteration.
 Train = Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a search is to do.
+    """The plan of a search.
 
     Attributes:
         space: space of the values; without dimensions the configuration as it is.
         trials: how many; with ``grid`` as many as there are combinations.
-        seeds: runs of each trial, with the configuration's seed and those after it.
+        seeds: number of runs of each trial, with the configuration's seed and those after it.
         grid: try every combination in turn.
         prunes: whether to stop a trial that Optuna's median pruner gives up. Only a trial's first
             run is judged.
@@ -79,17 +79,17 @@ class Plan:
 
     @property
     def first_trials(self) -> list[Values]:
-        """Values that are tried first: of a grid all, else those that the configuration has."""
+        """Values to try first: the whole grid, or the configuration's own values."""
         return self.space.grid() if self.grid or not self.space.texts else [self.space.usual]
 
     @property
     def count(self) -> int:
-        """How many trials there are to be."""
+        """How many trials there will be."""
         return len(self.first_trials) if self.grid or not self.space.texts else self.trials
 
     @property
     def description(self) -> dict[str, Any]:
-        """What it does, as JSON values; `_check_same` compares two."""
+        """The plan as JSON values; `_check_same` compares two."""
         return {
             "config": msgspec.to_builtins(self.space.config),
             "search": list(self.space.texts),
@@ -99,14 +99,14 @@ class Plan:
 
 
 def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
-    """Optuna's study of a folder.
+    """The Optuna study of a folder.
 
     Args:
         folder: the search's folder.
         plan: the search's plan, which begins if there is none yet; None: there must be one.
 
     Raises:
-        ValueError: the folder holds another search, or something else, or none.
+        ValueError: the folder holds another search, or something else, or no search.
     """
     is_new = not (folder / _JOURNAL).exists()
     if is_new and (plan is None or (folder.exists() and any(folder.iterdir()))):
@@ -124,13 +124,13 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
     study.sampler = optuna.samplers.TPESampler(seed=plan.space.config.seed + len(study.trials))
     _check_same(folder, study.user_attrs.get("plan", plan.description), plan)
     study.set_user_attr("plan", plan.description)
-    for values in plan.first_trials:  # again, since a kill may have come between them
+    for values in plan.first_trials:  # repeated, because a kill may have come in between
         study.enqueue_trial(values, skip_if_exists=True)
     return study
 
 
 def _check_same(folder: Path, there: dict[str, Any], plan: Plan) -> None:
-    """Refuse a plan other than that of the folder; what changes no result may differ."""
+    """Refuse a plan that differs from the folder's, except where it changes no result."""
     config = parse_config(json.dumps(there["config"]), str(folder / _JOURNAL))
     differing = differences(
         there | {"config": compared(config)},
@@ -145,13 +145,13 @@ def _check_same(folder: Path, there: dict[str, Any], plan: Plan) -> None:
 def tune(
     folder: Path, plan: Plan, train: Train, say: Callable[[str], None], stop: Callable[[], bool]
 ) -> bool:
-    """Begin a search, or go on with the one in the folder.
+    """Begin a search, or continue the one in the folder.
 
     Args:
         folder: the search's folder.
         plan: the search's plan.
         train: trains a run.
-        say: is told what begins and ends.
+        say: is called with lines on what begins and ends.
         stop: whether to stop, asked after each iteration of a run.
 
     Returns:
@@ -159,8 +159,8 @@ def tune(
 
     Raises:
         ValueError: the folder holds another search.
-        Exception: what ``train`` raised, but for a `DivergedError`; the trial goes on when the
-            search does.
+        Exception: whatever ``train`` raised, except a `DivergedError`; the trial continues
+            when the search does.
     """
     study = load_study(folder, plan)
     lock = FolderLock(folder / "lock")
@@ -190,11 +190,11 @@ def _train(
     train: Train,
     stop: Callable[[], bool],
 ) -> bool:
-    """Train the runs of a trial; false if that was stopped, and the trial is to go on."""
+    """Train the runs of a trial; return False if it was stopped and is to continue."""
     found: list[float] = []
     try:
         config = plan.space.configure(trial.params)
-    except ValueError as error:  # values that do not go together
+    except ValueError as error:  # the values do not fit together
         return _fail(study, trial, str(error))
     try:
         for seed in range(config.seed, config.seed + plan.seeds):
@@ -222,14 +222,14 @@ def _train(
 
 
 def _fail(study: optuna.Study, trial: optuna.Trial, reason: str) -> bool:
-    """End a trial whose values are of no use; true, as `_train` says of trials that have ended."""
+    """End a trial whose values cannot be used; return True, as `_train` does for ended trials."""
     trial.set_user_attr(REASON, shortened(reason))
     study.tell(trial, state=TrialState.FAIL)
     return True
 
 
 def _is_behind(trial: optuna.Trial, folder: Path) -> bool:
-    """Report the first evaluation of each part of a run; whether Optuna gives the trial up."""
+    """Report the first evaluation of each part of a run; return whether Optuna gives it up."""
     reported = trial.study.trials[trial.number].intermediate_values
     done = reversed(_evaluations(folder))
     of_parts = {int(_PARTS * progress + 1e-9): value for progress, value in done}
@@ -254,13 +254,13 @@ def _evaluations(folder: Path) -> list[tuple[float, float]]:
 
 
 def trials_of(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials that have begun, the best first, then those without a value."""
+    """The trials that have begun, best first, then those without a value."""
     begun = [trial for trial in study.trials if trial.state != TrialState.WAITING]
     return sorted(begun, key=lambda trial: (value_of(trial) is None, -(value_of(trial) or 0)))
 
 
 def value_of(trial: FrozenTrial) -> float | None:
-    """What a trial came to: the mean of the last evaluations of its runs; None if it did not."""
+    """The mean of the last evaluations of a trial's runs; None if it has no value."""
     return trial.value if trial.state == TrialState.COMPLETE else None
 
 

@@ -2,8 +2,8 @@
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 
-A compiled network is a part of the kernels and answers at once. For another one games wait, but
-not for each other: each continues with its next simulation, move or game until it needs the
+A compiled network is a part of the kernels and answers at once. For any other network games wait,
+but not for each other: each continues with its next simulation, move or game until it needs the
 network, so every batch for the network is full.
 """
 
@@ -34,7 +34,7 @@ class Log(NamedTuple):
     """The log of self-play: up to C positions, and up to E games that ended.
 
     Attributes:
-        states: structured [C], positions as they were searched.
+        states: structured [C], the positions that were searched.
         policies: float32 [C, A], policy targets.
         values: float32 [C], root values in the mover's view, see `root_value`.
         games: int64 [C], number of the position's game.
@@ -88,7 +88,7 @@ POSITIONS, LIMIT, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = rang
 
 @part
 def is_full(log):
-    """Whether the log may be too full for what the next move adds."""
+    """Whether the next move might not fit into the log."""
     return log.counts[POSITIONS] >= log.counts[LIMIT] or log.counts[ENDED] == len(log.ended_games)
 
 
@@ -120,14 +120,14 @@ def start_game(table, games, b):
     for _ in range(random_below(rng, games.opening_plies + 1)):
         if state.outcome == ONGOING:
             rules.step(table, state, random_action(table, state, rng, num_actions))
-    if state.outcome != ONGOING:  # the opening was a whole game
+    if state.outcome != ONGOING:  # the opening ended the game
         rules.init(table, state, rng)
     start_search(table, search_of(games.tree, b))
 
 
 @part
 def end_game(table, games, b):
-    """Log how game ``b`` ended."""
+    """Log the end of game ``b``."""
     state, log = games.tree.states[b, 0], games.log
     row = log.counts[ENDED]
     log.ended_games[row] = games.numbers[b]
@@ -154,14 +154,14 @@ def record(games, settings, b):
 def advance_root(table, search, settings, edge, rng):
     """Play an edge's action; the new root keeps the child's evaluation, if it has one.
 
-    Without one the new root waits for the network.
+    If it has none, the new root waits for the network.
     """
     _, nodes, edges, states = search
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
     start_search(table, search)
-    if child != NO_NODE and nodes[child].evaluated:  # and looked over for a win at once
-        first = nodes[child].first  # the edges are further on than the root's, their logits intact
+    if child != NO_NODE and nodes[child].evaluated:  # and checked for a win at once
+        first = nodes[child].first  # these edges come after the root's, so their logits are intact
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
         nodes[0].draw = nodes[child].draw
@@ -177,7 +177,7 @@ def begin_games(tables, games):
 
 @kernel
 def begin_searches(tables, games):
-    """Begin the search of every game's present move anew."""
+    """Begin the search of every game's present move again."""
     for b in range(len(games.numbers)):
         start_search(tables[0], search_of(games.tree, b))
 
@@ -192,7 +192,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
         settings: settings of the search.
         evaluation: an `Evaluation` of B, for answers.
         net: the network, see `simulate.network`.
-        is_answered: whether ``evaluation`` answers what the last call left in ``games.planes``.
+        is_answered: whether ``evaluation`` answers the requests that the last call left.
 
     Returns:
         Whether the log is full.
