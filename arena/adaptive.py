@@ -24,16 +24,16 @@ from .level import LevelSearcher
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
-_GRID = 10.0  # Elo points
-_MARGIN = 600.0  # Elo points beyond the ladder's ends that an opponent may have
-_PRIOR_SPREAD = 400.0  # standard deviation, Elo points
-_MOST_ELO = 10_000.0  # that an opponent may be taken to have at first
-_DRIFT = 25.0  # the same, of how an opponent changes in a game
-_NATURAL = np.log(10) / 400  # of Elo points, in the exponent
+_GRID = 10.0  # step of the grid in Elo points
+_MARGIN = 600.0  # the grid reaches so many Elo points beyond the ladder's ends
+_PRIOR_SPREAD = 400.0  # standard deviation in Elo points
+_MOST_ELO = 10_000.0  # largest initial estimate of an opponent
+_DRIFT = 25.0  # standard deviation of an opponent's change in a game
+_NATURAL = np.log(10) / 400  # factor from Elo points to the exponent
 
 
 class OpponentEstimate:
-    """What is known of an opponent's strength.
+    """Estimate of an opponent's strength.
 
     Args:
         low, high: ends of the scale, Elo points.
@@ -70,12 +70,12 @@ class OpponentEstimate:
 
 
 class AdaptiveAgent(Agent):
-    """Plays each game at the strength that it takes its opponent to have.
+    """Plays each game at the estimated strength of its opponent.
 
-    It is a class of its own since it learns from the results of games, which no searcher is told.
+    It is a class of its own because it learns from the results of games, which no searcher is told.
 
-    A game is played at one strength from `begin` to `finish`. Games side by side, as those of a
-    match, begin with the same estimate; all results count, as of one opponent. So it adapts from
+    A game is played at one strength from `begin` to `finish`. Games side by side, as in a
+    match, begin with the same estimate; all results count as one opponent's. So it adapts from
     game to game: in vectorised or single environments, or in matches one after the other without
     `restart` between. `restart` forgets what was learned.
 
@@ -85,7 +85,7 @@ class AdaptiveAgent(Agent):
         ladder: levels of that network.
         start: the opponent's Elo points to begin with, 0 to 10,000; default: the middle of the
             ladder.
-        name: how tables name it.
+        name: the name in tables.
         seed: seed of its mistakes.
 
     Attributes:
@@ -115,7 +115,7 @@ class AdaptiveAgent(Agent):
 
     @property
     def elo(self) -> float:
-        """Elo points of the strength that the next game is played at."""
+        """Strength of the next game, in Elo points."""
         return float(np.clip(self.estimate.elo, 0.0, self._ladder.levels[-1].rating.elo))
 
     def restart(self, seed: Seed = None) -> None:
@@ -125,12 +125,12 @@ class AdaptiveAgent(Agent):
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
-        """Settle the strength of these games."""
+        """Fix the strength of these games."""
         for game in games:
             game.memory = self.elo
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
-        """A move in each game, at its strength; see `Agent.play`."""
+        """A move in each game, at that game's strength; see `Agent.play`."""
         elo = np.array([game.memory for game in games])
         chosen = np.full(len(states), -1, np.int64)
         for each in np.unique(elo):
@@ -145,11 +145,11 @@ class AdaptiveAgent(Agent):
                 self.estimate.learn(game.memory, (1 - game.reward) / 2)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
-        """Moves at the strength that a new game would have; see `Agent.actions`."""
+        """Moves at the strength of a new game; see `Agent.actions`."""
         return self._play_at(self.elo, self._check(states))
 
     def search(self, states: np.ndarray) -> Finding:
-        """What is found at the strength that a new game would have; see `Agent.search`."""
+        """The finding at the strength of a new game; see `Agent.search`."""
         self._adjust(self.elo)
         return super().search(states)
 

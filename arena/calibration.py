@@ -1,8 +1,8 @@
-"""Measure a ladder of levels from nothing: even steps of strength along the path of `knobs_at`.
+"""Measures a ladder of levels from scratch: even steps of strength along the path of `knobs_at`.
 
 A survey rates points of the path by matches between neighbours. The first level is placed where it
 scores 60 % against random play. Then levels are placed from the strongest down: each next one where
-the survey, corrected by all matches against the level above, puts the step that is asked for. A
+the survey, corrected by all matches against the level above, predicts the wanted step. A
 match then measures the step; if its score is not near the target, the level moves and is measured
 again.
 """
@@ -38,24 +38,24 @@ from .level import LevelSearcher
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
-#: Score of each level against the one below that is aimed at.
+#: Target score of each level against the one below.
 TARGET_SCORE = 0.65
 #: A measured score may be off by this much before the level is moved.
 _TOLERANCE = 0.04
-#: The same for the first level against random play.
+#: The same tolerance for the first level against random play.
 _FIRST_TOLERANCE = 0.025
-#: A score of half a match that is off by more is not worth the other half.
+#: If the score after half a match is off by more, the other half is not played.
 _FAR_OFF = 0.075
-#: A lowest step whose score is off by more than this has a level too many, or room for one.
+#: If the lowest step's score is off by more, a level is removed or added there.
 _UNEVEN = 0.05
-_MOST_SCORE = 0.9  # that a score counts as where the step is halved
-#: Score of the first level against random play that is aimed at: whoever begins can win.
+_MOST_SCORE = 0.9  # higher scores count as this when a step is halved
+#: Target score of the first level against random play, such that beginners can win.
 FIRST_SCORE = 0.6
 _FIRST_ELO = elo_difference(FIRST_SCORE)
 _FEWEST_LEVELS = 8
 _LOWEST_SURVEYED = -1.0
 _MOST_TRIES = 8
-#: How far the true step may be from the survey's, standard deviation in Elo points.
+#: Standard deviation of the true step from the survey's, in Elo points.
 _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
 _NATURAL = math.log(10) / 400
@@ -64,7 +64,7 @@ _TOO_WEAK = "the agent is hardly stronger than random play: there is no room for
 
 @dataclass
 class _Bench:
-    """Two players whose strength can be set, and all that they have played.
+    """Two players with adjustable strength, and the matches that they have played.
 
     Attributes:
         games: how many games each match has.
@@ -111,12 +111,12 @@ def calibrate(
 
     Args:
         game: the rules.
-        network: that plays.
+        network: the network that plays.
         digest: SHA-256 of its checkpoint.
         simulations: simulations of the strongest level, for each move.
         games: games of each match that measures a step, a multiple of 4; others have half as many.
-        levels: how many, at even steps over the whole range; default: as many as steps of
-            `TARGET_SCORE` fit in, or about 8 smaller steps where these are fewer.
+        levels: how many, at even steps over the whole range; default: as many steps of
+            `TARGET_SCORE` as fit, or about 8 smaller steps if these are fewer.
         seed: seed of all games; the same arguments give the same ladder.
         task: is told of each match.
 
@@ -182,12 +182,12 @@ def check_steps(
 ) -> list[Meeting]:
     """Measure the steps of a ladder once more: each level against the one below.
 
-    The matches that come with a ladder decided where its levels are, so their scores are a little
+    The matches in a ladder's file decided where its levels are, so their scores are a little
     nearer to the target than those of new games.
 
     Args:
-        game, network: that the ladder is of.
-        ladder: its levels.
+        game, network: the game and network of the ladder.
+        ladder: the ladder.
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
         task: is told of each match.
@@ -206,7 +206,7 @@ def check_steps(
 
 
 def _seed_of(seed: int, number: int) -> int:
-    """The seed of a match, of those that follow from one seed."""
+    """The seed of match ``number``, derived from one seed."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
@@ -215,8 +215,8 @@ class _Survey:
     """Elo points by strength, increasing; random play has 0.
 
     Attributes:
-        strengths: the points of the path that were measured, the first is random play.
-        elo: the difference in Elo that these points mean.
+        strengths: the measured points of the path; the first is random play.
+        elo: Elo points of these.
     """
 
     strengths: np.ndarray
@@ -230,7 +230,7 @@ class _Survey:
 
 
 def _survey(bench: _Bench, top: float) -> _Survey:
-    """Rate points of the path, each against the one below."""
+    """Rate points of the path by matches of each against the one below."""
     count = math.ceil(top - _LOWEST_SURVEYED)
     points = [RANDOM_STRENGTH, *np.linspace(_LOWEST_SURVEYED, top, count + 1).tolist()]
     elo = [0.0]
@@ -238,14 +238,14 @@ def _survey(bench: _Bench, top: float) -> _Survey:
         lower, upper = points[index - 1], points[index]
         title = f"survey of the path, {index} of {len(points) - 1}"
         tally = bench.play(upper, lower, bench.games // 2, title)
-        # One drawn game more keeps the difference finite.
+        # One additional drawn game keeps the difference finite.
         difference = elo_difference((tally.points + 0.5) / (tally.games + 1))
         elo.append(elo[-1] + max(difference, _LEAST_SLOPE * (upper - lower)))
     return _Survey(np.array(points), np.array(elo))
 
 
 def _step(survey: _Survey, levels: int | None) -> float:
-    """Elo points between neighbours."""
+    """Elo points between neighbouring levels."""
     wide = float(survey.elo[-1]) - _FIRST_ELO
     if levels is not None:
         return max(wide, _LEAST_SLOPE) / (levels - 1)
@@ -255,7 +255,7 @@ def _step(survey: _Survey, levels: int | None) -> float:
 def _place(
     bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None
 ) -> tuple[list[float], list[Meeting]]:
-    """Place levels from the first one, by random play, up to the one of strength ``top``.
+    """Place levels from the first one, near random play, up to the one of strength ``top``.
 
     The first is placed by matches against random play, the others from ``top`` down.
 
@@ -299,7 +299,7 @@ def _place(
 def _even_out(
     bench: _Bench, survey: _Survey, first: float, strengths: list[float], tallies: list[Tally]
 ) -> None:
-    """Take away the second level if it is too near to the first, and add one if it is too far."""
+    """Remove the second level if it is too near to the first, or add one if it is too far."""
     if tallies[-1].score < TARGET_SCORE - _UNEVEN and len(strengths) > 1:
         del strengths[-1], tallies[-2:]
         tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
@@ -322,10 +322,10 @@ def _placed(
 ) -> tuple[float, Tally]:
     """Find the strength against which ``opponent`` is ``step`` Elo points stronger; measure it.
 
-    A match is played in two halves; the second only if the first is not far from the target.
+    A match is played in two halves, the second only if the first is not far from the target.
 
     Returns:
-        The strength, and the results of the opponent.
+        The strength, and the results of ``opponent``.
     """
     target, half = expected_score(step), (games or bench.games) // 2
     evidence: list[tuple[float, Tally]] = []
@@ -344,7 +344,7 @@ def _placed(
 
 
 def _error(tally: Tally, target: float) -> float:
-    """How far a score is from the target."""
+    """The distance of a score from the target."""
     return abs(tally.score - target)
 
 
@@ -353,8 +353,8 @@ def _estimate(
 ) -> float:
     """The strength ``step`` Elo points below ``opponent``, by the survey and matches against it.
 
-    The survey's differences from ``opponent`` are all off by one unknown number: the most likely
-    one, if it is normally distributed with `_SURVEY_SPREAD` before the matches (Newton's method).
+    The survey's differences from ``opponent`` are all off by one unknown number: its most likely
+    value, if it is normally distributed with `_SURVEY_SPREAD` before the matches (Newton's method).
     """
     elo = survey.elo_at(opponent)
     off = 0.0

@@ -1,13 +1,13 @@
-"""Games of many pairings on all cores, in chunks that come out alike whenever they are played.
+"""Plays games of many pairings on all cores, in chunks that do not depend on when they are played.
 
 A chunk is a few openings of one pairing, each played from both seats, as one match. Its seed is
-made of the tournament's seed, the names of the two agents, and the number of its first opening. So
-its games are the same whatever was played before, and on however many cores (unless an agent's
+derived from the tournament's seed, the two agents' names, and the number of its first opening.
+So its games are the same whatever was played before, and on any number of cores (unless an agent's
 moves depend on the time that they take).
 
-Each core plays chunks in a thread of its own, with agents of its own that use no other core:
+Each core plays chunks in its own thread, with its own agents, which use no other core:
 compiled rules, searches and networks run without Python's lock. So nothing has to travel between
-processes, and games and agents of the user's own need no name that another process could import.
+processes, and the user's own games and agents need no name that another process could import.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import MOST_PLIES, Openings, draw_openings
 
-#: Openings of a chunk.
+#: Openings in a chunk.
 CHUNK = 10
 #: Openings that are drawn together, all different if so many can be found.
 BLOCK = 100
 
 MOST_SEED = 2**64 - 1
 
-#: Called with a chunk and its games, by one thread at a time; true ends it all.
+#: Called with a chunk and its games, by one thread at a time; true ends all play.
 Finished = Callable[["Chunk", Games], bool | None]
 
 
@@ -45,12 +45,12 @@ Finished = Callable[["Chunk", Games], bool | None]
 class Chunk:
     """The games of a pairing from openings ``begin`` to ``end``.
 
-    Game 2k of a pairing has opening k, and its first agent as player_0; in game 2k + 1 the agents
+    Game 2k of a pairing has opening k, with its first agent as player_0; in game 2k + 1 the agents
     have changed seats.
 
     Attributes:
         first, second: names of the agents.
-        begin, end: numbers of openings; all pairings have the same.
+        begin, end: numbers of openings; all pairings share them.
     """
 
     first: str
@@ -70,17 +70,17 @@ class Chunk:
 
 
 class Schedule:
-    """All chunks of some pairings, in the order in which they are begun: the pairings in turn.
+    """All chunks of some pairings, in the order of play: the pairings take turns.
 
-    So games that were stopped are about as many of each pairing.
+    So whenever play stops, all pairings have about equally many games.
 
     Args:
-        pairings: names of two agents each.
+        pairings: the names of the two agents of each.
         games: games of each pairing, an even number.
 
     Attributes:
-        agents: names of all.
-        games: all of them.
+        agents: the names of all agents.
+        games: the number of all games.
     """
 
     def __init__(self, pairings: Iterable[tuple[str, str]], games: int) -> None:
@@ -95,7 +95,7 @@ class Schedule:
                 yield self._chunk(*pairing, begin)
 
     def find(self, row: np.ndarray) -> Chunk:
-        """The chunk that has a game, one row of `ROW`.
+        """The chunk with the game of a row of `ROW`.
 
         Raises:
             ValueError: there is no such game.
@@ -111,7 +111,7 @@ class Schedule:
 
 
 def check_seed(seed: int, opening_plies: int | None) -> None:
-    """Raise ``ValueError`` unless games can be drawn by these."""
+    """Raise ``ValueError`` unless a seed and a number of opening plies are valid."""
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise ValueError(f"a seed is from 0 to {MOST_SEED}, not {quoted(seed)}")
     if opening_plies is not None and (
@@ -130,23 +130,23 @@ def play_chunks(
     workers: int | None = None,
     task: Task = UNWATCHED,
 ) -> None:
-    """Play chunks, as many at the same time as there are workers, and begin them in order.
+    """Play chunks, one per worker at a time, and begin them in order.
 
     Args:
         game: the rules.
-        agents: what makes the agents, by name.
-        chunks: what to play.
+        agents: factories of the agents, by name.
+        chunks: the chunks to play.
         finished: called with each chunk when it is played.
         seed: seed of openings and agents.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
             opening.
         workers: chunks played at the same time; default: one for each core.
-        task: advanced by each game that is over; it ends all when it is stopped.
+        task: is told of each game that is over; if it is stopped, all play ends.
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
             names it. Chunks that were finished before have been handed over.
-        BaseException: what ``finished`` raised.
+        BaseException: whatever ``finished`` raised.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {workers!r}")
@@ -167,7 +167,7 @@ def play_chunks(
 
 
 class _Hall(Task):
-    """Where the chunks are played, with agents for each worker; the task of all their matches."""
+    """The agents of each worker, and the task of all their matches."""
 
     def __init__(
         self,
@@ -189,15 +189,15 @@ class _Hall(Task):
 
     @property
     def stopped(self) -> bool:
-        """Whether all workers shall end."""
+        """Whether all workers should end."""
         return self._ends or self._task.stopped
 
     def stop(self) -> None:
-        """Have all workers end soon."""
+        """Make all workers end soon."""
         self._ends = True
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """Games are over."""
+        """Report games that are over."""
         self._task.advance(count)
 
     def play(self, worker: int, chunk: Chunk) -> Games:
@@ -205,7 +205,7 @@ class _Hall(Task):
 
         Raises:
             ValueError: an agent failed.
-            StoppedError: everything shall end.
+            StoppedError: all play is to end.
         """
         try:
             with on_one_core():
@@ -267,7 +267,7 @@ class _Shared(Agent):
 
 
 class _Openings:
-    """The openings of all pairings: without end, the same for the same seed."""
+    """The openings of all pairings, without end; the same seed gives the same ones."""
 
     def __init__(self, game: Game, plies: int | None, seed: int) -> None:
         self._game = game
@@ -277,7 +277,7 @@ class _Openings:
         self._lock = threading.Lock()
 
     def between(self, begin: int, end: int) -> Openings:
-        """Openings of a chunk, which never cross the border of a block."""
+        """The openings of a chunk, which never crosses the border of a block."""
         number, inside = divmod(begin, BLOCK)
         with self._lock:
             if number not in self._blocks:
@@ -294,7 +294,7 @@ def _chunk_seed(seed: int, chunk: Chunk) -> int:
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Within it agents use one core: their searches, and their networks if they have any."""
+    """A context in which agents use one core, for their searches and for any networks."""
     with one_core():
         if "torch" not in sys.modules:
             yield

@@ -1,4 +1,4 @@
-"""Contests: a plan of games, with a rule when they are enough, played on all cores.
+"""Contests: a plan of games, with a rule that ends them, played on all cores.
 
     contest = play_contest(
         make_game("corso"), Tournament(("random", "uct:20", "uct:200"), games=100), folder="tour"
@@ -9,12 +9,12 @@
 
 A `Tournament` ends when all its games are played: everyone against everyone, or some against the
 others. A `Comparison` of two agents ends as soon as a sequential test (`ludarium.arena.sprt`) can
-say whether the first is stronger; what was played beyond the pair of games that decided is kept,
-but does not count.
+tell whether the first is stronger; games beyond the pair that decided the test are kept,
+but do not count.
 
 An agent that fails, by an exception or an illegal action, stops the contest, and the message names
-it: a game lost by a fault of a program says nothing about strength. What was played before is in
-the folder; once the agent is repaired, the contest goes on from there.
+it: a game lost by a fault of a program says nothing about strength. Earlier games are in
+the folder; once the agent is repaired, the contest resumes from there.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from .results import Results
 from .sprt import SPRT, SPRTResult
 from .standings import Standings
 
-MOST_GAMES = 10_000_000  # of a contest
+MOST_GAMES = 10_000_000  # games of a contest
 
-#: A test is looked at again when there are so many times as many chunks as before. Its verdict does
-#: not depend on that, for pairs of games count in their order.
+#: A test is evaluated again when the number of chunks has grown by this factor. Its verdict does
+#: not depend on that, because pairs of games count in their order.
 _LOOK_AGAIN = 1.01
 
 
 @dataclass(frozen=True)
 class Plan(ABC):
-    """What is played, and when it is enough. Its fields are the settings of a folder.
+    """The games of a contest, and the rule that ends it. Its fields are the settings of a folder.
 
     Attributes:
-        kind: what folders call it.
-        stops_early: whether its games may be enough before all are played.
-        agents: their names (see `make_agent`).
+        kind: its name in folders.
+        stops_early: whether the games may suffice before all are played.
+        agents: the agents' names (see `make_agent`).
         seed: seed of openings and agents.
         opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
     """
@@ -77,11 +77,11 @@ class Plan(ABC):
     def outcome(
         self, results: Results, anchors: Mapping[str, float]
     ) -> Standings | SPRTResult | None:
-        """What games say; ``None`` if nothing yet.
+        """The outcome of games; ``None`` if they tell nothing yet.
 
         Args:
             results: results of the games.
-            anchors: Elo points of agents that are taken as known.
+            anchors: Elo points of agents whose ratings are known.
         """
 
     def _check(self) -> None:
@@ -98,7 +98,7 @@ class Tournament(Plan):
 
     Attributes:
         games: games of each pairing, an even number: the two games of a pair share an opening.
-        gauntlet: agents that meet the others, but not each other; with none, everyone meets
+        gauntlet: agents that meet the others, but not each other; if empty, everyone meets
             everyone.
 
     Raises:
@@ -146,7 +146,7 @@ class Tournament(Plan):
 
 @dataclass(frozen=True)
 class Comparison(Plan):
-    """Is the first agent stronger than the second? As few games as it takes to say.
+    """Tests whether the first agent is stronger than the second, with as few games as possible.
 
     Attributes:
         agents: two names.
@@ -177,28 +177,28 @@ class Comparison(Plan):
 
     @property
     def test(self) -> SPRT:
-        """What is tested."""
+        """The test."""
         return SPRT(self.elo0, self.elo1, self.alpha, self.beta)
 
     @property
     def schedule(self) -> Schedule:
-        """All games, up to the limit."""
+        """All games up to the limit."""
         return Schedule([self.agents], self.games_limit)
 
     def outcome(self, results: Results, anchors: Mapping[str, float]) -> SPRTResult:
-        """What the test says."""
+        """The result of the test."""
         return SPRTResult.of(self.test, *results.pairs(*self.agents))
 
 
 @dataclass(frozen=True)
 class Contest:
-    """How a contest stands, finished or not.
+    """The state of a contest, finished or not.
 
     Attributes:
         game: the rules.
-        plan: what is played.
-        results: so far.
-        outcome: what they say; ``None`` if nothing yet.
+        plan: its plan.
+        results: the results so far.
+        outcome: their outcome; ``None`` if they tell nothing yet.
     """
 
     game: Game
@@ -224,17 +224,17 @@ class Contest:
 
     @property
     def line(self) -> str:
-        """How the test of a comparison stands, in a line; empty for a tournament."""
+        """The state of a comparison's test, in a line; empty for a tournament."""
         return self.outcome.line if isinstance(self.outcome, SPRTResult) else ""
 
     @property
     def caveats(self) -> list[str]:
-        """Why the outcome rests on less than it seems to."""
+        """Reasons why the outcome rests on fewer games than it seems to."""
         caveat = None if self.outcome is None else self.outcome.caveat
         return [] if caveat is None else [caveat]
 
     def text(self, terminal: bool | None = None) -> str:
-        """The outcome for people, as a table where there are many numbers.
+        """The outcome for people, as a table if it has many numbers.
 
         Args:
             terminal: see `text_table`.
@@ -257,21 +257,21 @@ def play_contest(
     task: Task = UNWATCHED,
     from_file: bool = False,
 ) -> Contest:
-    """Play a contest, or what is missing of it in a folder.
+    """Play a contest, or the rest of one in a folder.
 
     The same arguments give the same games, whatever was interrupted and on however many cores,
     unless an agent's moves depend on time.
 
     Args:
         game: the rules.
-        plan: what is played.
+        plan: its plan.
         players: the caller's own players by the names of the plan; each is whatever `as_agent`
-            takes but an `Agent` itself.
-        anchors: Elo points of agents that are taken as known; default: the mean of all is 0.
+            takes except an `Agent` itself.
+        anchors: Elo points of agents whose ratings are known; default: the mean of all is 0.
         workers: chunks of games that are played at once; default: one for each core.
-        folder: where games and results are kept, and from where they go on; default: nowhere.
-        task: advanced by each game that is over.
-        from_file: the names come out of a file: those that would run code are refused.
+        folder: where games and results are kept, and from where it resumes; default: nowhere.
+        task: is told of each game that is over.
+        from_file: the names come from a file: those that would run code are refused.
 
     Raises:
         ValueError: a name means nothing, an agent cannot play this game or fails, the folder
@@ -333,7 +333,7 @@ def read_contest(
     kind: type[Plan],
     anchors: Mapping[str, float] | None = None,
 ) -> Contest:
-    """Read the folder of a contest, also while it is played; nothing in it is changed or run.
+    """Read the folder of a contest, even while it is played; nothing in it is changed or run.
 
     Args:
         folder: the contest's folder.
@@ -342,7 +342,7 @@ def read_contest(
 
     Raises:
         FileNotFoundError: there is no such contest.
-        ValueError: the folder is of something else, or damaged; the message says how.
+        ValueError: the folder holds something else, or is damaged; the message says how.
     """
     store = ArenaFolder(Path(folder))
     settings = store.read_settings()
@@ -362,10 +362,10 @@ def _check_anchors(plan: Plan, anchors: Mapping[str, float]) -> None:
 
 
 def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[Game, Plan]:
-    """What the settings of a folder say, which may come from a stranger.
+    """The game and plan in a folder's settings, which may come from a stranger.
 
     Raises:
-        ValueError: they are of no such contest; the message names the folder.
+        ValueError: they are not those of such a contest; the message names the folder.
     """
     game = read_described(settings, kind.kind, path)
     plan: Plan = convert(settings, f"{path} holds no {kind.kind}", kind)

@@ -1,8 +1,8 @@
-"""Learning curves: how strong a run's agents were, one after the other, and how often exact.
+"""Learning curves: how strong a run's successive agents were, and how often their moves were exact.
 
 `measure_curves` measures each agent that a run has kept (``save`` of its configuration), and the
-latest one, as an evaluation during training would. What was measured is kept in the run's folder:
-whoever asks again, with other opponents say, waits only for what is new.
+latest one, as an evaluation during training would. Results are kept in the run's folder, so a
+later call, with other opponents say, measures only what is new.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from .entrants import network_file
 from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
-_SAID_BY_NAME = ("random", "greedy", "uct", "alphabeta")  # kinds of agents that never change
+_SAID_BY_NAME = ("random", "greedy", "uct", "alphabeta")  # kinds of agents that names determine
 
-#: What a point may be measured by: its metric, the title, and the factor to the title's unit.
+#: The ways to measure a point: its metric, the title, and the factor to the title's unit.
 METRICS = {
     "elo": ("Elo", 1.0),
     "score": ("score, %", 100.0),
@@ -50,12 +50,12 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured of each agent.
+    """What is to be measured of each agent.
 
     Attributes:
-        against: opponents: of one the score is measured, by several a rating; none: no games.
-        truth: exact test whose moves are counted, a file or ``hard``; None: none.
-        games: against all opponents together, even.
+        against: opponents: one gives a score, several give a rating; if empty, no games are played.
+        truth: exact test whose moves are counted, a file or ``hard``; None for no test.
+        games: how many against all opponents together, even.
         simulations: the agent's simulations per move; 0: the policy alone, without search.
         seed: seed of openings and opponents.
     """
@@ -69,13 +69,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Point:
-    """An agent of a run, and what was measured of it.
+    """An agent of a run, and its measurements.
 
     Attributes:
         iteration: the iteration of the run after which it was saved.
         seconds: seconds of training until then.
         step: how long the network had learnt, in steps of the algorithm.
-        found: metrics as those of an evaluation during training: ``score`` or ``elo``, and
+        found: metrics as in an evaluation during training: ``score`` or ``elo``, and
             ``accuracy``, each with ``..._low`` and ``..._high``.
     """
 
@@ -98,7 +98,7 @@ def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
 
     Raises:
         FileNotFoundError: one is no run, or has no agent yet.
-        ValueError: they have learnt different games, or the same one with different options.
+        ValueError: they have learnt different games, or different options of one game.
     """
     games = [CheckpointFactory(path=RunFolder(run).agent).choose_game({}) for run in runs]
     for run, game in zip(runs, games, strict=True):
@@ -117,18 +117,18 @@ def measure_curves(
 
     Args:
         runs: their folders; they may still be trained.
-        plan: what is measured.
-        task: advanced by each game that is over.
+        plan: what to measure.
+        task: is told of each game that is over.
 
     Raises:
         FileNotFoundError: one is no run, or has no agent yet.
-        ValueError: the runs are of different games; or an opponent or the test is of none.
+        ValueError: the runs are of different games; or an opponent or the test does not fit.
         StorageError: a run's folder cannot be written.
     """
     game = game_of_runs(runs)
     truth = None if plan.truth is None else find_exact_test(plan.truth, game)
     for name in plan.against:
-        make_agent(name, game)  # before any game is played, is it one?
+        make_agent(name, game)  # check the name before any game is played
     opponents = _contents(game, plan)
     folders = [RunFolder(run) for run in runs]
     for folder in folders:
@@ -149,7 +149,7 @@ def _contents(game: Game, plan: Plan) -> dict[str, str] | None:
     """SHA-256 of the files of opponents that have a network, by name.
 
     Returns:
-        None if an opponent without such a file may change and keep its name: results of games
+        None if an opponent without such a file may change and keep its name: then results
         against it are not kept.
     """
     found = {}
@@ -163,7 +163,7 @@ def _contents(game: Game, plan: Plan) -> dict[str, str] | None:
 
 
 def _moment(path: Path, header: CheckpointHeader) -> tuple[int, float]:
-    """After which iteration of a run an agent was saved, and after how many seconds of training."""
+    """The iteration after which an agent was saved, and the seconds of training until then."""
     iteration, seconds = (header.notes.get(name) for name in ("iteration", "seconds"))
     if not isinstance(iteration, int) or not isinstance(seconds, int | float):
         raise ValueError(f"{path} does not say after which iteration of a run it was saved")
@@ -187,7 +187,7 @@ def _curve(
             header, digest = load_header(path), digest_of(path)
             agent = CheckpointFactory(path=path, simulations=plan.simulations).make(game)
         except FileNotFoundError:
-            continue  # the run goes on, and keeps others
+            continue  # the run has meanwhile removed it
         of_agent = {"agent": digest, "simulations": plan.simulations}
         found: dict[str, Any] = {}
         if measure.against:
@@ -228,7 +228,7 @@ def _anchors(
     memory: Memory,
     task: Task,
 ) -> dict[str, float]:
-    """Ratings of the opponents: those that are known, and others from games between them."""
+    """Ratings of the opponents: known ones, and others from games between them."""
     known = known_elo(game)
     if not set(plan.against) <= set(known):
         task.begin("anchors", len(pairs_to_rate(plan.against, known)) * ANCHOR_GAMES)
@@ -247,13 +247,13 @@ def _anchors(
 
 
 def _digest(test: Any) -> str:
-    """What tells an exact test from others."""
+    """A digest that distinguishes an exact test from others."""
     assert isinstance(test, ExactTest)
     return hashlib.sha256(repr(test.origins).encode() + test.results.tobytes()).hexdigest()
 
 
 class _Line(msgspec.Struct):
-    """A line of that file: what was measured, and what was found."""
+    """A line of the file: the arguments of a measurement, and its result."""
 
     what: dict[str, Any]
     found: dict[str, Any]
@@ -267,7 +267,7 @@ class _Line(msgspec.Struct):
 
 
 class Memory:
-    """What was measured before, in a file with one line for each measurement.
+    """Earlier measurements, in a file with one line for each.
 
     Args:
         path: path of the file, which need not be there yet. Damaged lines are ignored.
@@ -276,7 +276,7 @@ class Memory:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, dict[str, Any]] = {}
-        self._start = b""  # of the next line
+        self._start = b""  # begins the next line
         try:
             content = read_regular_file(path, _LARGEST_FILE, "what was measured of a run")
         except FileNotFoundError:
@@ -289,11 +289,11 @@ class Memory:
                 self._known[_key(known.what)] = known.found
 
     def ask(self, what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The result of a measurement, which is made if it was not before.
+        """The result of a measurement, which is made unless it was made before.
 
         Args:
-            what: all that the result depends on.
-            measure: makes it.
+            what: everything that the result depends on.
+            measure: makes the measurement.
 
         Raises:
             StorageError: it cannot be kept.
@@ -312,5 +312,5 @@ def _key(what: dict[str, Any]) -> str:
 
 
 def measured(curves: Sequence[Curve]) -> list[str]:
-    """The `METRICS` that the points of curves have."""
+    """Those of `METRICS` that the points of curves have."""
     return [name for name in METRICS if any(name in p.found for c in curves for p in c.points)]

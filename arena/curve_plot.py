@@ -12,7 +12,7 @@ from .plot import short_name
 
 _COLOURS = (POINT, "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
 
-#: Where a point lies on the horizontal axis: its title, and the number.
+#: A point's place on the horizontal axis: the axis' title, and the number.
 HORIZONTAL: dict[str, tuple[str, Callable[[Point], float]]] = {
     "minutes": ("minutes of training", lambda point: point.seconds / 60),
     "iterations": ("iterations", lambda point: point.iteration),
@@ -26,13 +26,13 @@ def plot_curves(
     """Draw learning curves with their 95 % intervals, a panel for each metric, a line for each run.
 
     Args:
-        curves: what to draw; something was measured of them.
+        curves: the curves to draw, with at least one measurement.
         path: the file to write; its suffix, one of `figures.SUFFIXES`, chooses the format.
-        title: above the picture.
-        by: one of `HORIZONTAL`.
+        title: title above the picture.
+        by: one of `HORIZONTAL`, the horizontal axis.
 
     Raises:
-        ValueError: another suffix.
+        ValueError: the suffix is another one.
         OSError: the file cannot be written.
     """
     metrics = measured(curves)

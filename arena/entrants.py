@@ -1,4 +1,4 @@
-"""The agents that enter a tournament: by name, or players of one's own, each made once per core."""
+"""The agents that enter a tournament, named or the user's own, each made once per core."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MOST_NAME = 1000  # characters
 
 @dataclass(frozen=True)
 class Entrants:
-    """Agents by name, and what makes them.
+    """Agents by name, with their factories.
 
     Attributes:
         factories: the factories by name.
-        networks: SHA-256 of the files of those that have a network, by name.
+        networks: SHA-256 of the networks' files, by the name of the agent.
     """
 
     factories: dict[str, AgentFactory]
@@ -34,13 +34,13 @@ class Entrants:
 
 
 def enter(game: Game, players: Mapping[str, Any], from_file: bool) -> Entrants:
-    """Take agents in, and make each of them once to see whether it can play.
+    """Accept agents, and make each of them once to check that it can play.
 
     Args:
         game: the rules.
-        players: by name: names, factories, or what `as_agent` takes and no `Agent`, which is one
-            and cannot play on several cores.
-        from_file: the names come out of a file, so those that would run code are refused.
+        players: by name: names, factories, or any object for `as_agent` except an `Agent`, which
+            cannot play on several cores.
+        from_file: the names come from a file, so those that would run code are refused.
 
     Raises:
         ValueError: a name means nothing, or an agent cannot play the game.
@@ -89,7 +89,7 @@ def _factory(name: str, player: Any, from_file: bool) -> AgentFactory:
 
 @dataclass(frozen=True)
 class _Unchanged(AgentFactory):
-    """Makes the agents of a file, as long as it is what it was: a run in training replaces its."""
+    """Makes agents of a file as long as it does not change; a run in training replaces its file."""
 
     factory: AgentFactory
     name: str
@@ -107,7 +107,7 @@ class _Unchanged(AgentFactory):
 
 
 def network_file(factory: AgentFactory, game: Game) -> Path | None:
-    """The file of an agent's network; None if it has none of its own."""
+    """The file of an agent's network; None if it has no file of its own."""
     if isinstance(factory, TrainedFactory):
         return factory.checkpoint_path(game.options)
     return factory.path if isinstance(factory, ExportedFactory) else None

@@ -1,14 +1,14 @@
 """The folder of a tournament or a comparison: its settings, every game, and the results.
 
-    arena.json     what is played: game, options, agents, seed and so on; written once
+    arena.json     the plan: game, options, agents, seed and so on; written once
     games.jsonl    one game record in each line, with the number of the game in its pairing, the
                    players' names, and seconds for each move
     results.json   standings or verdict, for programs
     table.txt      the same for people
 
 `ludarium.envs.from_record` replays a line. A chunk's games are appended together and flushed to
-the disk. What a kill left of an unfinished chunk is removed when the tournament goes on, and its
-games come again as they were.
+the disk. Games of an unfinished chunk that a kill has left are removed when the tournament resumes,
+and are played again identically.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _LARGEST_SETTINGS = MEGABYTE
 _LARGEST_LINE = 4 * MEGABYTE
 _LARGEST_GAMES = 4096 * MEGABYTE
 _MOST_PLIES = 10**6
-_MOST_GAMES = 10**9  # of a pairing
+_MOST_GAMES = 10**9  # games of a pairing
 
 
 @dataclass(frozen=True)
 class _Line:
-    """What is read of a line, which may come from a stranger."""
+    """The fields that are read of a line, which may come from a stranger."""
 
     players: tuple[str, str]
     number: Annotated[int, Meta(ge=0, le=_MOST_GAMES)]
@@ -69,7 +69,7 @@ class _Line:
 
 
 def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
-    """What statistics need of a line, which may come from a stranger: one row of `ROW`.
+    """The data that statistics need from a line, which may come from a stranger: one row of `ROW`.
 
     Raises:
         ValueError: it is no record of a finished game between two of these agents.
@@ -86,7 +86,7 @@ def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
 
 
 class ArenaFolder:
-    """A folder with games; see this module.
+    """A folder with games; see the module.
 
     Args:
         path: path of the folder, which need not be there yet.
@@ -97,10 +97,10 @@ class ArenaFolder:
         self._lock = FolderLock(path / _LOCK)
 
     def read_settings(self) -> dict[str, Any] | None:
-        """What is played there; ``None`` if there is no folder, or an empty one.
+        """The settings in the folder; ``None`` if there is no folder, or an empty one.
 
         Raises:
-            ValueError: the folder is of something else, or its settings are damaged.
+            ValueError: the folder holds something else, or its settings are damaged.
         """
         file = self.path / SETTINGS
         try:
@@ -114,13 +114,13 @@ class ArenaFolder:
 
     @contextmanager
     def opened(self, settings: dict[str, Any]) -> Iterator[None]:
-        """Within it the folder is this process's to write to; it has these settings.
+        """A context in which this process alone may write to the folder, which has these settings.
 
         Raises:
-            ValueError: another process has it, or there are other settings.
+            ValueError: another process holds it, or it has other settings.
             StorageError: it cannot be written.
         """
-        self._has(settings)  # before anything is written there
+        self._has(settings)  # check before anything is written there
         make_folders(self.path)
         self._lock.acquire()
         try:
@@ -131,14 +131,14 @@ class ArenaFolder:
             self._lock.release()
 
     def read_games(self, schedule: Schedule, repair: bool = False) -> dict[Chunk, np.ndarray]:
-        """The games of the chunks that were played completely: rows of `ROW` in order, by chunk.
+        """The games of completely played chunks: rows of `ROW` in order, by chunk.
 
         Args:
-            schedule: what may be played.
-            repair: remove what a kill left of another chunk; for those who hold the folder.
+            schedule: the games that may be played.
+            repair: remove games of an incomplete chunk; only the holder of the folder may do so.
 
         Raises:
-            ValueError: a line is no game that may be played, or one that is there twice.
+            ValueError: a line is not a game of the schedule, or occurs twice.
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
@@ -153,7 +153,7 @@ class ArenaFolder:
             for count, line in enumerate(iter(lambda: stream.readline(_LARGEST_LINE), b""), 1):
                 begin, total = total, total + len(line)
                 if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
-                    break  # what a kill left
+                    break  # a kill has cut this line
                 try:
                     row = row_of(load_json(line, "the game"), schedule.agents)
                     chunk = schedule.find(row)
@@ -195,7 +195,7 @@ class ArenaFolder:
         write_file(self.path / TABLE, f"{table}\n".encode())
 
     def _has(self, settings: dict[str, Any]) -> bool:
-        """Whether the folder has these settings, rather than none; raises where it has others."""
+        """Whether the folder has these settings, rather than none; raises if it has others."""
         found = self.read_settings()
         if found is not None:
             _check_same(found, settings, self.path)
@@ -205,7 +205,7 @@ class ArenaFolder:
         write_file(self.path / name, f"{json.dumps(data, indent=1)}\n".encode())
 
     def _check_empty(self) -> None:
-        """Raise unless the folder is missing, or has at most what an early kill leaves."""
+        """Raise unless the folder is missing, or has at most files that an early kill leaves."""
         if not self.path.exists():
             return
         if not self.path.is_dir():
@@ -220,7 +220,7 @@ class ArenaFolder:
 
 
 def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, Any]:
-    """What the settings of all folders begin with."""
+    """The part of the settings that all folders have."""
     return {
         "kind": kind,
         "format": FORMAT,
@@ -232,10 +232,10 @@ def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, An
 
 
 def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
-    """The game of a folder's settings, which may come from a stranger.
+    """The game in a folder's settings, which may come from a stranger.
 
     Raises:
-        ValueError: they are of another kind, format or version of the game.
+        ValueError: they have another kind, format or version of the game.
     """
     file = path / SETTINGS
     if settings.get("kind") != kind:
@@ -260,7 +260,7 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
 
 
 def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
-    """Raise ``ValueError`` if a folder's settings are not those of what is to be played."""
+    """Raise ``ValueError`` if a folder's settings differ from those of the contest to be played."""
     wanted = json.loads(json.dumps(wanted))
     differing = [key for key in wanted if found.get(key) != wanted[key]]
     if not differing:

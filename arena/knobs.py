@@ -1,4 +1,4 @@
-"""`Knobs`: how a network plays at one strength, and the path of knobs from weak to strong."""
+"""`Knobs`: a network's way of playing at one strength, and their path from weak to strong."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from ludarium.envs.engine.messages import quoted
 
-#: Fewest simulations of a level: as many as the moves that the search compares.
+#: Fewest simulations of a level: one for each move that the search compares.
 FEWEST_SIMULATIONS = 16
 MOST_SIMULATIONS = 10_000
 MOST_TEMPERATURE = 1000.0
 
-# The path of `knobs_at`: at which strength searches begin to deepen; the bound of the loss and the
-# blur, in temperatures; the temperatures from which on some wins at once are overlooked, and all.
+# The path of `knobs_at`: the strength at which searches begin to deepen; the bound of the loss and
+# the blur, in temperatures; the temperatures above which some, and all, wins are overlooked.
 _DEEPER = 5.0
 _BOUND = 3.0
 _BLUR = 8.0
@@ -23,16 +23,16 @@ _OVERLOOKS_ALL_WINS = 0.9
 
 @dataclass(frozen=True)
 class Knobs:
-    """How a network plays at one strength. Values are in [-1, 1]: a loss of 2 turns a win over.
+    """A network's way of playing at one strength. Values are in [-1, 1]: a win lost is 2.
 
     Attributes:
         simulations: simulations of the search for each move.
         temperature: a move that loses ``temperature`` more than another is chosen e times less
             often; 0 plays the best move found.
-        bound: largest loss of a move that is chosen.
-        blur: scale of the Gumbel noise on the network's logits, which decides what moves the
-            search looks at; 0 takes the favourites, large values any.
-        sees_wins: the share of decisions in which a move that wins at once, of either player, is
+        bound: largest loss of a move that may be chosen.
+        blur: scale of the Gumbel noise on the network's logits, which decides which moves the
+            search tries; 0 tries the favourites, large values any.
+        sees_wins: the share of decisions in which a move that wins at once, for either player, is
             always found.
 
     Raises:
@@ -62,14 +62,14 @@ class Knobs:
 
 
 def knobs_at(strength: float, most_simulations: int) -> Knobs:
-    """The knobs at a point of the path from play that is almost random to the strongest.
+    """The knobs at a point of the path from nearly random play to the strongest.
 
     Along the path mistakes get smaller: the temperature halves with every step of 1. From
     `_DEEPER` on the search gets deeper too: its simulations double with every step.
 
     Args:
-        strength: any number; from about -3 down all play is random, and from
-            ``strongest(most_simulations)`` on it is the strongest, without mistakes.
+        strength: any number; below about -3 all play is random, and above
+            ``strongest(most_simulations)`` it is the strongest, without mistakes.
         most_simulations: simulations of the strongest level, at least `FEWEST_SIMULATIONS`.
     """
     top = strongest(most_simulations)

@@ -1,7 +1,7 @@
 """`Ladder`: the levels of strength of one agent in one game, and the JSON file that holds them.
 
-A file may come from a stranger: it is bounded, validated and holds numbers only, no path and no
-agent's name. Which network plays is known by the SHA-256 of its checkpoint.
+A file may come from a stranger: it is bounded, validated and holds only numbers, no path and no
+agent's name. The SHA-256 of its checkpoint identifies the network.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs
 #: Words for levels, spread evenly from the weakest to the strongest.
 WORDS = ("beginner", "easy", "medium", "hard", "expert", "strongest")
 
-#: Strength on the path of `knobs_at` from which down play is random: 0 Elo points.
+#: Strength on the path of `knobs_at` below which play is random: 0 Elo points.
 RANDOM_STRENGTH = -3.0
 
 SUFFIX = ".levels.json"
@@ -45,12 +45,12 @@ _Name = Annotated[str, Meta(pattern=r"\A[ -~]{1,100}\Z")]
 
 @dataclass(frozen=True)
 class Level:
-    """One level.
+    """One level of a ladder.
 
     Attributes:
-        strength: where its knobs are on the path of `knobs_at`.
-        knobs: how it plays.
-        rating: in Elo points; random play has 0.
+        strength: the place of its knobs on the path of `knobs_at`.
+        knobs: its way of playing.
+        rating: its rating in Elo points; random play has 0.
     """
 
     strength: Annotated[float, Meta(ge=-100, le=100)]
@@ -63,8 +63,8 @@ class Meeting:
     """A measured match between two levels.
 
     Attributes:
-        upper, lower: their numbers, from 1; 0 is random play.
-        tally: the upper one's results.
+        upper, lower: the levels' numbers, from 1; 0 is random play.
+        tally: results of the upper level.
     """
 
     upper: int
@@ -94,17 +94,17 @@ class Ladder:
     """Levels of one agent, from the weakest to the strongest.
 
     Attributes:
-        game, version, options: the rules that it was measured by.
+        game, version, options: the rules of its measurement.
         agent: SHA-256 of the checkpoint file, hexadecimal.
         date: date of the measurement, as YYYY-MM-DD.
         seed: seed of its matches.
-        seconds: that it took.
+        seconds: duration of the measurement.
         simulations: simulations of the strongest level, for each move.
-        levels: number 1 is the first.
+        levels: the levels; number 1 is the first.
         meetings: the matches of neighbours, and others.
 
     Raises:
-        ValueError: the levels do not rise, or a match is of a level that is not there.
+        ValueError: the levels do not rise, or a match is of a level that does not exist.
     """
 
     game: _Name
@@ -133,11 +133,11 @@ class Ladder:
             raise ValueError(f"a match is of level {quoted(highest)} of {len(self.levels)}")
 
     def fits(self, game: Game) -> bool:
-        """Whether the levels are of this game with the same options."""
+        """Whether the levels are for this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
     def check_fits(self, game: Game, source: str) -> None:
-        """Raise ``ValueError`` unless the levels, which ``source`` names, are of this game."""
+        """Raise ``ValueError`` unless the levels are for this game; ``source`` names them."""
         if not self.fits(game):
             raise ValueError(
                 f"the levels in {source} are of {self.game} version {self.version} with the "
@@ -145,7 +145,7 @@ class Ladder:
             )
 
     def number(self, name: str) -> int:
-        """The number of the level that is called so: a number from 1, or one of `WORDS`.
+        """The number of a level by its name: a number from 1, or one of `WORDS`.
 
         Raises:
             ValueError: there is no such level.
@@ -162,7 +162,7 @@ class Ladder:
 
     @property
     def words(self) -> dict[str, int]:
-        """The number of the level that each of `WORDS` means."""
+        """The number of the level for each of `WORDS`."""
         last = len(self.levels) - 1
         return {
             word: 1 + math.floor(index * last / (len(WORDS) - 1) + 0.5)
@@ -171,16 +171,16 @@ class Ladder:
 
     @property
     def steps(self) -> list[Meeting]:
-        """The match of each level from 2 on against the one below."""
+        """The match of each level from 2 on against the level below."""
         return [meeting for meeting in self.meetings if meeting.upper == meeting.lower + 1 > 1]
 
     def strength_of(self, elo: float) -> float:
-        """The strength on the path of `knobs_at` that is worth so many Elo points, within ends."""
+        """The strength on the path of `knobs_at` for so many Elo points, within the ladder."""
         return float(np.interp(elo, *self._path))
 
     @property
     def _path(self) -> tuple[list[float], list[float]]:
-        """Elo points and strengths: those of random play and of the levels."""
+        """Elo points and strengths of random play and of the levels."""
         return (
             [0.0, *(level.rating.elo for level in self.levels)],
             [RANDOM_STRENGTH, *(level.strength for level in self.levels)],
@@ -189,7 +189,7 @@ class Ladder:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What a file holds."""
+    """The content of a file."""
 
     format: Literal[2]
     ladder: Ladder
@@ -202,12 +202,12 @@ def digest_of(path: Path) -> str:
 
 
 def ladder_beside(checkpoint: Path) -> Path:
-    """Where the levels of a checkpoint are: ``corso.levels.json`` for ``corso.safetensors``."""
+    """The file of a checkpoint's levels: ``corso.levels.json`` for ``corso.safetensors``."""
     return checkpoint.with_name(checkpoint.name.partition(".")[0] + SUFFIX)
 
 
 def shipped_ladders(game: str) -> list[Path]:
-    """The ladders that ship with a game's agents; that of the default agent first."""
+    """The ladders that ship with a game's agents; the default agent's comes first."""
     with as_file(files("ludarium.models").joinpath("shipped")) as folder:
         found = sorted(Path(folder).glob(f"{game}{SUFFIX}"))
         return found + sorted(Path(folder).glob(f"{game}-*{SUFFIX}"))

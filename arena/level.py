@@ -1,8 +1,8 @@
-"""`LevelSearcher`: a trained network below its strength, by mistakes as people make them.
+"""`LevelSearcher`: a trained network below its full strength, with mistakes like people's.
 
-It searches as the trained agent does and then draws among the moves that the search looked at, by
+It searches like the trained agent and then draws among the moves that the search tried, by
 how much of the position's value each loses: a small loss is likely, a large one unlikely, and one
-beyond a bound does not happen. `Knobs` say how likely and how large.
+beyond a bound does not happen. `Knobs` determine how likely and how large.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 _BATCH = 128
 _NODES_AT_ONCE = 1 << 22  # tree nodes times actions of all positions searched together
-_SEEDS = 1 << 53  # as many as a number of JavaScript holds
+_SEEDS = 1 << 53  # limit of integers in JavaScript
 
 
 class LevelSearcher(Searcher):
-    """Finds moves with a network at the strength that its knobs make.
+    """Finds moves with a network at the strength of its knobs.
 
-    The draw is made here and not by the agent's choice, since one seed for each position, of the
-    search's noise and of the draw, gives a position the same move alone and among others, and
-    outside Python. No budget is asked.
+    The move is drawn here and not by the agent's choice, because one seed for each position, for
+    the search's noise and the draw, gives a position the same move alone and among others, and
+    outside Python. The budget is ignored.
 
     Args:
         game: the rules.
         network: the network with its weights.
         knobs: the strength.
-        most_simulations: that `adjust` may ask for; default: those of ``knobs``.
-        backend: see `ludarium.models.InferenceEngine`; by default the networks of this package are
+        most_simulations: most simulations for `adjust`; default: those of ``knobs``.
+        backend: see `ludarium.models.InferenceEngine`; by default networks of this package run
             in eight bits, whose answers are the same on every machine.
 
     Attributes:
@@ -75,17 +75,17 @@ class LevelSearcher(Searcher):
         self.adjust(knobs)
 
     def adjust(self, knobs: Knobs) -> None:
-        """Change the strength, to at most the simulations that there is room for."""
+        """Change the strength, within the simulations that fit."""
         self.knobs = knobs
         self._record = np.array([astuple(knobs)], level.KNOBS)
         self._set_search(sees_wins=True)
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
-        """With the network's full strength, for analyses; see `Searcher.deep_search`."""
+        """A search with the network's full strength, for analyses; see `Searcher.deep_search`."""
         return TreeSearch(self.game, state, self._shared_evaluator)
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """The search's finding, but for its actions: mistakes are included."""
+        """The search's finding, with the level's mistakes in its actions."""
         count, num_actions = len(states), self.game.num_actions
         seeds = rng.integers(_SEEDS, size=count).tolist()
         rngs = np.array([seed_rng(seed)[0] for seed in seeds], np.int64).reshape(count, 2)

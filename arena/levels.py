@@ -2,7 +2,7 @@
 
 Each shipped agent has a ladder of levels, see `ludarium.arena.ladder`. The ladder of another agent
 or of other options is measured with ``ludarium levels`` and given as a file:
-``level:3?ladder=FILE``, and with a checkpoint that does not ship ``&agent=CHECKPOINT``.
+``level:3?ladder=FILE``, with ``&agent=CHECKPOINT`` for a checkpoint that does not ship.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True, kw_only=True)
 class LevelFactory(AgentFactory):
-    """Makes an agent of a level.
+    """Makes the agent of a level.
 
     Attributes:
         level: a number from 1, one of `WORDS`, or `AUTO`.
@@ -54,20 +54,20 @@ class LevelFactory(AgentFactory):
         return super().read(None, settings, level=level)
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
-        """The game of a ladder that was given; see `AgentFactory.choose_game`."""
+        """The game of a given ladder; see `AgentFactory.choose_game`."""
         if self.ladder is None:
             return None
         ladder = load_ladder(self.ladder)
         return make_stored_game(ladder.game, ladder.options, **options)
 
     def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """That of the shipped agent; see `AgentFactory.usual_game`."""
+        """The shipped agent's game; see `AgentFactory.usual_game`."""
         if not shipped_agents(name):
             return super().usual_game(name, options)
         return ShippedFactory(name=name).choose_game(options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         ladder = self._ladder_of(game)
         number = None if self.level == AUTO else ladder.number(self.level)
         path = (

@@ -8,19 +8,19 @@ from ludarium.analysis.figures import FAINT, INK, POINT, figure_file
 
 from .standings import Standings
 
-_LONGEST = 40  # characters of a name
+_LONGEST = 40  # most characters of a name
 
 
 def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str) -> None:
     """Draw the ratings, the strongest on top, each with its 95 % interval.
 
     Args:
-        standings: what to draw.
+        standings: the standings to draw.
         path: the file to write; its suffix, one of `figures.SUFFIXES`, chooses the format.
-        title: above the picture.
+        title: title above the picture.
 
     Raises:
-        ValueError: another suffix.
+        ValueError: the suffix is another one.
         OSError: the file cannot be written.
     """
     agents = standings.agents[::-1]
@@ -63,6 +63,6 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
 
 
 def short_name(name: str) -> str:
-    """A name that fits beside the picture; dollar signs are no formulas."""
+    """A name that fits beside the picture; dollar signs do not start formulas."""
     cut = name if len(name) <= _LONGEST else f"...{name[3 - _LONGEST :]}"
     return cut.replace("$", r"\$")

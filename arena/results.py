@@ -1,4 +1,4 @@
-"""`Results`: how games between any number of agents ended, as columns."""
+"""`Results`: results of games between any number of agents, as columns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ludarium.training.evaluation import Tally
 
 _TOLERATED = 0.05  # share of games that may repeat another one by chance
 
-#: One game. ``first`` and ``second`` are numbers of the agents of its pairing. ``number`` is its
-#: own in the pairing; in even ones ``first`` is player_0. ``reward`` is that of player_0, ``plies``
-#: its length with the opening, ``digest`` the same for games with equal starts and moves.
+#: One game. ``first`` and ``second`` are numbers of the agents of its pairing. ``number`` is the
+#: game's in the pairing; in even ones ``first`` is player_0. ``reward`` is player_0's, ``plies``
+#: its length with the opening; ``digest`` is equal for games with equal starts and moves.
 ROW = np.dtype(
     [
         ("first", np.int32),
@@ -29,10 +29,10 @@ ROW = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """How games ended.
+    """Results of games.
 
     Attributes:
-        agents: names.
+        agents: the agents' names.
         rows: structured [G] of `ROW`, in any order.
     """
 
@@ -41,7 +41,7 @@ class Results:
 
     @classmethod
     def of(cls, agents: Sequence[str], parts: Iterable[np.ndarray]) -> Results:
-        """From several arrays of rows, which may be none."""
+        """Results made of any number of arrays of rows."""
         return cls(tuple(agents), np.concatenate([np.empty(0, ROW), *parts]))
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Results:
 
     @property
     def pairings(self) -> list[tuple[str, str]]:
-        """Who has met whom, by name."""
+        """The pairs of agents that have met, by name."""
         found = np.unique(self.rows[["first", "second"]])
         return sorted((self.agents[one], self.agents[other]) for one, other in found)
 
@@ -104,10 +104,10 @@ class Results:
         )
 
     def pairs(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of games of a pairing, up to the first that is not complete.
+        """The pairs of games of a pairing, up to the first incomplete pair.
 
         Returns:
-            Points of ``first`` in each, twice as many as usual (0 to 4), int64[P]; and the digests
+            Twice the points of ``first`` in each pair (0 to 4), int64[P]; and the digests
             of both games, uint64[P, 2].
         """
         of_pairing = (self.rows["first"] == self._number(first)) & (

@@ -1,16 +1,16 @@
-"""Is A stronger than B? A sequential test that stops as soon as the games say so.
+"""Is A stronger than B? A sequential test that stops as soon as the games can tell.
 
 A. Wald's sequential probability ratio test ("Sequential Tests of Statistical Hypotheses", 1945)
-decides between two hypotheses about A's Elo difference to B: H0, it is ``elo0``, and H1, it is
-``elo1``. After each pair of games, the logarithm of the likelihood ratio (LLR) of H1 to H0 is
+decides between two hypotheses about A's Elo difference to B: H0, which says ``elo0``, and H1, which
+says ``elo1``. After each pair of games, the logarithm of the likelihood ratio (LLR) of H1 to H0 is
 compared to two bounds, ``log(beta / (1 - alpha))`` and ``log((1 - beta) / alpha)``.
 
 The two games of a pair share an opening, so they are not independent; pairs are. So the unit is the
-pair, and its score, 0, 1/4, 1/2, 3/4 or 1, follows a pentanomial distribution. Nothing is assumed
-of it but its mean, which each hypothesis fixes: the likelihood of a hypothesis is the largest of
+pair, and its score, 0, 1/4, 1/2, 3/4 or 1, follows a pentanomial distribution. Each hypothesis
+fixes only the mean of this distribution: its likelihood is the largest among
 all distributions with that mean. This is the generalised test of X. Li, J. Liu and Z. Ying,
 "Generalized Sequential Probability Ratio Test for Separate Families of Hypotheses", 2014, as
-M. Van den Bergh brought it to Fishtest, the tests of the chess engine Stockfish ("A Practical
+M. Van den Bergh introduced it to Fishtest, the tests of the chess engine Stockfish ("A Practical
 Introduction to the GSPRT"). A. B. Owen, "Empirical Likelihood Ratio Confidence Intervals for a
 Single Functional", 1988, has the solution for a given mean, and the interval of the mean.
 """
@@ -26,36 +26,36 @@ import numpy as np
 
 from ludarium.training.evaluation.statistics import Z_95, elo_difference, expected_score
 
-#: Scores of a pair of games: those of its two games together, halved.
+#: Scores of a pair of games: the mean of its two games' scores.
 PAIR_SCORES = np.arange(5) / 4
 
-#: A pair score that was never seen is counted this often, for distributions of any mean to exist.
+#: An unseen pair score counts this often, so that distributions of any mean exist.
 _UNSEEN = 1e-3
-#: Pairs of games in a row that repeat earlier ones, after which a test ends without a verdict.
+#: If so many pairs of games in a row repeat earlier ones, a test ends without a verdict.
 MOST_REPEATS = 50
 
 _MOST_STEPS = 100
 _EXACT = 1e-11
-_HALVINGS = 20  # of an interval, to a millionth
+_HALVINGS = 20  # halvings of an interval, to a millionth
 
 
 class Verdict(Enum):
-    """How a test ended."""
+    """The verdict of a test."""
 
     ACCEPTED = "H1"  #: A is stronger: H1 is accepted.
     REJECTED = "H0"  #: A is not stronger: H0 is accepted.
-    OPEN = "open"  #: The games do not say yet.
+    OPEN = "open"  #: The games cannot tell yet.
 
 
 @dataclass(frozen=True)
 class SPRT:
-    """A test of H1, A is ``elo1`` points stronger than B, against H0, it is ``elo0`` stronger.
+    """A test of H1, A is ``elo1`` points stronger than B, against H0, A is ``elo0`` stronger.
 
     If A is better than B by ``elo0`` or less, the test says "stronger" with a probability of about
     ``alpha`` at most; if it is better by ``elo1`` or more, it says "not stronger" with a
     probability of about ``beta`` at most. In between it may say either. Elo points are those of
-    the expected score. The rates are exact for many games; they hold to a percent or two where a
-    test takes but 30 of them (``docs/results/statistics.md``).
+    the expected score. The rates are exact for many games; they hold to a percent or two in
+    tests with only 30 games (``docs/results/statistics.md``).
 
     Raises:
         ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error
@@ -102,7 +102,7 @@ class SPRT:
         return np.where(counts.sum(-1) > 0, one - other, 0.0)
 
     def verdict(self, llr: float) -> Verdict:
-        """What an LLR says."""
+        """The verdict for an LLR."""
         low, high = self.bounds
         if llr >= high:
             return Verdict.ACCEPTED
@@ -111,16 +111,16 @@ class SPRT:
 
 @dataclass(frozen=True)
 class SPRTResult:
-    """How a test stands, or ended.
+    """The state or end of a test.
 
     A pair of games that repeats an earlier one move for move does not count: agents that always
-    answer alike play it again for as long as one lets them, and say nothing new.
+    answer alike would repeat it forever, and it tells nothing new.
 
     Attributes:
-        test: what is tested.
-        counts: int64[5], different pairs of games by the first agent's score in them: 0, 1/4, 1/2,
+        test: the test.
+        counts: int64[5], how many different pairs have each score of the first agent: 0, 1/4, 1/2,
             3/4, 1.
-        repeated: pairs that do not count.
+        repeated: how many pairs do not count.
         llr: logarithm of the likelihood ratio, see `SPRT`.
         is_fruitless: whether the last `MOST_REPEATS` pairs all repeated earlier ones, which ends
             the test without a verdict.
@@ -134,10 +134,10 @@ class SPRTResult:
 
     @classmethod
     def of(cls, test: SPRT, points: np.ndarray, digests: np.ndarray) -> SPRTResult:
-        """What pairs of games say, in this order, up to the one that ends the test.
+        """The result for pairs of games, in this order, up to the one that ends the test.
 
         Args:
-            test: what is tested.
+            test: the test.
             points: int64[P], twice the first agent's points in each pair: 0 to 4.
             digests: [P, 2], equal for games that repeat each other.
         """
@@ -159,7 +159,7 @@ class SPRTResult:
 
     @property
     def verdict(self) -> Verdict:
-        """What the pairs say."""
+        """The verdict of the pairs."""
         return self.test.verdict(self.llr)
 
     @property
@@ -179,19 +179,19 @@ class SPRTResult:
 
     @property
     def elo(self) -> float:
-        """Elo difference that the score stands for."""
+        """Elo difference for the score."""
         return elo_difference(self.score)
 
     @property
     def elo_interval(self) -> tuple[float, float]:
-        """Its 95 % interval, as of a number of games that was fixed before (see `elo_interval`)."""
+        """Its 95 % interval, as for a number of games fixed in advance (see `elo_interval`)."""
         if not self.games:
             return elo_difference(0), elo_difference(1)
         return elo_interval(self.counts)
 
     @property
     def caveat(self) -> str | None:
-        """How many games say nothing, in words; ``None`` if all count."""
+        """How many games do not count, in words; ``None`` if all count."""
         if not self.repeated:
             return None
         pairs = self.repeated + int(self.counts.sum())
@@ -201,7 +201,7 @@ class SPRTResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON values; an infinite Elo difference is ``None``."""
+        """The result as JSON values; an infinite Elo difference is ``None``."""
 
         def finite(value: float) -> float | None:
             return round(value, 2) if np.isfinite(value) else None
@@ -221,7 +221,7 @@ class SPRTResult:
 
     @property
     def line(self) -> str:
-        """How the test stands, in a line."""
+        """The state of the test, in a line."""
         low, high = self.test.bounds
         if not self.games:
             return f"LLR 0 ({low:.2f}..{high:.2f})"
@@ -232,11 +232,11 @@ class SPRTResult:
         )
 
     def text(self, first: str, second: str, is_over: bool) -> str:
-        """How the test stands or ended, for people.
+        """The state or end of the test, for people.
 
         Args:
             first, second: names of the agents.
-            is_over: no more games will be played.
+            is_over: whether no more games will be played.
         """
         test = self.test
         lines = [
@@ -270,10 +270,10 @@ class SPRTResult:
 
 
 def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """How likely pair scores are if their mean is given, at best, compared to any mean.
+    """The likelihood of pair scores given their mean, at best, relative to any mean.
 
     The most likely probabilities with mean ``s`` are ``p / (1 + x (a - s))``, where ``p`` are the
-    shares of the scores ``a`` among those seen and ``x`` makes the mean right (Owen 1988).
+    observed shares of the scores ``a``, and ``x`` is chosen to give that mean (Owen 1988).
 
     Args:
         counts: float[..., 5], how many pairs had each of `PAIR_SCORES`.
@@ -284,7 +284,7 @@ def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
     """
     seen = np.where(counts > 0, counts, _UNSEEN)
     excess = PAIR_SCORES - means[..., None]
-    # The root of a decreasing function, by Newton's method kept within a shrinking interval.
+    # Find the root of a decreasing function by Newton's method within a shrinking interval.
     low, high = -1 / (1 - means), 1 / means
     x = np.zeros_like(means)
     for _ in range(_MOST_STEPS):
@@ -309,7 +309,7 @@ def mean_score(counts: np.ndarray) -> float:
 def score_interval(counts: np.ndarray) -> tuple[float, float]:
     """The 95 % interval of the mean score of pairs, by empirical likelihood (Owen 1988).
 
-    After a test that stopped early the interval is as for games whose number was fixed before: the
+    After a test that stopped early the interval is the same as for a fixed number of games: the
     score at the stop is a little further from 1/2 than it should be.
 
     Args:

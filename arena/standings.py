@@ -1,9 +1,9 @@
-"""Standings of a tournament: ratings by all games, scores of each pairing, what seats are worth.
+"""Standings of a tournament: ratings by all games, scores of each pairing, the value of seats.
 
-Ratings are those of `ludarium.training.evaluation.bradley_terry`, which has draws and the first
+Ratings come from `ludarium.training.evaluation.bradley_terry`, with draws and the first
 player's advantage. They take games as independent. The two games of a pair share an opening, and
 all pairings have the same openings; that makes ratings more alike from one tournament to the next,
-so intervals are rather too wide, unless agents repeat their games, which `Results.caveat` says.
+so intervals are rather too wide, unless agents repeat their games, which `Results.caveat` reports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ludarium.training.table import percent, text_table
 from .results import Results
 
 _WIDEST = 12  # agents in a cross-table; with more, only their ratings are shown
-_FIRST = 7  # column of the cross-table
+_FIRST = 7  # first column of the cross-table
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Standing:
 
 
 class Standings:
-    """How a tournament stands, finished or not.
+    """The standings of a tournament, finished or not.
 
     Args:
         results: results of the games.
-        anchors: Elo points of agents that are taken as known; without any, the mean of all ratings
+        anchors: Elo points of agents whose ratings are known; without any, the mean of all ratings
             is 0.
 
     Attributes:
@@ -79,7 +79,7 @@ class Standings:
 
     @cached_property
     def advantage(self) -> Rating:
-        """What moving first is worth, in Elo points."""
+        """The value of moving first, in Elo points."""
         return self._model.advantage()
 
     @property
@@ -88,7 +88,7 @@ class Standings:
         return self.results.caveat
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON values."""
+        """The standings as JSON values."""
         names, results = [each.name for each in self.agents], self.results
         first = results.first_player
         return {
@@ -179,7 +179,7 @@ def _percent(tally: Tally) -> str:
 
 
 def _elo(rating: Rating, key: str) -> dict[str, Any]:
-    """Rounded: what lies beyond is noise of the fit."""
+    """A rating rounded to the digits above the noise of the fit."""
     return {
         key: round(rating.elo, 2),
         f"{key}_interval_95": [round(rating.low, 2), round(rating.high, 2)],

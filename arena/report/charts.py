@@ -1,7 +1,7 @@
 """Charts as SVG texts that follow the page's colours, light or dark, and any width.
 
-Colours are those of M. Okabe and K. Ito's set for all kinds of colour vision; every series has a
-shape of its own too. A chart is 640 user units wide at most; texts stay legible on a telephone.
+The colours are M. Okabe and K. Ito's set for all kinds of colour vision; every series has its own
+shape too. A chart is at most 640 user units wide; texts stay legible on a phone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ludarium.envs.engine.draw.picture import svg_text
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
-_LETTER = 6.4  # user units of a letter of a label, on average and a little more
+_LETTER = 6.4  # width of a label's letter in user units, rounded up
 _LEAST_LABEL, _MOST_LABEL = 100.0, 0.55 * _WIDTH  # room for the names beside rows
 _ROW = 25.0  # height of a row of bars or dots
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart, with a band around it where there are ``low`` and ``high``."""
+    """A line of a chart, with a band around it if there are ``low`` and ``high``."""
 
     name: str
     x: Sequence[float]
@@ -182,7 +182,7 @@ def heat_marks(
 
 
 def spot_radius(spots: np.ndarray) -> float:
-    """Radius of circles at these places that do not overlap."""
+    """Radius at which circles on these places do not overlap."""
     known = spots[~np.isnan(spots[:, 0])]
     if len(known) < 2:
         return 20.0
@@ -192,13 +192,13 @@ def spot_radius(spots: np.ndarray) -> float:
 
 
 def _label_room(rows: Sequence[Row]) -> float:
-    """Units beside the rows for the longest of their names."""
+    """Width beside the rows for the longest of their names."""
     longest = max((len(row.name) for row in rows), default=0)
     return min(max(_LEAST_LABEL, _LETTER * longest + 12), _MOST_LABEL)
 
 
 def _label(room: float, y: float, name: str) -> str:
-    """The name of a row; of one that is too long its end, and all of it where a pointer rests."""
+    """The name of a row; a long one shows its end, and all of it under a pointer."""
     fitting = int((room - 8) / _LETTER)
     if len(name) <= fitting:
         return _text(room - 8, y, name, "end", "label")
@@ -222,7 +222,7 @@ def _legend(names: Sequence[str], kind: str = "line") -> Markup:
 
 
 def _ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers between two others."""
+    """Round numbers between two numbers."""
     span = max(high - low, 1e-9)
     raw = span / about
     unit = 10 ** math.floor(math.log10(raw))

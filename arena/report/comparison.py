@@ -1,4 +1,4 @@
-"""Reports of one game with several values of an option, side by side."""
+"""Compares reports of one game with several values of an option, side by side."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def compare(
     """The main figures of several reports.
 
     Args:
-        option: the one in which the games differ.
-        values: its value in each.
-        reports: what `measure` returned for each.
+        option: the option in which the games differ.
+        values: its value in each game.
+        reports: the result of `measure` for each.
 
     Returns:
         - ``option``, ``values``;
-        - ``players``: the strongest who play with each of the values;
+        - ``players``: the strongest players that play with each of the values;
         - ``figures``: each with a ``name``, whether it is a ``share``, whether it is worth a
           ``chart``, and its ``values``, one estimate (or None) for each report;
         - ``summary``: sentences on the figures whose intervals do not overlap.
@@ -66,7 +66,7 @@ def _summary(option: str, values: Sequence[Any], figures: list[dict[str, Any]]) 
 
 
 def _strongest_of_all(reports: Sequence[dict[str, Any]]) -> str:
-    """The strongest players that each report has games of."""
+    """The strongest players for which every report has games."""
     of_each = [[row["players"] for row in report["balance"]["by_strength"]] for report in reports]
     return [name for name in of_each[0] if all(name in names for names in of_each)][-1]
 
@@ -88,7 +88,7 @@ def _best_first_move(report: dict[str, Any], players: str) -> Estimate | None:
 
 
 def _source(report: dict[str, Any]) -> str:
-    """What values of positions come from: those of different sources are not comparable."""
+    """The source of values of positions; values of different sources are not comparable."""
     source: str = "exact" if report["decisiveness"]["exact"] else report["evaluator"]
     return source
 
@@ -113,7 +113,7 @@ _FIGURES: tuple[_Figure, ...] = (
     ),
 )
 
-#: Those that come from values of positions.
+#: Figures that come from values of positions.
 _FIGURES_OF_VALUES: tuple[_Figure, ...] = (
     (
         *("share of a game after which the winner is clear", True, True),

@@ -1,4 +1,4 @@
-"""How large a game is: leaves of its tree, distinct positions; each by a stated method."""
+"""The size of a game: leaves of its tree, distinct positions; each by a stated method."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .estimates import Estimate, bootstrap, mean, rounded
 from .study import Study
 
 _RESAMPLES = 40
-_POSITIVE = 0x7FFFFFFFFFFFFFFF  # bits of a number that is not negative
-_OBSERVED = 5_000  # positions whose contents are looked at
+_POSITIVE = 0x7FFFFFFFFFFFFFFF  # masks the sign bit
+_OBSERVED = 5_000  # positions whose contents are examined
 
 METHODS = {
     "tree_knuth": (
@@ -74,8 +74,8 @@ def _power(sample: Games) -> Estimate:
 def _recaptured(study: Study, sample: Games) -> Estimate:
     """Logarithm of the sum of Chao's bounds over the plies.
 
-    The interval is by random halves of the games (J. Shao and C. F. J. Wu, "A General Theory for
-    Jackknife Variance Estimation", 1989); games drawn with replacement would meet themselves.
+    The interval comes from random halves of the games (J. Shao and C. F. J. Wu, "A General Theory
+    for Jackknife Variance Estimation", 1989); resampling would count games as met twice.
     """
     numbers = np.full((len(sample), sample.actions.shape[1]), -1, np.int64)
     for ply in sample.replay():

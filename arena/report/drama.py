@@ -1,8 +1,8 @@
 """Values along games: when the winner is clear, lead changes, comebacks, first mistakes.
 
-The words are those of C. Browne, "Automatic Generation and Evaluation of Recombination Games"
-(2008), and J. M. Thompson, "Defining the Abstract" (2000): decisiveness, drama, lead change. There
-they are weighted sums; here they are counts with a plain meaning.
+The terms follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
+(2008), and J. M. Thompson, "Defining the Abstract" (2000): decisiveness, drama, lead change. Those
+works use weighted sums; here they are counts with a plain meaning.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from ludarium.training.evaluation.games import Games
 from .estimates import expit, logit, mean, ratio, rounded, share
 from .study import Study
 
-#: A player leads at a chance of this much, and is sure to win at the other. A value v in [-1, 1]
+#: A player leads from the first chance on, and is sure to win from the second. A value v in [-1, 1]
 #: stands for a chance of (v + 1) / 2.
 LEADING = 0.6
 CLEAR = 0.9
-#: Whoever wins from a chance of no more than this has come back.
+#: A player who wins after a chance of at most this has come back.
 BEHIND = 0.25
 #: A move that costs at least this much of the chance to win is a mistake.
 MISTAKE = 0.25
 
-_POINTS = 21  # along a game, from 0 to 100 % of its plies
-_MOST_GAMES = 200  # that are valued, of each strength
-_MOST_SEARCHED_GAMES = 60  # if each value is a search
-_LEAST_SLOPE = 0.1  # estimates are never turned around
+_POINTS = 21  # points along a game, from 0 to 100 % of its plies
+_MOST_GAMES = 200  # games of each strength that are valued
+_MOST_SEARCHED_GAMES = 60  # the same if each value takes a search
+_LEAST_SLOPE = 0.1  # keeps estimates from being reversed
 
 
 @dataclass(frozen=True)
 class Trajectories:
-    """The chance of player 0 along some games of a sample.
+    """Player 0's chance along some games of a sample.
 
     Attributes:
         sample: the games.
-        games: int64[N], which of them are valued.
+        games: int64[N], numbers of the valued games.
         chances: float64[N, T + 1] in [0, 1], NaN beyond the end; a draw is 0.5.
-        smooth: the same, but for estimates each the mean with the one before, for networks and
-            playouts often favour whoever is to move, or whoever has moved.
+        smooth: chances, where each estimate is averaged with its predecessor: networks and
+            playouts often favour the player to move, or the one who has moved.
     """
 
     sample: Games
@@ -51,7 +51,7 @@ class Trajectories:
 
     @classmethod
     def of(cls, sample: Games, games: np.ndarray, chances: np.ndarray, exact: bool) -> Self:
-        """From exact chances, or from estimates."""
+        """Trajectories of exact chances, or of estimates."""
         smooth = chances.copy()
         if not exact:
             smooth[:, 1:] = (chances[:, 1:] + chances[:, :-1]) / 2
@@ -84,9 +84,9 @@ def _changes(chances: np.ndarray) -> int:
 def value_games(study: Study) -> dict[str, Trajectories]:
     """The trajectories of each strength's games.
 
-    Estimates are put on the scale of results: their logits are multiplied by what makes the results
-    of the strongest players' games most likely. So a chance is that of strong players who would go
-    on from there.
+    Estimates are put on the scale of results: their logits are multiplied by the factor that makes
+    the results of the strongest players' games most likely. So a chance is that of strong players
+    who continue from there.
     """
     most = min(_MOST_SEARCHED_GAMES if study.evaluator.plays_out else _MOST_GAMES, study.games)
     study.task.begin("values along games", len(study.samples))
@@ -107,7 +107,7 @@ def value_games(study: Study) -> dict[str, Trajectories]:
 
 def _rescaled(chances: np.ndarray, slope: float) -> np.ndarray:
     scaled = expit(slope * logit(chances))
-    return np.where((chances == 0) | (chances == 1), chances, scaled)  # results stay as they are
+    return np.where((chances == 0) | (chances == 1), chances, scaled)  # results are not scaled
 
 
 def _slope(sample: Games, chances: np.ndarray) -> float:
@@ -152,7 +152,7 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
         return found
     plies = games.plies[decided]
     clear = np.array([_clear_from(row[: n + 1]) / n for row, n in zip(chances, plies, strict=True)])
-    # The start is before any move, so no player's merit: a comeback is from later.
+    # At the start nobody has moved, so it does not count: a comeback is from later.
     deepest = np.array([row[1 : n + 1].min() for row, n in zip(chances, plies, strict=True)])
     halfway = np.array([row[n // 2] for row, n in zip(chances, plies, strict=True)])
     ahead = halfway != 0.5
@@ -189,10 +189,10 @@ def _clear_from(chances: np.ndarray) -> int:
 
 
 def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:
-    """When players first give away chances, and how much a move costs on the average.
+    """When players first give away chances, and the mean cost of a move.
 
-    Where values are estimates, what the strongest players' moves cost by them is taken off: it is
-    the estimates' own leaning towards whoever is to move, or has moved.
+    For estimated values, the mean cost of the strongest players' moves is subtracted: it is
+    the estimates' own bias towards the player to move, or the one who has moved.
     """
     strongest = trajectories[study.strongest.players[0]]
     leaning = 0.0
@@ -210,7 +210,7 @@ def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, A
 
 
 def _drops(games: Trajectories) -> np.ndarray:
-    """What each move costs its player, float64[N, T]: 0 beyond the end."""
+    """The cost of each move for its player, float64[N, T]; 0 beyond the end."""
     movers = games.sample.movers[games.games, : games.chances.shape[1] - 1]
     drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (1 - 2 * movers)
     return np.nan_to_num(drops)

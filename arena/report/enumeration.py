@@ -1,8 +1,8 @@
 """Every position of a small game, counted ply by ply and solved from the last ply back.
 
-Positions are told apart by what the player to move sees, so that histories which a game keeps for a
-rule on repetition do not count; those at different plies count as different. Of a larger game the
-first plies are counted.
+Positions are identified by the observation of the player to move, so histories that a game keeps
+for a rule on repetition do not count; positions at different plies count as different. In a larger
+game the first plies are counted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.training.evaluation.kernels import match as match_templates
 
 _ENCODED_AT_ONCE = 1024
-_MOST_BYTES = 1 << 26  # of the positions of a ply, before equal ones are merged
+_MOST_BYTES = 1 << 26  # memory for the positions of a ply, before equal ones are merged
 
 
 def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
-    """What positions [N] consist of, without ``game.log_fields``: void[N], equal where they are."""
+    """Keys of positions [N], without ``game.log_fields``: void[N], equal for equal positions."""
     dtype = game.state_dtype
     parts = [
         np.ascontiguousarray(states[name]).view(np.uint8).reshape(-1, dtype[name].itemsize)
@@ -37,12 +37,12 @@ def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
 
 
 def observed(game: Game, states: np.ndarray) -> np.ndarray:
-    """What the player to move sees, float32[N, planes, cells]; see `Game.planes_shape`."""
+    """The observation of the player to move, float32[N, planes, cells]; see `Game.planes_shape`."""
     return shown(game, states, canonical=True)[0]
 
 
 def observation_keys(game: Game, states: np.ndarray) -> np.ndarray:
-    """A number for what the player to move sees, int64[N]: equal where that is."""
+    """A key of the observation of the player to move, int64[N]: equal for equal observations."""
     found = np.empty(len(states), np.int64)
     for first in range(0, len(states), _ENCODED_AT_ONCE):
         for number, planes in enumerate(observed(game, states[first : first + _ENCODED_AT_ONCE])):
@@ -58,11 +58,11 @@ def rewards_of(outcomes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Enumeration:
-    """The positions that can arise, as far as they were counted.
+    """The reachable positions, as far as they were counted.
 
     Attributes:
         counts: distinct positions after 0, 1, ... plies.
-        paths: sequences of actions that lead there (the perft numbers).
+        paths: numbers of sequences of actions that lead there (the perft numbers).
         values: player 0's value in [-1, 1] of each position by its key's bytes, if all of them
             were counted; None if there are too many.
     """
@@ -72,7 +72,7 @@ class Enumeration:
     values: dict[bytes, float] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The counts as JSON values."""
         return {
             "positions_by_ply": list(self.counts),
             "paths_by_ply": list(self.paths),
@@ -81,9 +81,9 @@ class Enumeration:
 
 
 def enumerate_positions(game: Game, limit: int) -> Enumeration:
-    """Count, and if there are at most ``limit`` positions in all, solve.
+    """Count positions, and solve the game if there are at most ``limit`` in all.
 
-    A game whose start is drawn has no one start to count from: then there are no counts.
+    A game with a random start has no single start to count from; then there are no counts.
     """
     if game.random_start:
         return Enumeration((), (), None)
@@ -116,7 +116,7 @@ def enumerate_positions(game: Game, limit: int) -> Enumeration:
 
 
 def _solve(layers: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]) -> dict:
-    """Minimax from the last ply back."""
+    """Solve by minimax from the last ply back."""
     found: dict[bytes, float] = {}
     below = np.zeros(0)
     for states, keys, parents, children in reversed(layers):

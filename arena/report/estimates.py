@@ -1,4 +1,4 @@
-"""`Estimate`: a figure with its 95 % interval and the number of games that it comes from."""
+"""`Estimate`: a figure with its 95 % interval and the number of games that it is based on."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from ludarium.training.evaluation.statistics import Z_95, wilson_interval
 
 _RESAMPLES = 1000
-_LEAST_CHANCE = 0.005  # whose logit is told from that of 0
+_LEAST_CHANCE = 0.005  # smaller chances have the logit of this one
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure.
+    """A figure with its interval.
 
     Attributes:
         value: the estimate.
         low, high: ends of the 95 % interval.
-        games: how many games it comes from.
+        games: how many games it is based on.
     """
 
     value: float
@@ -30,24 +30,24 @@ class Estimate:
     games: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, rounded to six digits."""
+        """The estimate as JSON values, rounded to six digits."""
         numbers = {name: rounded(getattr(self, name)) for name in ("value", "low", "high")}
         return numbers | {"games": self.games}
 
 
 def rounded(number: float) -> float:
-    """To six significant digits."""
+    """A number rounded to six significant digits."""
     return float(f"{float(number):.6g}")
 
 
 def share(points: float, games: int) -> Estimate:
-    """A share of games, or points per game in [0, 1]: Wilson's interval."""
+    """A share of games, or points per game in [0, 1], with Wilson's interval."""
     low, high = wilson_interval(points, games)
     return Estimate(points / games, low, high, games)
 
 
 def mean(values: np.ndarray) -> Estimate:
-    """The mean of one number per game: 1.96 standard errors to either side, counts from 0 on."""
+    """The mean of one number, 0 or more, per game, plus and minus 1.96 standard errors."""
     games = len(values)
     half = Z_95 * float(np.std(values, ddof=1)) / games**0.5 if games > 1 else 0.0
     centre = float(np.mean(values))
@@ -56,14 +56,14 @@ def mean(values: np.ndarray) -> Estimate:
 
 
 def ratio(totals: np.ndarray, counts: np.ndarray) -> Estimate:
-    """The mean of a number of which each game has several, such as one per ply.
+    """The mean of a number that occurs several times in each game, such as one per ply.
 
     Args:
         totals: float[G], the sum in each game.
-        counts: int[G], how many it is the sum of.
+        counts: int[G], how many numbers each sum has.
 
-    The interval takes the games as independent, and not what lies within one: the ratio estimator
-    of cluster sampling (W. G. Cochran, "Sampling Techniques", 1977, section 6).
+    The interval takes the games as independent, but not the numbers within one: the ratio
+    estimator of cluster sampling (W. G. Cochran, "Sampling Techniques", 1977, section 6).
     """
     games = len(totals)
     centre = float(totals.sum() / max(counts.sum(), 1))
@@ -76,9 +76,9 @@ def ratio(totals: np.ndarray, counts: np.ndarray) -> Estimate:
 
 
 def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> Estimate:
-    """Any statistic of one number per game: the percentile bootstrap.
+    """Any statistic of one number per game, with the percentile bootstrap.
 
-    B. Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979; with fixed random numbers.
+    B. Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979; random numbers are fixed.
     """
     random = np.random.default_rng(0)
     drawn = random.integers(len(values), size=(_RESAMPLES, len(values)))
@@ -88,12 +88,12 @@ def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> E
 
 
 def logit(chances: np.ndarray) -> np.ndarray:
-    """``log(p / (1 - p))``, of chances kept away from 0 and 1; NaN stays."""
+    """``log(p / (1 - p))`` of chances kept away from 0 and 1; NaN stays."""
     inside = np.clip(chances, _LEAST_CHANCE, 1 - _LEAST_CHANCE)
     logits: np.ndarray = np.log(inside / (1 - inside))
     return logits
 
 
 def expit(logits: np.ndarray) -> np.ndarray:
-    """The chances that logits stand for."""
+    """The chances for logits."""
     return 1 / (1 + np.exp(-logits))

@@ -1,4 +1,4 @@
-"""What a position is worth: exactly where that is known, else by a network or by playouts."""
+"""The value of a position: exact if that is known, else by a network or by playouts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, position_keys, rewards_of
 
-_AT_ONCE = 4096  # positions
-_SEARCHED_FOR_START = 1 << 22  # positions, to find out who wins a small board of Corso
+_AT_ONCE = 4096  # positions valued at a time
+_SEARCHED_FOR_START = 1 << 22  # positions searched to solve a small board of Corso
 
 
 class Evaluator(ABC):
@@ -48,7 +48,7 @@ class Evaluator(ABC):
     def values(self, states: np.ndarray) -> np.ndarray:
         """Player 0's values in [-1, 1] of positions, structured [N]; float64[N].
 
-        A value is the expected reward: twice the expected points of a game, less one.
+        A value is the expected reward: twice the expected points of a game, minus one.
         """
         values = rewards_of(states["outcome"])
         unfinished = np.flatnonzero(states["outcome"] == ONGOING)
@@ -60,7 +60,7 @@ class Evaluator(ABC):
     def along(self, sample: Games, games: np.ndarray) -> np.ndarray:
         """Player 0's values along games, float64[len(games), T + 1]; NaN beyond the end.
 
-        Entry ``t`` is the value after ``t`` plies, the last one the result.
+        Entry ``t`` is the value after ``t`` plies; the last entry is the result.
         """
         found = np.full((len(games), int(sample.plies[games].max(initial=0)) + 1), np.nan)
         row_of = {int(game): row for row, game in enumerate(games)}
@@ -79,7 +79,7 @@ class Evaluator(ABC):
 
 
 class EnumeratedValues(Evaluator):
-    """The values of a game small enough that all its positions were counted."""
+    """The values of a game so small that all its positions were counted."""
 
     is_exact = True
 
@@ -110,7 +110,7 @@ class TableValues(Evaluator):
 
 
 class SearchedValues(Evaluator):
-    """The values that a searcher finds.
+    """Values found by a searcher.
 
     Args:
         searcher: a searcher for this game.
@@ -119,7 +119,8 @@ class SearchedValues(Evaluator):
         seed: seed of its random numbers.
 
     Attributes:
-        plays_out: whether they are mean results of random playouts, which vary and take long.
+        plays_out: whether the values are mean results of random playouts, which vary and take
+            long.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class SearchedValues(Evaluator):
 
     @classmethod
     def of_playouts(cls, game: Game, playouts: int, seed: int) -> Self:
-        """Those of UCT."""
+        """Values found by UCT."""
         return cls(UCTSearcher(game), Budget(simulations=playouts), f"uct:{playouts}", seed)
 
     def _unfinished(self, states: np.ndarray) -> np.ndarray:
@@ -155,8 +156,8 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
 def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:
     """Player 0's values of unfinished early positions [N] with perfect play, float[N].
 
-    Corso's come from its opening book, or from a search on smaller boards. None if one of the
-    values is not known.
+    Corso's come from its opening book, or from a search on smaller boards. The result is None if
+    one of the values is not known.
     """
     if exact is not None:
         return exact.values(states)

@@ -1,4 +1,4 @@
-"""`random_games`: the games that random play is judged by."""
+"""`random_games`: the games by which random play is judged."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ludarium.training.evaluation.openings import Openings
 
 
 class _IndependentAgent(RandomAgent):
-    """Plays uniformly at random, in each game by random numbers of the game's own.
+    """Plays uniformly at random, in each game with that game's own random numbers.
 
-    So a sample of games holds the same ones, however many others are played beside them.
+    So a sample contains the same games, however many others are played beside them.
 
     Args:
         game: the rules.

@@ -1,4 +1,4 @@
-"""`measure`: everything that a report on one game says, as JSON values."""
+"""`measure` makes all figures of a report on one game, as JSON values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .skill import skill
 from .study import ReportSettings, Study, begin_study
 from .summary import summarise
 
-#: Of what `measure` returns; a change of its keys or their meaning needs another number.
+#: Format of the result of `measure`; a change of its keys or their meaning needs another number.
 FORMAT = 1
 
 
@@ -27,8 +27,8 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
 
     Args:
         game: the rules.
-        settings: how much.
-        task: is told how far the report is.
+        settings: how much to measure.
+        task: is told of the report's progress.
 
     Returns:
         The report, see ``docs/guide/report.md``.

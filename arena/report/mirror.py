@@ -1,6 +1,6 @@
-"""Mirror play: a player who answers each turn by its image under a symmetry of the game.
+"""Mirror play: a player answers each turn by its image under a symmetry of the game.
 
-In some games that wins or draws without any thought, a fault that a rule must mend. Every symmetry
+In some games that wins or draws without any thought, a flaw that a rule must mend. Every symmetry
 is tried from both seats.
 """
 
@@ -20,14 +20,14 @@ from ludarium.training.agents.agent import GameInPlay
 from .estimates import share
 from .study import Study
 
-_OFTEN = 0.05  # a symmetry whose images are legal less often is left out of the report
-_AGAINST_SEARCH = 3  # symmetries that are tried against the search, the most often legal ones
+_OFTEN = 0.05  # symmetries whose images are legal less often are left out of the report
+_AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against the search
 
 
 class MirrorAgent(Agent):
-    """Plays the images of the opponent's last actions, and at random where they are not legal.
+    """Plays the images of the opponent's last actions, and at random if they are not legal.
 
-    It is no searcher, since it goes by the moves of a game and not by its position.
+    It is no searcher, because it needs the moves of a game, not only its position.
 
     Args:
         game: the rules.
@@ -35,7 +35,7 @@ class MirrorAgent(Agent):
         number: the symmetry's number.
 
     Attributes:
-        tried: images that there were to play, by seat, int64[2].
+        tried: how many images there were to play, by seat, int64[2].
         legal: how many of them were legal, by seat.
     """
 
@@ -78,7 +78,7 @@ class MirrorAgent(Agent):
         return chosen
 
     def _image(self, position: Position, action: int) -> int:
-        """The image of an action played in a position, by and for the board's own numbers."""
+        """The image of an action played in a position; both are the board's own numbers."""
         table = self._symmetries.actions_of(position.states, self._number)[0]
         image = int(np.flatnonzero(table == action)[0])
         turn = self.game.canonical_turn
@@ -86,11 +86,11 @@ class MirrorAgent(Agent):
 
 
 class _Follower:
-    """Replays one game to know where each action was played."""
+    """Replays one game to know in which position each action was played."""
 
     def __init__(self, position: Position) -> None:
         self.position = position
-        self.images: deque[int] = deque()  # of the opponent's last turn, still to be played
+        self.images: deque[int] = deque()  # images of the opponent's last turn, still to be played
         self._ours: bool = True  # whether the last action was our own
 
     def follow(self, game: GameInPlay, image: Any) -> None:
@@ -153,7 +153,7 @@ def _try(
 
 
 def name_of(game: Game, symmetries: Symmetries, number: int) -> str:
-    """What a symmetry does to the board, in words where there are simple ones."""
+    """A symmetry in words, if there are simple ones."""
     turned = " with the sides exchanged" if game.canonical_turn is not None else ""
     if number == 0:
         return "the same move" + turned

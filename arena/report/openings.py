@@ -1,4 +1,4 @@
-"""What each first move is worth, which are fair, and what the swap rule does about it."""
+"""The value of each first move, which moves are fair, and the effect of the swap rule."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .evaluators import (
 )
 from .study import SWAP_OPTION, Study, with_settings
 
-#: A first move is fair if it leaves player 0 with a chance within this of one half.
+#: A first move is fair if player 0's chance after it is within this of one half.
 FAIR = 0.05
 
-_REPEATS = 3  # searches of the same position, each with playouts of its own
-_TRIED = 6  # first moves that are played
+_REPEATS = 3  # searches of each position, each with its own playouts
+_TRIED = 6  # first moves that are tried in games
 
 
 def openings(study: Study) -> dict[str, Any] | None:
-    """The value of each first move for player 0; None where the start is drawn."""
+    """The value of each first move for player 0; None if the start is random."""
     if study.game.random_start:
         return None
     game = without_swap(study.game)
@@ -102,7 +102,7 @@ def openings(study: Study) -> dict[str, Any] | None:
 
 
 def _spread(estimates: list[Estimate]) -> list[int]:
-    """Numbers of at most `_TRIED` first moves from the best to the worst, evenly by rank."""
+    """Numbers of at most `_TRIED` first moves from best to worst, evenly spread by rank."""
     order = sorted(range(len(estimates)), key=lambda number: -estimates[number].value)
     places = np.linspace(0, len(order) - 1, min(_TRIED, len(order))).round().astype(int)
     return [order[place] for place in places]
@@ -111,21 +111,21 @@ def _spread(estimates: list[Estimate]) -> list[int]:
 def calibrate(
     estimates: list[Estimate], tried: list[int], points: np.ndarray, games: np.ndarray
 ) -> list[Estimate]:
-    """Chances as games of strong players have them, from estimates and some played games.
+    """Chances in games of strong players, from estimates and some played games.
 
-    Estimates of networks and playouts tend to be in the right order, but too near to one half or
+    Estimates by networks and playouts tend to be in the right order, but too near to one half or
     too far from it. Their logits are fitted to the results by a slope and a shift (J. Platt,
     "Probabilistic Outputs for Support Vector Machines", 1999), by maximum likelihood with a weak
-    normal prior about 1 and 0, of deviation 1. How far the results still lie from the fit, beyond
-    their own error, is how far any first move may: that widens the intervals of those that were not
-    played, and those that were are moved from the fit to their results by as much (R. DerSimonian
-    and N. Laird, "Meta-Analysis in Clinical Trials", 1986: random effects by moments).
+    normal prior about 1 and 0, of deviation 1. The distance of the results from the fit, beyond
+    their own error, is taken as that of any first move: it widens the intervals of moves that were
+    not played, and it decides how far played moves shift from the fit to their results (R.
+    DerSimonian and N. Laird, "Meta-Analysis in Clinical Trials", 1986: random effects by moments).
 
     Args:
         estimates: estimates of all first moves.
-        tried: which of them were played.
-        points: player 0's points in the games of each of these.
-        games: how many there were.
+        tried: numbers of the moves that were played.
+        points: player 0's points in the games of each.
+        games: how many games each had.
 
     Returns:
         The chance of every first move; ``games`` are its own, or all if it was not played.
@@ -158,7 +158,7 @@ def calibrate(
 def _fit(
     design: np.ndarray, points: np.ndarray, games: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Slope and shift by Newton's method, and their covariance."""
+    """Fit slope and shift by Newton's method; return them and their covariance."""
     prior = np.array([1.0, 0.0])
     fitted = prior.copy()
     for _ in range(50):
@@ -200,7 +200,7 @@ def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarra
 
 
 def _orbits(game: Game, actions: np.ndarray) -> list[list[int]]:
-    """Places in ``actions`` of first moves that a symmetry of the start takes to each other."""
+    """Places in ``actions`` of first moves that a symmetry of the start maps to each other."""
     symmetries = game.symmetries()
     start = game.start()
     seen = start.observation().ravel()
@@ -224,7 +224,7 @@ def _orbits(game: Game, actions: np.ndarray) -> list[list[int]]:
 def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[Estimate]:
     """The mean of each orbit's searches; their spread, pooled over all moves, gives intervals.
 
-    The intervals are about the noise of the searches, not about what all of them misjudge.
+    The intervals reflect the noise of the searches, not errors that all of them share.
     """
     groups = [chances[orbit].ravel() for orbit in orbits]
     freedom = sum(len(group) - 1 for group in groups)
@@ -243,7 +243,7 @@ def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[Estimate]:
 
 
 def _beginning_with(game: Game, actions: Sequence[int], count: int) -> Openings:
-    """So many beginnings of games: their first actions are these in turn, around and around."""
+    """``count`` beginnings of games, whose first actions are these in turn, again and again."""
     begun = Openings.of_seeds(game, [0] * count)
     first = np.resize(np.array(actions, np.int64), count)
     states = begun.states.copy()
@@ -252,7 +252,7 @@ def _beginning_with(game: Game, actions: Sequence[int], count: int) -> Openings:
 
 
 def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]]:
-    """Player 0's results of games of the strongest player that begin with each action."""
+    """Player 0's results in games of the strongest player that begin with each action."""
     spec = study.varied_player
     per_move = max(4, study.games // 8 * 2)
     games = per_move * len(actions)

@@ -1,7 +1,7 @@
-"""The report as one HTML page that needs nothing else: no host, no font, no library.
+"""The report as one self-contained HTML page, without other hosts, fonts or libraries.
 
-The templates, the style and the script are in the folder ``templates``. Names come from games and
-agents that may be a stranger's: templates escape whatever is not `Markup`.
+The templates, the style and the script are in the folder ``templates``. Names of games and
+agents may come from a stranger: templates escape everything that is not `Markup`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .openings import without_swap
 from .pictures import heat_map, replay_data
 from .summary import percent, with_interval
 
-_BARS = 24  # of a list of first moves without a place on the board
+_BARS = 24  # bars in a list of first moves without a place on the board
 _SIDES = ("player_0 wins", "drawn", "player_1 wins")
 
 
@@ -48,7 +48,7 @@ def _render(**variables: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates with what they use: filters that write estimates, and the texts of files."""
+    """The templates, with filters that write estimates, and the texts of files."""
     loader = PackageLoader(__package__, "templates")
     environment = Environment(
         loader=loader,
@@ -86,13 +86,13 @@ def _tiny(estimate: dict[str, Any]) -> str:
 
 
 def _apart(text: str) -> Markup:
-    """A figure and its interval as HTML: each stays on a line."""
+    """A figure and its interval as HTML; neither is broken across lines."""
     value, _, interval = text.partition(" (")
     return Markup('<span class="fixed">{}</span> <small>({}</small>').format(value, interval)
 
 
 def _view(game: Game, report: dict[str, Any]) -> dict[str, Any]:
-    """What the sections about one game show: its report, and what is made of it."""
+    """The data for the sections on one game: its report, and charts made of it."""
     replays, lines = replay_data(game, report)
     decided = [row for row in report["decisiveness"]["by_strength"] if "clear_at" in row]
     charts = {
@@ -242,7 +242,7 @@ def _rule_head(rules: list[dict[str, Any]]) -> list[str]:
 
 
 def _sizes(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the table of sizes: what, the key of its method, a count or a power of ten."""
+    """Rows of the table of sizes: name, key of the method, and a count or a power of ten."""
     sizes = [
         _power("Leaves of the game tree", "tree_knuth", found),
         _power(f"Game tree as {found['tree_power']['players']} plays", "tree_power", found),
@@ -266,7 +266,7 @@ def _power(what: str, key: str, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compared(values: list[str], figures: list[dict[str, Any]]) -> dict[str, Markup]:
-    """Charts of the figures of several option sets, by their names."""
+    """Charts that compare the figures of several option sets, by name."""
     charts = {}
     for figure in figures:
         known = [

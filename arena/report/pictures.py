@@ -15,7 +15,7 @@ from ludarium.envs.engine.game import Game
 
 from .charts import heat_marks, spot_radius
 
-_MOST_CHARACTERS = 700_000  # of the games of a report; the first is shown in any case
+_MOST_CHARACTERS = 700_000  # limit for the games of a report; the first is always shown
 
 
 def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_within: float) -> Markup:
@@ -33,9 +33,9 @@ def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_withi
 
 
 def replay_data(game: Game, report: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The report's games, to step through by the page's script, and the lines of their pictures.
+    """The report's games for the page's replay script, and the distinct lines of their pictures.
 
-    Games that would make the page too large are left out, but for the first.
+    Games that would make the page too large are left out, except the first.
     """
     lines: dict[str, int] = {}
     replays: list[dict[str, Any]] = []
@@ -52,12 +52,12 @@ def replay_data(game: Game, report: dict[str, Any]) -> tuple[list[dict[str, Any]
 
 
 def _name(game: Game) -> str:
-    """A name for a game with its options, for ids: those of pictures on one page must differ."""
+    """A name for a game with its options, for ids, which must be unique on a page."""
     return f"{game.name}{crc32(repr(game).encode()):x}"
 
 
 def _replay(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> dict[str, Any]:
-    """A game and its pictures; their lines are added to ``lines``."""
+    """A game and its pictures; new lines are added to ``lines``."""
     record = replay["record"]
     position = game.start(record["seed"])
     frames = [game.svg(position.state)]
@@ -78,15 +78,15 @@ def _replay(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> dict[s
 
 
 def _characters(data: Any) -> int:
-    """What data take on the page."""
+    """The space that data take on the page, in characters."""
     return len(htmlsafe_json_dumps(data, separators=(",", ":")))
 
 
 def packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
-    """Pictures as numbers of their different lines, each by its changes from the one before.
+    """Pictures as numbers of their lines, each stored as changes from the one before.
 
     Returns:
-        For each picture the changes: where, how many lines go, the numbers of those that come.
+        For each picture the changes: index, how many lines are removed, the numbers of new ones.
     """
     rows = [[lines.setdefault(line, len(lines)) for line in frame.split("\n")] for frame in frames]
     changes = []
@@ -102,7 +102,7 @@ def packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
 
 
 def _own_ids(svg: str, name: str) -> str:
-    """The picture with ids that no other picture of the page has, and as wide as its place."""
+    """The picture with ids unique on the page, and as wide as its container."""
     svg = re.sub(r'id="(\w+)"', rf'id="{name}\1"', svg)
     svg = re.sub(r"url\(#(\w+)\)", rf"url(#{name}\1)", svg)
     return re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg, count=1)

@@ -13,7 +13,7 @@ from .drama import Trajectories
 from .estimates import rounded
 from .study import Study
 
-_OF_MATCHES = ("players", "opening_plies", "seconds")  # keys of a record
+_OF_MATCHES = ("players", "opening_plies", "seconds")  # keys of a match's record
 
 
 def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ class Report:
 
     Attributes:
         games: the rules with each option set.
-        data: JSON values: what `measure` returns; of several games a mapping with ``comparison``
+        data: JSON values: the result of `measure`; for several games a mapping with ``comparison``
             (see `compare`) and ``reports``, one for each.
     """
 
@@ -46,7 +46,7 @@ class Report:
         return summary
 
     def write(self, path: Path) -> Path:
-        """Write the page to ``path`` and the figures beside it; returns the path of the latter."""
+        """Write the page to ``path`` and the figures beside it; return the path of the latter."""
         figures = path.with_suffix(".json")
         with replacing(figures) as partial:
             partial.write_bytes((json.dumps(self.data, indent=1) + "\n").encode())
@@ -62,8 +62,8 @@ def make_report(
 
     Args:
         game: the rules.
-        settings: how much is measured.
-        task: is told how far the report is.
+        settings: how much to measure.
+        task: is told of the report's progress.
 
     Raises:
         ValueError: the agent of the settings does not play this game.
@@ -82,7 +82,7 @@ def compare_options(
 
     Args:
         game: the rules, with the other options.
-        option: name of the one that differs.
+        option: name of the option that differs.
         values: at least two, all different.
         settings, task: as for `make_report`.
 

@@ -1,4 +1,4 @@
-"""How long games are, how much choice there is, who wins, and which rules come into play."""
+"""The length of games, the number of choices, who wins, and which rules come into play."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .evaluators import exact_values
 from .study import Study
 
 _PERCENTILES = (5, 25, 50, 75, 95)
-_STILL_ON = 0.1  # share of the games that must be on for a ply's figure to be given
-_LEAST_GAMES = 5  # that must be, where there are so many
-_NAMED = 20  # actions that are listed by name
+_STILL_ON = 0.1  # a ply's figure is given while this share of the games is on
+_LEAST_GAMES = 5  # and at least so many games, if there are
+_NAMED = 20  # most actions listed by name
 
 
 def length(study: Study) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def _length_of(sample: Games) -> dict[str, Any]:
 
 
 def branching(study: Study) -> list[dict[str, Any]]:
-    """Number of legal actions by strength of play: on the average, and ply by ply."""
+    """Number of legal actions by strength of play: on average, and ply by ply."""
     return [_branching_of(sample) for sample in study.samples.values()]
 
 
@@ -62,7 +62,7 @@ def _branching_of(sample: Games) -> dict[str, Any]:
 
 
 def balance(study: Study) -> dict[str, Any]:
-    """How often each side wins, by strength of play, and who wins with perfect play."""
+    """How often each side wins, by strength of play, and the winner with perfect play."""
     start = None
     if not study.game.random_start:
         start = exact_values(study.game, study.exact, study.game.start().states)
@@ -89,7 +89,7 @@ def _balance_of(sample: Games) -> dict[str, Any]:
 
 
 def rules_in_play(study: Study) -> dict[str, Any]:
-    """How often each rule comes into play, which never do, and which actions are never played."""
+    """How often each rule comes into play, rules that never do, and actions never played."""
     names = list(study.game.event_names)
     by_rule = [
         {

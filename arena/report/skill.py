@@ -1,7 +1,7 @@
-"""How deep the game is: Elo gained by each doubling of playouts, and by training.
+"""The depth of the game: Elo gained by each doubling of playouts, and by training.
 
-A ladder of players, each of whom meets the next, as in the skill traces of S. Tavener's program Ai
-Ai; the span from random play to the strongest player, in steps that a person would feel, is a
+There is a ladder of players, each of whom meets the next, as in the skill traces of S. Tavener's
+program Ai Ai; the span from random play to the strongest player, in steps that people notice, is a
 measure of depth (F. Lantz and others, "Depth in Strategic Games", 2017).
 """
 
@@ -17,14 +17,14 @@ from ludarium.training.evaluation import Games, Match, Rating, fit_ratings
 from .estimates import Estimate, rounded, share
 from .study import Study, with_settings
 
-#: Elo points by which a player who scores 64 % is stronger: one step of the ladder.
+#: Elo difference of a player who scores 64 %: one step of the ladder.
 STEP = 100.0
-#: How the report calls a trained agent that plays by its policy alone.
+#: The report's name for a trained agent that plays by its policy alone.
 POLICY = "policy alone"
 
 
 def skill(study: Study) -> dict[str, Any]:
-    """The ladder and what its rungs are worth."""
+    """The ladder, and the value of its rungs."""
     rungs = [f"uct:{playouts}" for playouts in study.settings.rungs]
     pairs = [*pairwise(["random", *rungs])]
     specs = {name: name for pair in pairs for name in pair}

@@ -1,4 +1,4 @@
-"""`ReportSettings`, how much is measured, and `Study`, what the sections of a report work with."""
+"""`ReportSettings`, how much to measure, and `Study`, the data for all sections of a report."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ from .evaluators import (
 )
 from .games import random_games
 
-#: Options that change who chooses a side and nothing else.
+#: Options that only change who chooses a side.
 SWAP_OPTION = "swap_rule"
 
-#: How a report calls an agent with a network.
+#: The report's name for an agent with a network.
 TRAINED = "trained"
 
 #: Temperature at which trained agents draw their moves in games against themselves.
 VARIETY = 0.3
 
-_USUAL_PLIES = 30.0  # of a random game, up to which the default number of games is played
+_USUAL_PLIES = 30.0  # games are fewer if random ones are longer than this
 _FEWEST_GAMES = 40
 
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """How much is measured.
+    """How much to measure.
 
     Attributes:
-        games: games between equals of each strength but ``random``, of which there are ten times
+        games: games between equals of each strength except ``random``, which has ten times
             as many; each step of the ladder has half as many. Even, at least 4. None: 400, and
-            fewer for games that last long.
+            fewer for long games.
         seed: fixes everything that is drawn; the same seed gives the same report.
-        agent: name of the strongest player; None: the game's shipped agent, where it was trained
+        agent: name of the strongest player; None: the game's shipped agent, if it was trained
             with these options.
         playouts: playouts of the weak and of the strong search.
-        rungs: playouts of the players of the ladder, each double the one before.
+        rungs: playouts of the players on the ladder, each double the one before.
         opening_playouts: playouts of each search for the value of a first move.
-        opening_simulations: the same of the trained agent.
+        opening_simulations: the same for the trained agent.
         value_playouts: playouts of the search that values positions where there is no network.
-        positions: that are counted at most, one by one.
+        positions: most positions to count one by one.
     """
 
     games: int | None = None
@@ -88,7 +88,7 @@ class ReportSettings:
         return cls(**few | {name: value for name, value in others.items() if value is not None})
 
     def for_plies(self, plies: float) -> ReportSettings:
-        """With the number of games filled in, for games in which random play takes ``plies``."""
+        """The settings with ``games`` filled in, for games in which random play takes ``plies``."""
         if self.games is not None:
             return self
         games = 400 * min(1.0, _USUAL_PLIES / plies)
@@ -97,17 +97,17 @@ class ReportSettings:
 
 @dataclass
 class Study:
-    """What is known about a game while its report is made.
+    """The data about a game while its report is made.
 
     Attributes:
         game: the rules.
         settings: the settings, with ``games`` filled in.
-        task: is told how far the report is.
+        task: is told of the report's progress.
         agent: name of the trained agent; None without one.
         positions: the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
-        evaluator: the best values of any position that there are.
-        has_network: whether the agent has one.
+        evaluator: the best available values of any position.
+        has_network: whether the agent has a network.
         samples: games between equals, by the players' name, the weakest first.
     """
 
@@ -123,7 +123,7 @@ class Study:
 
     @property
     def games(self) -> int:
-        """Games between equals."""
+        """The number of games between equals."""
         assert self.settings.games is not None
         return self.settings.games
 
@@ -145,20 +145,20 @@ class Study:
 
     @property
     def strong_player(self) -> str:
-        """Name of the strongest player that is at hand, as `make_agent` reads it."""
+        """Name of the strongest available player, as `make_agent` reads it."""
         return self.agent or self.searches[1]
 
     @property
     def strong_name(self) -> str:
-        """How the report calls it: an agent with a network is ``trained``."""
+        """The report's name for that player: an agent with a network is ``trained``."""
         return TRAINED if self.has_network else self.strong_player
 
     @property
     def varied_player(self) -> str:
-        """Name of the strongest player, but so that it does not always play the same game.
+        """Name of the strongest player, with settings under which its games vary.
 
-        An agent with a network then draws its moves, mostly good ones; others play at random where
-        it does not matter, or as they like.
+        An agent with a network then draws its moves, mostly good ones; others break ties at random,
+        or vary in their own way.
         """
         spec = self.strong_player
         if not self.has_network or "temperature" in split_settings(spec)[1]:
@@ -166,26 +166,26 @@ class Study:
         return with_settings(spec, temperature=VARIETY)
 
     def seed(self, *places: int) -> int:
-        """A seed of its own for each place in the report."""
+        """A separate seed for each place in the report."""
         sequence = np.random.SeedSequence([self.settings.seed, *places])
         return int(sequence.generate_state(1)[0])
 
     def match(
         self, title: str, first: Agent, second: Agent, games: int, seed: int, opening: int | None
     ) -> Games:
-        """A match; ``opening`` random plies before the players take over."""
+        """Play a match; ``opening`` random plies come before the players take over."""
         self.task.begin(title, games)
         return play_match(self.game, first, second, games, seed, opening, self.task)
 
     def play_equals(self, name: str, spec: str, games: int, seed: int) -> Games:
-        """Games of a player against itself from the start of the game."""
+        """Play games of a player against itself from the start of the game."""
         one, other = (make_agent(spec, self.game, seed + number) for number in (0, 1))
         played = self.match(f"{name} against itself", one, other, games, seed, 0)
         return replace(played, players=(name, name))
 
 
 def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> Study:
-    """Play the games between equals that most sections of a report are about.
+    """Play the games between equals on which most sections of a report are based.
 
     Raises:
         ValueError: the agent does not play this game, or there are too few games.
