@@ -1,14 +1,14 @@
-"""What positions are worth: by an agent's search, or exactly, in solved games. Import what is in
+"""The value of positions: by an agent's search, or exact, in solved games. Import what is in
 `__all__` from here, exact answers of any kind from `probing`, tests of agents from `exact_tests`.
 
-    analyse_position(position, "corso", Budget(seconds=1))  # what an agent thinks, see `thinking`
-    analyse_game(game, seed, actions, agent)         # of every move of a game, see `games`
+    analyse_position(position, "corso", Budget(seconds=1))  # an agent's analysis, see `thinking`
+    analyse_game(game, seed, actions, agent)         # analysis of all moves of a game, see `games`
 
     solution = solution_of(make_game("osiron"))      # loaded, or solved now: seconds
     solution.best_actions(states)                    # for many positions at once
     solution.value(position)                         # Value(outcome=1, plies=5, ...): a win in 5
 
-`solutions` says which games are solved; each has a package of its own here. Every solution has
+`solutions` says which games are solved; each has its own package here. Every solution has
 `best_actions`; one with all values in a table is a `TableSolution` and has the values too.
 """
 

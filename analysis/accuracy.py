@@ -1,6 +1,6 @@
 """Accuracy: how often an agent's moves keep the exact value, how exact a network's values are.
 
-Matches say which agent is stronger; exact values say how far an agent is from perfect play, with
+Matches tell which agent is stronger; exact values tell how far an agent is from perfect play, with
 far less noise. The positions are those of an `ExactTest`.
 """
 
@@ -45,10 +45,10 @@ def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
 
 
 def points_lost(actions: np.ndarray, test: ExactTest) -> np.ndarray:
-    """By how much the lead at the end is less than with best play, int16 [N].
+    """By how much the final lead is less than with best play, int16 [N].
 
     Args:
-        actions: int64 [N], those chosen; after them both sides play exactly.
+        actions: int64 [N], the chosen actions; after them both sides play exactly.
         test: the positions, with leads.
 
     Raises:
@@ -62,12 +62,12 @@ def points_lost(actions: np.ndarray, test: ExactTest) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MeanLoss:
-    """Mean of what is lost in a position: points by a move, or exactness by an estimate.
+    """Mean loss in a position: points lost by a move, or the error of an estimate.
 
     Attributes:
-        mean: over the positions.
+        mean: the mean over the positions.
         error: half the width of its 95 % interval, by the normal approximation.
-        positions: how many.
+        positions: how many positions.
     """
 
     mean: float
@@ -84,7 +84,7 @@ class MeanLoss:
 
 
 def accuracy(kept: np.ndarray, among: np.ndarray | None = None) -> Accuracy:
-    """Count the results of `moves_that_keep`, all or only ``among`` some positions (bool [N])."""
+    """Count the results of `moves_that_keep`, all or only those ``among`` positions (bool [N])."""
     some = kept if among is None else kept[among]
     return Accuracy(int(some.sum()), len(some))
 
@@ -94,8 +94,8 @@ class CalibrationBin:
     """Positions with similar estimated values.
 
     Attributes:
-        low, high: the estimates are from ``low`` on and below ``high``.
-        positions: how many.
+        low, high: the estimates are at least ``low`` and below ``high``.
+        positions: how many positions.
         estimated: mean estimate.
         exact: mean exact value; equal to ``estimated`` if the estimates are calibrated.
     """
@@ -109,14 +109,14 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Estimated values beside exact ones.
+    """Estimated values compared with exact ones.
 
     Attributes:
         error: mean absolute difference.
         calibration_error: mean absolute difference between means of the bins, weighted by their
             positions (expected calibration error, Naeini et al. 2015).
         correct_side: share of the won and lost positions whose estimate has the right sign.
-        bins: those that have positions, in order.
+        bins: the non-empty bins, in order.
     """
 
     error: float
@@ -134,7 +134,7 @@ def calibrate(estimates: np.ndarray, exact: np.ndarray, bins: int = 10) -> Calib
         bins: how many bins of equal width.
 
     Raises:
-        ValueError: nothing to compare, or arrays that do not belong together.
+        ValueError: there is nothing to compare, or the arrays do not fit together.
     """
     if not len(estimates) or len(estimates) != len(exact) or bins < 1:
         raise ValueError(

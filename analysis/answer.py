@@ -1,4 +1,4 @@
-"""`Value`, the exact value of a position, and `Answer`, what a solver or table knows about it."""
+"""`Value`, the exact value of a position, and `Answer`, what a solver or table knows of it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Value:
 
     Attributes:
         outcome: +1 a win, 0 a draw, -1 a loss.
-        lead: final points of the player to move less those of the opponent; 0 for a draw; None
+        lead: final points of the player to move minus those of the opponent; 0 for a draw; None
             if leads were not asked for, or the game has none.
         plies: plies to the end if the winner wins as fast as possible and the loser delays it;
-            None for a draw, and where plies are not counted.
+            None for a draw, or if plies are not counted.
     """
 
     outcome: int
@@ -43,7 +43,7 @@ class Value:
         return self._rank() < other._rank()
 
     def __neg__(self) -> Value:
-        """The same for the opponent."""
+        """The value for the opponent."""
         return Value(-self.outcome, None if self.lead is None else -self.lead, self.plies)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Value:
 
     @property
     def _margin(self) -> int:
-        """The lead of the player who wins, which is negative if the winner has fewer points."""
+        """The winner's lead, which is negative if the winner has fewer points."""
         return self.outcome * (self.lead or 0)
 
 
@@ -66,7 +66,7 @@ class Answer:
     Attributes:
         low: lower bound of the value.
         high: upper bound of the value.
-        nodes: positions searched; 0 where the answer comes from a table.
+        nodes: positions searched; 0 if the answer comes from a table.
         seconds: wall time.
     """
 
@@ -77,7 +77,7 @@ class Answer:
 
     @staticmethod
     def exact(value: Value) -> Answer:
-        """An answer that is known exactly without a search."""
+        """An answer that is exactly known without a search."""
         return Answer(value, value)
 
     @property
@@ -101,17 +101,17 @@ class Answer:
         return self.low.lead if self.is_decided else None
 
     def without_lead(self) -> Answer:
-        """The same as an answer to the question who wins."""
+        """The answer reduced to who wins."""
         low, high = Value(self.low.outcome), Value(self.high.outcome)
         return Answer(low, high, self.nodes, self.seconds)
 
     def reversed(self) -> Answer:
-        """The same for the opponent of the player to move."""
+        """The answer for the opponent of the player to move."""
         return Answer(-self.high, -self.low, self.nodes, self.seconds)
 
     @staticmethod
     def best(answers: Iterable[Answer]) -> Answer:
-        """The value of a position from the answers of all its actions (at least one)."""
+        """The answer for a position from the answers for all its actions (at least one)."""
         answers = list(answers)
         return Answer(
             max(answer.low for answer in answers),
@@ -122,16 +122,16 @@ class Answer:
 
     @staticmethod
     def best_first(answers: dict[int, Answer]) -> dict[int, Answer]:
-        """Actions with their answers, the best first; equally good ones stay in order."""
+        """Actions with their answers, the best first; equally good ones keep their order."""
         by_bounds = sorted(
             answers.items(), key=lambda item: (item[1].low, item[1].high), reverse=True
         )
         return dict(by_bounds)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: ``value``, null if not decided, the bounds, and the effort.
+        """The answer for programs: ``value``, null if not decided, the bounds, and the effort.
 
-        Bounds have an ``outcome``, and a ``lead`` or ``plies`` where these are known.
+        Bounds have an ``outcome``, and a ``lead`` or ``plies`` if these are known.
         """
         return {
             "value": self.result,

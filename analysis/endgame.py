@@ -25,7 +25,7 @@ from .probing import solver_of
 from .solutions import table_of
 from .solver import Solver, after
 
-#: Positions that are searched for a move unless told otherwise: 5 to 40 ms where it is in vain.
+#: Default number of positions to search for a move: 5 to 40 ms if the search finds nothing.
 POSITIONS = 100_000
 
 _MOST_POSITIONS = 1_000_000_000
@@ -34,26 +34,26 @@ _KIND = "endgame"
 
 
 class EndgameAgent(Agent):
-    """Plays another agent's moves, unless a search to the end of the game knows better.
+    """Plays another agent's moves, unless a search to the end of the game finds better ones.
 
-    It is no searcher, since it plays any agent's moves, one's own too, and asks that for others.
+    It is no searcher, because it plays the moves of any agent and asks it for alternatives.
 
     Before each move the position is searched with exact values (`ludarium.analysis.probing`):
 
-    - If its value is found, the player's own choice is played where it keeps the value, else the
+    - If its value is found, the player's choice is played if it keeps the value, else the
       action that keeps it and that the player prefers most.
-    - If not, an action that is proven to lose is not played: the next of the player's preference
+    - If not, an action that is proven to lose is not played: the next in the player's preference
       is tried, as long as there are positions left to search.
 
-    What the search has found is kept from move to move. Where values are in a table the agent plays
+    The results of searches are kept from move to move. If values are in a table the agent plays
     perfectly.
 
     Args:
-        player: whose moves it plays.
-        positions: that are searched at most for a move, 1 to 10^9; half of them for the value of
+        player: the agent whose moves it plays.
+        positions: most positions to search for a move, 1 to 10^9; half of them are for the value of
             the position itself.
-        points: where a value is found, keep the lead at the end too, not only who wins.
-        seed: the player is restarted with it.
+        points: if a value is found, keep the lead at the end too, not only who wins.
+        seed: seed with which the player is restarted.
 
     Raises:
         ValueError: ``positions`` is out of range, or the game counts no points.
@@ -107,11 +107,11 @@ class EndgameAgent(Agent):
         self.player.finish(games)
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
-        """Those of the player; see `Agent.preferences`."""
+        """The player's preferences; see `Agent.preferences`."""
         return self.player.preferences(states)
 
     def _checked(self, states: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """The player's choices, but for those that the search knows to be worse than others."""
+        """The player's choices, except those that the search proves to be worse than others."""
         actions = np.array(chosen)
         for number in np.flatnonzero(states["outcome"] == ONGOING):
             position = Position.of_state(self.game, states[number])
@@ -119,7 +119,7 @@ class EndgameAgent(Agent):
         return actions
 
     def _choose(self, position: Position, choice: int) -> int:
-        """The first action of the player's preference that the search has nothing against."""
+        """The first action in the player's preference that the search does not refute."""
         if self._table is not None and self._table.knows(position.states)[0]:
             values = self._table.actions(position)
             best = max(values.values())
@@ -140,14 +140,14 @@ class EndgameAgent(Agent):
         return choice
 
     def _worth(self, position: Position, action: int, limit: int) -> Answer:
-        """What is found about an action, for the player to move."""
+        """The answer for an action, for the player to move."""
         assert self._solver is not None
         child = after(position, action)
         answer = self._solver.answer(child, limit, leads=self.points)
         return answer if child.mover == position.mover else answer.reversed()
 
     def _ranked(self, position: Position, choice: int) -> Iterator[int]:
-        """The legal actions by the player's preference, its choice first.
+        """The legal actions in the order of the player's preference, its choice first.
 
         The player is asked for the others only when they are needed.
         """
@@ -161,7 +161,7 @@ class EndgameAgent(Agent):
 
 @dataclass(frozen=True, kw_only=True)
 class EndgameFactory(AgentFactory):
-    """Makes an `EndgameAgent` of the agent that another factory makes.
+    """Makes an `EndgameAgent` around the agent of another factory.
 
     Attributes:
         player: makes the player.
@@ -175,7 +175,7 @@ class EndgameFactory(AgentFactory):
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``AGENT``, whose are all settings but these two; see `AgentFactory.read`."""
+        """Read ``AGENT``, to which all other settings belong; see `AgentFactory.read`."""
         if not argument:
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
         word = argument.partition(":")[0]
@@ -186,7 +186,7 @@ class EndgameFactory(AgentFactory):
             raise ValueError(f"{word}: {kind.risk}, so it does not play within endgame")
         own = {key: text for key, text in settings.items() if key in settings_of(cls)}
         rest = {key: text for key, text in settings.items() if key not in own}
-        # As from a file: a name within a name may not run code either.
+        # Read it as from a file: a name within a name may not run code either.
         player = read_agent(_with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 
@@ -195,15 +195,15 @@ class EndgameFactory(AgentFactory):
         return self.player.choose_game(options)
 
     def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """That of the player; see `AgentFactory.usual_game`."""
+        """The player's game; see `AgentFactory.usual_game`."""
         return self.player.usual_game(name, options)
 
     def with_simulations(self, simulations: int | None) -> EndgameFactory:
-        """Those of the player; see `AgentFactory.with_simulations`."""
+        """The factory with the player's simulations; see `AgentFactory.with_simulations`."""
         return replace(self, player=self.player.with_simulations(simulations))
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """The agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentFactory.make`."""
         return EndgameAgent(self.player.make(game, seed), self.positions, self.points, seed)
 
 

@@ -1,10 +1,10 @@
-"""An analysis engine that talks in lines of JSON, for front ends and bots.
+"""An analysis engine that speaks lines of JSON, for front ends and bots.
 
-The protocol is in the manner of KataGo's analysis engine (D. J. Wu), with the names of its fields
+The protocol follows KataGo's analysis engine (D. J. Wu), with the same names of fields
 where they fit; ``docs/guide/engine.md`` documents it and the differences.
 
-One thread reads requests and answers those that are wrong; another thinks, with all cores, about
-one position after another, those of highest priority first.
+One thread reads requests and answers invalid ones; another thinks, with all cores, about
+one position after another, by priority.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ludarium.training.search import Budget
 from .thinking import Estimate, PositionAnalysis, Thinker, make_thinker
 
 LONGEST_LINE = MEGABYTE  # bytes of a request
-_MOST_WAITING = 10_000  # positions
+_MOST_WAITING = 10_000  # positions that may wait
 _LONGEST_ID = 200
 
 
@@ -41,7 +41,7 @@ class RequestError(ValueError):
     """A request that is not accepted.
 
     Attributes:
-        field: the one that is wrong, if it is one.
+        field: the wrong field, if there is one.
         id: the request's id, if it has one.
     """
 
@@ -51,7 +51,7 @@ class RequestError(ValueError):
         self.id = id
 
     def as_json(self) -> dict[str, Any]:
-        """The answer to the request."""
+        """The answer to the request, as JSON values."""
         answer = {"error": str(self), "field": self.field, "id": self.id}
         return {name: value for name, value in answer.items() if value is not None}
 
@@ -61,7 +61,7 @@ _Priority = Annotated[int, Meta(ge=-(2**31), le=2**31)]
 
 
 class Action(msgspec.Struct, rename="camel"):
-    """A request that is no query; ``terminate_id`` and ``turn_numbers`` say what to terminate."""
+    """A request that is not a query; ``terminate_id`` and ``turn_numbers`` select what to end."""
 
     id: str
     action: Literal["query_version", "terminate", "terminate_all"]
@@ -88,11 +88,11 @@ class Turn:
     """One position to analyse.
 
     Attributes:
-        query: that asks for it.
-        number: actions played before.
-        actions: these, as numbers.
-        position: after them.
-        priority: higher ones come first.
+        query: the query that asks for it.
+        number: how many actions were played before.
+        actions: these actions, as numbers.
+        position: the position after them.
+        priority: positions with higher priorities come first.
     """
 
     query: Query
@@ -103,7 +103,7 @@ class Turn:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What its answers begin with."""
+        """The beginning of its answers."""
         return {"id": self.query.id, "turnNumber": self.number}
 
 
@@ -111,11 +111,11 @@ def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list
     """Read a request, which may come from a stranger.
 
     Args:
-        line: JSON.
+        line: the request, as JSON.
         game: the rules.
 
     Returns:
-        All that the request says; and the action that it asks for, or the positions of its query.
+        The request's fields; and the action that it asks for, or the positions of its query.
 
     Raises:
         RequestError: something is missing, unknown or illegal; the message names it.
@@ -184,7 +184,7 @@ def _turns(query: Query, game: Game) -> list[Turn]:
 
 @dataclass(order=True)
 class _Task:
-    """A position that waits to be analysed, or is being; the least comes first."""
+    """A position that waits for analysis, or is being analysed; the least one comes first."""
 
     rank: tuple[int, int]
     turn: Turn = field(compare=False)
@@ -195,12 +195,12 @@ class Engine:
     """Answers requests about positions of one game.
 
     Args:
-        agent: whose thoughts they are, see `make_thinker`; its game is the engine's.
-        write: is given each answer, from either thread, one at a time.
+        agent: agent that analyses, see `make_thinker`; its game is the engine's.
+        write: is called with each answer, from either thread, one at a time.
         simulations: simulations for a position whose query gives neither these nor seconds.
 
     Raises:
-        ValueError: the agent does not tell what it thinks.
+        ValueError: the agent cannot analyse positions.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class Engine:
         self._current: _Task | None = None
         self._is_closed = False
         self._is_aborted = False
-        self._unheard: OSError | None = None  # why answers cannot be written
+        self._unheard: OSError | None = None  # the error because of which answers cannot be written
         self._numbers = itertools.count()
         # The search that answered last, and the seed and actions that lead to its position.
         self._thinker: Thinker = make_thinker(agent, agent.game.start(0))
@@ -224,16 +224,16 @@ class Engine:
         self._thread.start()
 
     def serve(self, lines: BinaryIO) -> None:
-        """Answer requests line by line until the end, and finish those that wait."""
+        """Answer requests line by line until the end, and finish waiting ones."""
         while line := lines.readline(LONGEST_LINE + 2):
             rest = line
             while not rest.endswith(b"\n") and (rest := lines.readline(LONGEST_LINE)):
-                pass  # the rest of a line that is refused for its length
+                pass  # skip the rest of a line that is too long
             self.handle(line.rstrip(b"\r\n"))
         self.close()
 
     def handle(self, line: bytes) -> None:
-        """Take one request; an empty line is none.
+        """Handle one request; an empty line is ignored.
 
         Raises:
             OSError: an answer could not be written.
@@ -250,7 +250,7 @@ class Engine:
             self._answer(error.as_json())
 
     def close(self) -> None:
-        """Finish all that waits.
+        """Finish all waiting positions.
 
         Raises:
             OSError: an answer could not be written.
@@ -259,12 +259,12 @@ class Engine:
             self._is_closed = True
             self._changed.notify_all()
         while self._thread.is_alive():
-            self._thread.join(0.2)  # Ctrl-C is noticed between two waits
+            self._thread.join(0.2)  # short waits let Ctrl-C through
         if self._unheard is not None:
             raise self._unheard
 
     def abort(self) -> None:
-        """End as soon as possible, without an answer to what waits."""
+        """End as soon as possible, without an answer for waiting positions."""
         with self._changed:
             self._is_aborted = self._is_closed = True
             self._waiting.clear()
@@ -312,7 +312,7 @@ class Engine:
         for task in sorted(ended):
             self._answer({**task.turn.head, "isDuringSearch": False, "noResults": True})
 
-    # The thread that thinks.
+    # The thinking thread.
 
     def _run(self) -> None:
         while self._unheard is None:
@@ -323,14 +323,14 @@ class Engine:
                 if not self._waiting:
                     return
                 task = self._current = heapq.heappop(self._waiting)
-            with suppress(OSError):  # told to whoever reads
+            with suppress(OSError):  # `handle` reports it
                 self._try(task)
 
     def _try(self, task: _Task) -> None:
         """Analyse a position, or answer why that failed."""
         try:
             self._analyse(task)
-        except Exception as error:  # the next query may have better luck
+        except Exception as error:  # the next query may succeed
             reason = shortened(f"{type(error).__name__}: {error}")
             self._thinker = make_thinker(self.agent, self.agent.game.start(0))
             self._place = 0, ()
@@ -360,7 +360,7 @@ class Engine:
             self._answer({**turn.head, "isDuringSearch": False, **as_answer(analysis)})
 
     def _go_to(self, turn: Turn) -> None:
-        """Have a thinker about the position: the last one, if it is on the way there."""
+        """Return a thinker; reuse the last one if the position descends from its own."""
         seed, before = self._place
         if seed == turn.query.seed and turn.actions[: len(before)] == before:
             for action in turn.actions[len(before) :]:
@@ -377,7 +377,7 @@ def _is_meant(action: Action, turn: Turn) -> bool:
 
 
 def as_answer(analysis: PositionAnalysis) -> dict[str, Any]:
-    """The fields of an answer that tell what was found."""
+    """The fields of an answer with the results of an analysis."""
     return {
         "moveInfos": [
             {
@@ -405,5 +405,5 @@ def _told(estimate: Estimate) -> dict[str, Any]:
 
 
 def write_line(answer: dict[str, Any]) -> str:
-    """An answer as a line; all but ASCII is escaped."""
+    """An answer as a line, in ASCII with escapes."""
     return json.dumps(answer, separators=(",", ":")) + "\n"

@@ -1,4 +1,4 @@
-"""Pictures by matplotlib, as files."""
+"""Writes pictures of matplotlib to files."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ludarium.envs.engine.storage import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The kinds of files that a picture can be written as.
+#: The formats in which a picture can be written.
 SUFFIXES = (".svg", ".png", ".pdf")
 INK, FAINT, POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
 
 
 @contextmanager
 def figure_file(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
-    """An empty picture, which is written to a file at the end; sizes in inches."""
+    """A context with an empty picture, written to a file at the end; sizes are in inches."""
     kind = Path(path).suffix.lower()
     if kind not in SUFFIXES:
         raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
-    from matplotlib import rc_context  # slow to import, and not in every installation
+    from matplotlib import rc_context  # slow to import, and not always installed
     from matplotlib.figure import Figure
 
-    # Text stays text, and the same data give the same file.
+    # Texts stay texts, and the same data give the same file.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 10}):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure

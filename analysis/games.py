@@ -22,10 +22,10 @@ class PlayedMove:
         ply: its number, from 1 on.
         mover: index of the player who made it.
         text: its notation.
-        before: what was found of the position in which it was made.
+        before: the analysis of the position in which it was made.
         best_value: value of that position for the mover, in [-1, 1].
-        value: its value for the mover: what the position after it was found to be worth, or the
-            result. ``None`` where the analysis was stopped.
+        value: its value for the mover: that of the position after it, or the
+            result. ``None`` if the analysis was stopped.
     """
 
     ply: int
@@ -37,7 +37,7 @@ class PlayedMove:
 
     @property
     def loss(self) -> float | None:
-        """How much value the move lost, in [0, 2]; ``None`` where that is not known."""
+        """How much value the move lost, in [0, 2]; ``None`` if that is not known."""
         if self.best_value is None or self.value is None:
             return None
         return max(0.0, self.best_value - self.value)
@@ -63,10 +63,10 @@ class GameAnalysis:
 
     Attributes:
         game: the rules.
-        agent: the name of whoever analysed it.
-        moves: in the order in which they were played.
+        agent: name of the agent that analysed it.
+        moves: the moves, in the order of play.
         values: value of each position from the start on, for player 0; the last is the result or,
-            where the game is not finished, an estimate. ``None``: not known.
+            if the game is not finished, an estimate. ``None``: not known.
         is_complete: whether all moves were analysed.
     """
 
@@ -77,12 +77,12 @@ class GameAnalysis:
     is_complete: bool
 
     def worst(self, count: int = 5) -> list[PlayedMove]:
-        """The moves that lost most, the worst first; only such as lost something."""
+        """The moves that lost most, the worst first, without moves that lost nothing."""
         lost = [move for move in self.moves if move.loss is not None and move.loss >= 0.005]
         return sorted(lost, key=lambda move: -(move.loss or 0))[:count]
 
     def mean_loss(self, player: int) -> float | None:
-        """Mean value that a player's moves lost."""
+        """Mean value lost by a player's moves."""
         losses = [move.loss for move in self.moves if move.mover == player]
         known = [loss for loss in losses if loss is not None]
         return sum(known) / len(known) if known else None
@@ -112,18 +112,18 @@ def analyse_game(
     """Analyse every position of a game, from the start on.
 
     The value of a move is that of the position after it, which is searched as long as the one
-    before. A search tree is kept from each position to the next.
+    before. The search tree is kept from each position to the next.
 
     Args:
         game: the rules.
         seed: seed of the game's start.
         actions: the moves, all legal.
-        agent: whose thoughts they are, see `make_thinker`.
+        agent: agent that analyses, see `make_thinker`.
         budget: budget for each position, see `Thinker.think`.
-        task: advanced by each move; stopped, the analysis ends with what is known by then.
+        task: is told of each move; if stopped, the analysis ends with the results so far.
 
     Raises:
-        ValueError: there are no moves, or the agent does not tell what it thinks.
+        ValueError: there are no moves, or the agent cannot analyse positions.
     """
     if not actions:
         raise ValueError("the game has no moves to analyse")

@@ -13,7 +13,7 @@ from .solutions import solution_of
 
 
 class SolvedSearcher(Searcher):
-    """Knows the best actions; of equally good ones one is drawn uniformly. No budget is asked.
+    """Knows the best actions; of equally good ones one is drawn uniformly. The budget is ignored.
 
     Args:
         solution: the game's solution.
@@ -35,7 +35,7 @@ class SolvedSearcher(Searcher):
 
 
 def perfect(game: Game, seed: Seed = None) -> Agent:
-    """Exact play, in solved games: wins what is won, and never loses what is drawn.
+    """An agent with exact play, in solved games: it wins won positions, and never loses drawn ones.
 
     With a table of all positions it wins as fast as possible, else draws, else loses as slowly as
     possible. Corso's solution searches, and documents its own preferences. The solution is loaded,

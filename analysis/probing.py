@@ -1,11 +1,11 @@
-"""Exact answers about any position, from the best source that there is for its game.
+"""Exact answers about any position, from the best available source for its game.
 
     prober = prober_of(make_game("corso"))
     prober.actions(position)     # {action: Answer}, the best first
-    prober.source                # where they come from, in words
+    prober.source                # its source, in words
 
 A table of all positions answers at once; a solver made for one game answers sooner than the search
-to the end, which serves every game.
+to the end, which works for every game.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Prober:
 
     Args:
         asked: the table or solver that answers.
-        otherwise: answers about positions that the table does not know.
+        otherwise: answers about positions that the table does not have.
 
     Attributes:
         game: the rules.
         source: where the answers come from, in words.
         searches: whether answers come from a search, which may take long and leave actions
             undecided.
-        default_limit: node limit of one question by default; 0 for a table.
+        default_limit: default node limit of one question; 0 for a table.
     """
 
     def __init__(self, asked: TableSolution | Solver, otherwise: Solver | None = None) -> None:
@@ -48,7 +48,7 @@ class Prober:
         self._otherwise = otherwise
 
     def at(self, position: Position) -> Prober:
-        """What answers about a position: this, or the search where the table knows nothing."""
+        """The prober for a position: this one, or the search if the table does not have it."""
         if isinstance(self._asked, Solver) or self._otherwise is None:
             return self
         known = position.is_over or self._asked.knows(position.states)[0]
@@ -61,13 +61,13 @@ class Prober:
         task: Task = UNWATCHED,
         leads: bool = True,
     ) -> dict[int, Answer]:
-        """The legal actions with what they are worth to the mover, the best first.
+        """The legal actions with their answers for the mover, the best first.
 
         Args:
-            position: not finished.
-            limit: positions to search, where answers are searched; see `Solver.answer_all`.
+            position: the position, not finished.
+            limit: positions to search, if answers come from a search; see `Solver.answer_all`.
             task: see `Solver.answer_all`.
-            leads: ask for the lead at the end too, where answers are searched and the game has
+            leads: ask for the lead at the end too, if answers come from a search and the game has
                 points.
 
         Raises:
@@ -86,13 +86,13 @@ def prober_of(
     threads: int = 1,
     table: str | os.PathLike[str] | None = None,
 ) -> Prober:
-    """The best source of answers for a game; computes a missing table first.
+    """The best source of answers for a game; a missing table is computed first.
 
     Args:
         game: the rules.
-        memory: bytes that the table of a search may take; by default what the search has.
+        memory: bytes that the table of a search may take; default: the search's own.
         threads: threads of each search.
-        table: a file with the values of all positions, in place of the one that is kept.
+        table: a file with the values of all positions, which replaces the stored one.
 
     Raises:
         FileNotFoundError, ValueError: as for `table_of` and `solver_of`.
@@ -120,7 +120,7 @@ def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver
 
 
 def source_of(game: Game) -> type[TableSolution] | type[Solver]:
-    """What answers best about a game: a table of all positions, or one of the searches."""
+    """The class of the best source for a game: a table of all positions, or one of the searches."""
     solved = SOLVED.get(game.name)
     if solved is not None and issubclass(solved, TableSolution):
         return solved

@@ -13,7 +13,7 @@ from ludarium.envs.engine.position import Position
 
 from .answer import Value
 
-#: Among the values of actions: the action is not legal. Less than every value.
+#: Marks an action that is not legal among the values of actions; less than every value.
 ILLEGAL = -128
 
 
@@ -29,7 +29,7 @@ class Solution(ABC):
 
     @classmethod
     def of(cls, game: Game) -> Self:
-        """The solution of a game, ready to be asked; it may be loaded or made first.
+        """The solution of a game, ready for use; it may first be loaded or computed.
 
         Raises:
             ValueError: not with these options, or a file is damaged.
@@ -38,13 +38,13 @@ class Solution(ABC):
 
     @abstractmethod
     def best_actions(self, states: np.ndarray) -> np.ndarray:
-        """The actions among which perfect play chooses, each as good as the others.
+        """The actions among which perfect play chooses, all equally good.
 
         Args:
             states: positions, structured array [N] of ``game.state_dtype``.
 
         Returns:
-            bool[N, A], none in positions in which the game is over.
+            bool[N, A]; none in finished positions.
         """
 
 
@@ -52,9 +52,9 @@ class TableSolution(Solution):
     """The values of all positions of one game.
 
     Attributes:
-        source: what the values are, in words for people who ask for one.
+        source: a description of the values, for people who ask for one.
 
-    Values are coded as numbers, of which the greater is the better for the player to move: a
+    Values are coded as numbers that are greater if better for the player to move: a
     win above a draw above a loss, a win greater the sooner and a loss the later it comes.
     """
 
@@ -73,7 +73,7 @@ class TableSolution(Solution):
     def knows(self, states: np.ndarray) -> np.ndarray:
         """Which positions have values, bool[N]: all, unless a subclass says otherwise.
 
-        Where the start of a game has one, all have.
+        If the start of a game has a value, all positions do.
         """
         return np.ones(len(states), bool)
 
@@ -95,10 +95,10 @@ class TableSolution(Solution):
 
     @abstractmethod
     def decode(self, value: int) -> Value:
-        """The `Value` that a number other than `ILLEGAL` stands for."""
+        """The `Value` for a number other than `ILLEGAL`."""
 
     def best_actions(self, states: np.ndarray) -> np.ndarray:
-        """The actions of the greatest value; see `Solution.best_actions`."""
+        """The actions with the greatest value; see `Solution.best_actions`."""
         values = self.action_values(states)
         best: np.ndarray = (values == values.max(axis=1, keepdims=True)) & (values != ILLEGAL)
         return best

@@ -1,4 +1,4 @@
-"""Which games are solved, and their solutions on demand."""
+"""The solved games, and their solutions on demand."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .corso import CorsoSolution
 from .osiron import OsironSolution
 from .solution import Solution, TableSolution
 
-#: What solves each solved game.
+#: The class of each solved game's solution.
 SOLVED: Mapping[str, type[Solution]] = {"corso": CorsoSolution, "osiron": OsironSolution}
 
 
 def solution_of(game: Game) -> Solution:
-    """The solution of a game: loaded, or solved now and kept, or found by search as it is asked.
+    """The solution of a game: loaded, or computed now and stored, or found by search on demand.
 
     Raises:
         ValueError: the game is not solved, not with these options, or its file is damaged.
@@ -31,11 +31,11 @@ def table_of(game: Game, path: str | os.PathLike[str] | None = None) -> TableSol
 
     Args:
         game: the rules.
-        path: a file with them, in place of the one that is kept.
+        path: a file with the values, which replaces the stored one.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is damaged or for another game, or there is no use for it.
+        ValueError: the file is damaged or for another game, or is not used for this game.
     """
     solved = SOLVED.get(game.name)
     if solved is not None and issubclass(solved, TableSolution):

@@ -24,18 +24,18 @@ class Solver(ABC):
     """Searches positions of one game for their exact values, with a persistent transposition table.
 
     The answers of a finished search depend on the game alone; other arguments change how long it
-    takes. One call at a time.
+    takes. Only one call may run at a time.
 
     Attributes:
         game: the rules.
-        threads: that search at the same time, when there are several positions to search.
-        default_limit: positions to search for one call unless told otherwise.
-        source: what kind of search it is, in words for people who ask for a value.
+        threads: how many search at the same time if there are several positions.
+        default_limit: default number of positions to search in one call.
+        source: the kind of search, in words for people who ask for a value.
 
     Args:
         game: the rules.
-        table: the transposition table, int64[entries] or int64[entries, 2], with 0 last in an
-            entry that is free.
+        table: the transposition table, int64[entries] or int64[entries, 2]; a free entry ends
+            with 0.
         threads: 1 or more.
 
     Raises:
@@ -87,7 +87,7 @@ class Solver(ABC):
         task: Task = UNWATCHED,
         leads: bool = True,
     ) -> dict[int, Answer]:
-        """The legal actions with what they are worth to the mover, the best first.
+        """The legal actions with their answers for the mover, the best first.
 
         Arguments as for `answer_all`.
 
@@ -118,10 +118,10 @@ class Solver(ABC):
         Args:
             positions: positions of this game, finished ones too.
             limit: positions to search for all of them together, `default_limit` by default;
-                answers that would take more stay bounds. With several threads it is kept only
+                answers that would take more remain bounds. With several threads it is kept only
                 roughly.
-            task: is told of each position, and ends the search early where it is stopped.
-            leads: ask for the lead at the end too, in games that have points; else only who
+            task: is told of each position; stopping it ends the search early.
+            leads: ask for the lead at the end too, in games that have points; otherwise only who
                 wins, which takes less.
             title: the task's title.
 
@@ -194,7 +194,7 @@ class Solver(ABC):
 
 
 def after(position: Position, action: int) -> Position:
-    """The position that an action leads to."""
+    """The position after an action."""
     child = position.copy()
     child.play(action)
     return child

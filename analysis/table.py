@@ -1,4 +1,4 @@
-"""Tables of solved games as files of the safetensors format.
+"""Tables of solved games as files in safetensors format.
 
 A file has one array, and in its header a description, as JSON, with the SHA-256 of both.
 """
@@ -24,7 +24,7 @@ _ARRAY, _DESCRIPTION, _CHECKSUM = "table", "description", "sha256"
 
 
 def default_path(name: str) -> Path:
-    """Default path of the table called ``name``."""
+    """Default path of the table with this name."""
     return cache_folder() / f"{name}{_SUFFIX}"
 
 
@@ -34,7 +34,7 @@ def write_table(
     """Write a table atomically; return the path.
 
     Raises:
-        ValueError: the array is too large for a file that is read again.
+        ValueError: the array is too large for a file that is to be read again.
         OSError: it cannot be written.
     """
     path, most = Path(path), MOST_BYTES - MOST_HEADER_BYTES
@@ -55,8 +55,8 @@ def read_table(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """The description and the array of a table; the array is read-only.
 
-    Compiled code that looks up in the array checks no bounds: so its dtype and shape are not
-    taken from the file, but must be those that are asked for.
+    Compiled code that reads the array checks no bounds, so its dtype and shape are not
+    taken from the file, but must be the expected ones.
 
     Args:
         path: path of the file, which may come from a stranger.
@@ -65,7 +65,7 @@ def read_table(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no table, not as it was written, or has another array; the message
+        ValueError: it is no table, has been changed, or has another array; the message
             names it.
     """
     path = Path(path)

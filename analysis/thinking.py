@@ -1,14 +1,14 @@
-"""What an agent thinks of a position: every legal move with its value, as far as the agent knows.
+"""Analyses of positions by an agent: every legal move with its value, as far as the agent knows.
 
     analysis = analyse_position(position, "corso", Budget(simulations=10_000))
     analysis.best.text, analysis.value       # values are the mover's, in [-1, 1]
 
     thinker = make_thinker(make_agent("corso", game), position)
-    thinker.think(Budget(seconds=1))         # a `PositionAnalysis`; think on for a better one
-    thinker.play(action)                     # keeps what is known of the new position
+    thinker.think(Budget(seconds=1))         # a `PositionAnalysis`; call again to improve it
+    thinker.play(action)                     # keeps results for the new position
 
 Agents know different things. A network's search and UCT know visits, values and probabilities of
-the outcomes; alpha-beta the best moves and a score; `perfect` what is exact.
+the outcomes; alpha-beta the best moves and a score; `perfect` exact values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .answer import Value
 from .perfect import SolvedSearcher
 from .solution import Solution, TableSolution
 
-_SIMULATIONS = 1000  # by a network whose agent does not say how many
+_SIMULATIONS = 1000  # for a network whose agent sets no number
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Estimate:
     """The value of a position or a move for the player to move; ``None``: not known.
 
     Attributes:
-        value: expected reward in [-1, 1]: the probability of a win less that of a loss.
+        value: expected reward in [-1, 1]: the probability of a win minus that of a loss.
         win, draw, loss: probabilities of the outcomes; they agree with the value.
         exact: whether the value is proven.
-        note: more that is known of it, in words: ``win in 5``.
+        note: further knowledge, in words: ``win in 5``.
     """
 
     value: float | None = None
@@ -57,7 +57,7 @@ class Estimate:
 
     @staticmethod
     def of(value: float, draw: float, exact: bool = False, note: str = "") -> Estimate:
-        """From a value and a probability of a draw; NaN: not known."""
+        """An estimate of a value and a probability of a draw; NaN: not known."""
         if math.isnan(value):
             return Estimate(note=note)
         if exact:
@@ -70,11 +70,11 @@ class Estimate:
 
     @staticmethod
     def exactly(value: Value) -> Estimate:
-        """From an exact value."""
+        """An estimate made of an exact value."""
         return Estimate.of(value.outcome, 0.0, True, str(value))
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values; what is not known is null."""
+        """The estimate as JSON values; unknown numbers are null."""
         known = {
             name: None if number is None else round(number, 6)
             for name, number in (
@@ -89,15 +89,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class MoveAnalysis:
-    """What is known of one legal move.
+    """An analysis of one legal move.
 
     Attributes:
-        action: its number.
+        action: the action's number.
         text: its notation.
-        estimate: in the view of the player who makes it.
-        visits: simulations or playouts spent on it; ``None`` where nothing is counted.
+        estimate: its estimate for the player who makes it.
+        visits: simulations or playouts spent on it; ``None`` if nothing is counted.
         prior: the network's policy, in [0, 1]; ``None`` without a network.
-        variation: the move and the best play that was found after it, as texts.
+        variation: the move and the best play found after it, as texts.
     """
 
     action: int
@@ -121,18 +121,18 @@ class MoveAnalysis:
 
 @dataclass(frozen=True)
 class PositionAnalysis:
-    """What an agent thinks of a position.
+    """An agent's analysis of a position.
 
     Attributes:
-        agent: its name; of one that searches, without the effort that it would spend in a game.
+        agent: the agent's name; a searching agent's comes without its usual effort in games.
         mover: index of the player to move.
         ply: actions played so far.
         estimate: estimated value of the position, in the mover's view.
-        moves: all legal ones, the best first.
-        simulations: the search's, with those kept from earlier positions; ``None`` where
+        moves: all legal moves, the best first.
+        simulations: the search's, with those kept from earlier positions; ``None`` if
             nothing is counted.
-        seconds: spent on this position.
-        speed: simulations a second; ``None`` where nothing is counted.
+        seconds: time spent on this position.
+        speed: simulations per second; ``None`` if nothing is counted.
     """
 
     agent: str
@@ -164,8 +164,8 @@ class PositionAnalysis:
         }
 
 
-#: What is known of a thinker's position, all its moves, the best first, and the simulations, where
-#: these are counted.
+#: The knowledge about a thinker's position, all its moves, the best first, and the simulations, if
+#: they are counted.
 _Answer = tuple[Estimate, list[MoveAnalysis], int | None]
 
 
@@ -173,14 +173,14 @@ class Thinker:
     """Thinks about one position after another; `make_thinker` makes one.
 
     Args:
-        agent: whose thoughts they are.
+        agent: the agent that thinks.
         position: the first position.
-        answer: tells what is known of a position.
-        search: that goes on for as long as one likes; None for an agent that answers at once.
+        answer: returns the knowledge about a position.
+        search: a search without a time limit; None for an agent that answers at once.
 
     Attributes:
         agent: as given.
-        position: the one that it thinks about.
+        position: the present position.
     """
 
     def __init__(
@@ -199,11 +199,11 @@ class Thinker:
             self._budget = Budget(simulations=_SIMULATIONS)
         elif search is not None:
             self._name = _without_effort(agent.name)
-        self._seconds = 0.0  # spent on this position
-        self._new = 0  # simulations in these
+        self._seconds = 0.0  # time spent on this position
+        self._new = 0  # simulations in this time
 
     def analysis(self) -> PositionAnalysis:
-        """What was found so far; may be asked while another thread is in `think`."""
+        """The analysis so far; may be called while another thread is in `think`."""
         started = time.perf_counter()
         estimate, moves, simulations = self._answer(self.position)
         seconds, speed = self._seconds, self._new / max(self._seconds, 1e-6)
@@ -226,13 +226,13 @@ class Thinker:
         report: Callable[[PositionAnalysis], None] | None = None,
         every: float = 0.5,
     ) -> PositionAnalysis:
-        """Think on until the budget is spent, or there is nothing more to find.
+        """Continue until the budget is spent, or there is nothing more to find.
 
         An agent that does not search step by step (`alphabeta`, `perfect`) answers at once.
 
         Args:
-            budget: without simulations and seconds those that the agent spends on a move.
-            report: is given what was found so far about every ``every`` seconds.
+            budget: without simulations and seconds, the agent's own for a move.
+            report: is called with the analysis so far about every ``every`` seconds.
             every: see ``report``.
         """
         search = self._search
@@ -273,13 +273,13 @@ class Thinker:
 
 
 def make_thinker(agent: Agent, position: Position) -> Thinker:
-    """A `Thinker` about a position, with what the agent's searcher knows.
+    """A `Thinker` about a position, with the knowledge of the agent's searcher.
 
-    Any takes part that has a `Searcher.deep_search`.
+    Agents whose searcher has `Searcher.deep_search` are supported, and some others.
 
     Raises:
-        ValueError: the game is over; the agent plays another game, or does not tell what it
-            thinks.
+        ValueError: the game is over; the agent plays another game, or cannot analyse
+            positions.
     """
     _check(agent, position)
     searcher = agent.searcher
@@ -297,7 +297,7 @@ def make_thinker(agent: Agent, position: Position) -> Thinker:
 
 
 def _by_search(search: TreeSearch | UCTSearch, position: Position) -> _Answer:
-    """All that a search tells."""
+    """The full knowledge of a search."""
     found, priors = search.finding(), search.priors()
     moves = [
         _move(
@@ -321,7 +321,7 @@ def _by_search(search: TreeSearch | UCTSearch, position: Position) -> _Answer:
 def _by_minimax(
     searcher: AlphaBetaSearcher, rng: np.random.Generator, position: Position
 ) -> _Answer:
-    """What alpha-beta knows: a score, or the end of the game where that is near."""
+    """The knowledge of alpha-beta: a score, or the end of the game if it is near."""
     _, scores, best = searcher.minimax(position.states, rng)
     value = int(scores[0]) * (1 - 2 * position.mover)
     plies = WIN - abs(value)
@@ -334,7 +334,7 @@ def _by_minimax(
 
 
 def _by_solution(solution: Solution, position: Position) -> _Answer:
-    """What a solution of the game knows."""
+    """The knowledge of a solution of the game."""
     if isinstance(solution, TableSolution):
         moves = [
             _move(position, action, Estimate.exactly(value))
@@ -347,7 +347,7 @@ def _by_solution(solution: Solution, position: Position) -> _Answer:
 
 
 def _best_moves(position: Position, best: np.ndarray, of_best: Estimate) -> list[MoveAnalysis]:
-    """All legal moves, those of bool [A] ``best`` first, of the others nothing is known."""
+    """All legal moves, those in bool [A] ``best`` first; nothing is known of the others."""
     legal = position.legal_actions
     others = Estimate(note="not better")
     return [_move(position, int(action), of_best) for action in legal[best[legal]]] + [
@@ -374,11 +374,11 @@ def analyse_position(
     report: Callable[[PositionAnalysis], None] | None = None,
     every: float = 0.5,
 ) -> PositionAnalysis:
-    """What an agent thinks of a position.
+    """Analyse a position by an agent.
 
     Args:
-        position: not finished.
-        agent: or its name; default: see `default_agent`.
+        position: the position, not finished.
+        agent: an agent or its name; default: see `default_agent`.
         budget, report, every: see `Thinker.think`.
 
     Raises:
@@ -392,12 +392,12 @@ def analyse_position(
 
 
 def default_agent(game: Game) -> Agent:
-    """The shipped agent that fits a game and its options; where there is none, ``uct``."""
+    """The shipped agent that fits a game and its options; if there is none, ``uct``."""
     from ludarium.training.agents.checkpoints import ShippedFactory
 
     try:
         return ShippedFactory(name=game.name).make(game)
-    except (FileNotFoundError, ValueError):  # there is none, or for another board
+    except (FileNotFoundError, ValueError):  # there is none, or only for another board
         return make_agent("uct", game)
 
 
@@ -409,5 +409,5 @@ def _check(agent: Agent, position: Position) -> None:
 
 
 def _without_effort(name: str) -> str:
-    """An agent's name without the simulations or the time for each move: ``corso``, ``uct``."""
+    """An agent's name without its simulations or time for each move: ``corso``, ``uct``."""
     return re.sub(r":\d+$", "", name.partition("?")[0])

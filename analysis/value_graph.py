@@ -8,7 +8,7 @@ from .figures import INK, figure_file
 from .games import GameAnalysis
 
 _FIRST, _SECOND, _MARK = "#d98e2b", "#3f6fa8", "#b3261e"
-_MARKED = 5  # of the moves that lost most
+_MARKED = 5  # how many of the worst moves are marked
 
 
 def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
@@ -19,7 +19,7 @@ def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
         path: the file to write; its suffix, one of `figures.SUFFIXES`, chooses the format.
 
     Raises:
-        ValueError: another suffix.
+        ValueError: the suffix is another one.
         OSError: the file cannot be written.
     """
     known = [(ply, value) for ply, value in enumerate(analysis.values) if value is not None]

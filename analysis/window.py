@@ -1,9 +1,9 @@
-"""Questions that narrow the bounds of a value down, as both searches ask them.
+"""Questions that narrow the bounds of a value, as both searches ask them.
 
 Template functions (see ``ludarium.envs.engine.compile``), which Python calls as they are. The
 windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax algorithms", 1996):
-the first question is whether the value is a win, each further one is just beyond the bound that
-the one before returned.
+the first question is whether the value is a win; each further one is just beyond the bound that
+the previous one returned.
 """
 
 from ludarium.envs.engine.compile import part
@@ -20,7 +20,7 @@ def is_open(low, high, leads):
 
 @part
 def first_target(low, high):
-    """The first question about a value from ``low`` to ``high``: is it this or more?"""
+    """The first question about a value from ``low`` to ``high``: is it at least this?"""
     if low >= 1:
         return low + 1
     if high < 1:

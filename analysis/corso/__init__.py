@@ -1,9 +1,9 @@
 """Corso solved by search: exact values of any position on boards up to 5 x 5. Import what is in
-`__all__`; WebAssembly modules are compiled from ``board`` and ``solver`` too.
+`__all__`; WebAssembly modules also compile ``board`` and ``solver``.
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
-the questions that can be asked, ``known`` a file of what took long to find, ``opening_book`` one of
-what to play from the first move on, and ``solution`` perfect play by both.
+the questions that can be asked, ``known`` a file of results that took long to find,
+``opening_book`` a file of moves for the first plies, and ``solution`` perfect play by both.
 """
 
 from .board import SIZES

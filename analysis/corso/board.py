@@ -40,7 +40,7 @@ def check_game(game: Game) -> Corso:
 
 
 def cells_of(position: Position) -> Cells:
-    """A position of the game as its mover sees it."""
+    """The cells of a position as its mover sees them."""
     cells: Cells = kernels.cells_of(position.state.cells, position.mover)
     return cells
 
@@ -70,12 +70,12 @@ def new_table(size: int, memory: int) -> np.ndarray:
 
 
 def board_record(size: int, entries: int, seed: int) -> np.ndarray:
-    """Constants of the search, an array of one record, of the same type for every size.
+    """Constants of the search: an array of one record, whose type is the same for every size.
 
     Args:
         size: the board's size.
         entries: the table's entries.
-        seed: gives the function that scrambles keys.
+        seed: chooses the function that scrambles keys.
     """
     cells = size * size
     symmetries = square_symmetries(size).astype(np.int64)
@@ -115,8 +115,8 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
 def new_workers(threads: int, eager: int) -> np.ndarray:
     """Scratch space of the search, one record per thread.
 
-    Fields: ``nodes``, positions searched so far; ``limit``, at how many a search ends; ``stop``,
-    to be set to end a search; ``eager``, the gain from which on an expansion comes before
+    Fields: ``nodes``, positions searched so far; ``limit``, the number at which a search ends;
+    ``stop``, set to end a search; ``eager``, the gain from which on an expansion comes before
     placements; ``keys``, ``history`` (of the two kinds of action, by cell), ``cell``, ``area``
     and ``rank`` of the actions at each ply.
     """

@@ -5,25 +5,25 @@ positions of the game, one for each player to move. The value of a position is t
 mover at the end, if both play for the greatest lead.
 
 **Fixed cells** are dyed and have no open cell and no marble beside them. Nothing can dye them
-anew: an expansion reaches only neighbours of marbles, and a marble can come only to an open
-cell. So they count for whoever has them now, and for the rest of the game it does not matter
-whose they are. The table has one entry for all positions that differ only in that, with the
-value less the fixed cells; those cells are written as the mover's dye.
+again: an expansion reaches only neighbours of marbles, and a marble can come only to an open
+cell. So they count for their present owners, and the rest of the game does not depend on who
+these are. The table has one entry for all positions that differ only in that, with the
+value minus the fixed cells; those cells are written as the mover's dye.
 
-**Keys.** Each cell is a digit to base 5, so that a position is a number below ``5**cells``; of
-the eight that symmetry gives, the least is the key. It has 59 bits on 5 x 5. A one-to-one
+**Keys.** Each cell is a digit to base 5, so a position is a number below ``5**cells``; of
+its eight numbers under symmetry, the least is the key. It has 59 bits on 5 x 5. A one-to-one
 function scrambles them; some of the scrambled bits are the bucket, and the table keeps all the
-others. Two positions are therefore never confused: what the search finds is no matter of
-probability.
+others. Two positions are therefore never confused, and no result is only
+probable.
 
-**Entries** of the table are single words, read and written as a whole, so that threads share it
+**Entries** of the table are single words, read and written as a whole, so threads share it
 without locks::
 
-    bits  0-5   least value that is proven, plus 32
-    bits  6-11  greatest value that is proven, plus 32
-    bits 12-16  cell of the best move, as the symmetric position of the key has it
+    bits  0-5   proven lower bound of the value, plus 32
+    bits  6-11  proven upper bound of the value, plus 32
+    bits 12-16  cell of the best move, in the symmetric position of the key
     bits 17-22  length in bits of the number of positions searched for it
-    bits 23-62  the scrambled key without the bits that are the bucket
+    bits 23-62  the scrambled key without the bits that form the bucket
 
 All functions are in this one file because numba's disk cache does not see changes in others.
 `search` is recursive, and must be called from Python: a cached function that calls it crashes
@@ -36,20 +36,20 @@ from numba import njit
 
 from ludarium.envs.corso.rules import DYE, MARBLE
 
-# Without `_nrt` code does not count who uses an array, see `ludarium.envs.engine.jit.linked`.
+# Without `_nrt` code counts no references to arrays, see `ludarium.envs.engine.jit.linked`.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _compiled = njit(cache=True, **_OPTIONS)
 _inlined = njit(forceinline=True, **_OPTIONS)
 
 #: Entries in a bucket of the table.
 BUCKET = 4
-#: Bits of a key that an entry has room for.
+#: Bits of a key that fit into an entry.
 TAG_BITS = 40
-#: More plies than any game has on boards of up to 25 cells, and more actions than a position.
+#: Upper limits on plies, on boards of up to 25 cells, and on actions of a position.
 PLIES = 52
 MOVES = 26
 
-#: Where an entry's key and the work for it begin, and the bits that are no key.
+#: First bits of an entry's key and work, and the bits that are not key.
 TAG_SHIFT = 23
 WORK_SHIFT = 17
 DATA_MASK = (1 << TAG_SHIFT) - 1
@@ -59,13 +59,13 @@ _OFFSET = 32
 _CELL_SHIFT = 12
 _HIGH_SHIFT = 6
 _FIRST = 1 << 60  # rank of the transposition table's move
-_GAIN_SHIFT = 40  # ranks of good expansions are above all history, which is below 1 << 39
+_GAIN_SHIFT = 40  # ranks good expansions above all history, which is below 1 << 39
 _HISTORY_LIMIT = 1 << 38
 _FEWER_THAN_ANY = -64  # less than every value
 
 
 class Cells(NamedTuple):
-    """A position, as its mover sees it: sets of cells, integers with one bit for a cell.
+    """A position as its mover sees it: sets of cells, as integers with one bit for each cell.
 
     Attributes:
         own: the mover's marbles.
@@ -82,7 +82,7 @@ class Cells(NamedTuple):
 
 @_compiled
 def cells_of(contents, mover):
-    """The position that the rules know by what each cell holds and who moves."""
+    """The cells of a position of the rules, given what each cell holds and who moves."""
     own = 0
     other = 0
     own_dye = 0
@@ -107,7 +107,7 @@ def count(cells):
 
 @_inlined
 def around(board, cells):
-    """The orthogonal neighbours of the cells; some may be of the cells themselves."""
+    """The orthogonal neighbours of the cells; some may themselves belong to the cells."""
     return board.cells & (
         cells << board.width
         | cells >> board.width
@@ -118,7 +118,7 @@ def around(board, cells):
 
 @_inlined
 def group_of(board, seed, marbles):
-    """The marbles connected with the marble ``seed``, itself included."""
+    """The marbles connected with the marble ``seed``, including it."""
     group = seed
     grown = seed | around(board, seed) & marbles
     while grown != group:
@@ -136,7 +136,7 @@ def fixed_cells(board, cells):
 
 @_inlined
 def with_fixed_as_own(cells, fixed):
-    """The position that stands for all that differ only in who has the fixed cells."""
+    """The representative of all positions that differ only in who owns the fixed cells."""
     return Cells(cells.own, cells.other, cells.own_dye | fixed, cells.other_dye & ~fixed)
 
 
@@ -155,7 +155,7 @@ def after_expansion(cells, area):
 
 @_inlined
 def write_keys(board, worker, cells):
-    """Write the position's number under each symmetry into ``worker.keys``; return the least's."""
+    """Write the position's number by symmetry into ``worker.keys``; return the least's index."""
     for symmetry in range(8):
         worker.keys[symmetry] = 0
     for rank in range(board.width):
@@ -191,14 +191,14 @@ def scramble(board, key):
 def _list_moves(board, worker, ply, cells, known):
     """Write the actions that do not end the game into ``worker``, with their ranks.
 
-    An expansion is written once for each group, with the cells it dyes and one of the group's
-    cells that holds a marble of the mover; a placement has no cells to dye.
+    An expansion is written once for each group, with the cells that it dyes and one of the
+    group's cells with a marble of the mover; a placement has no cells to dye.
 
     Args:
         known: the cell of the action to come first, or `_NO_CELL`.
 
     Returns:
-        How many actions, and the best lead of those that end the game at once.
+        How many actions there are, and the best lead of those that end the game at once.
     """
     marbles = cells.own | cells.other
     mine = cells.own | cells.own_dye
@@ -260,7 +260,7 @@ def _bring_forward(worker, ply, place, moves):
 
 @_inlined
 def _praise(worker, kind, cell, open_cells):
-    """Update the history heuristic: an action was best; it counts more with more open cells."""
+    """Update the history heuristic for the best action; more open cells give it more weight."""
     worker.history[kind, cell] += 1 << open_cells
     if worker.history[kind, cell] > _HISTORY_LIMIT:
         for each in range(worker.history.shape[1]):
@@ -270,9 +270,9 @@ def _praise(worker, kind, cell, open_cells):
 
 @_inlined
 def _keep(table, bucket, tag, low, high, cell, work):
-    """Write an entry: over an older one of the same position, or else over the least work.
+    """Write an entry: over an older one of the same position, or else over the one with least work.
 
-    ``low`` and ``high`` are made narrower by what the older entry knew.
+    ``low`` and ``high`` are narrowed by the older entry's bounds.
     """
     place = bucket
     least = 1 << 10
@@ -303,7 +303,7 @@ def _keep(table, bucket, tag, low, high, cell, work):
 
 @_compiled
 def search(board, table, worker, cells, target, ply):
-    """Whether the mover can lead by at least ``target``: a bound on the position's value.
+    """Whether the mover can lead by at least ``target``, as a bound on the position's value.
 
     Args:
         board: a record of `board.board_record`.
@@ -311,12 +311,12 @@ def search(board, table, worker, cells, target, ply):
         worker: a record of `board.new_workers`.
         cells: an unfinished position.
         target: the lead asked about.
-        ply: below the position that was asked about; 0 there.
+        ply: plies below the position that was asked about; 0 there.
 
     Returns:
-        A number that is at least ``target`` if he can, and then the value is no less; else a
-        number below ``target``, and the value is no greater. Meaningless if the search was cut
-        off: if ``worker.stop`` is set meanwhile, or ``worker.nodes`` is at ``worker.limit``.
+        A number that is at least ``target`` if the mover can, and then a lower bound; else a
+        number below ``target``, and then an upper bound. Meaningless if the search was cut
+        off: if ``worker.stop`` was set meanwhile, or ``worker.nodes`` is at ``worker.limit``.
     """
     if worker.nodes >= worker.limit:
         return 0
@@ -329,7 +329,7 @@ def search(board, table, worker, cells, target, ply):
         return base + live
     if goal <= -live:
         return base - live
-    # Leads are odd if the number of cells is odd, and else even: ask for one that is possible.
+    # Leads are odd if the number of cells is odd, else even: ask for a possible one.
     goal += (goal ^ live) & 1
     target = base + goal
 
@@ -399,7 +399,7 @@ def recall(board, table, worker, cells):
     """Bounds of a position's value without a search: from its fixed cells and the table.
 
     Returns:
-        The least and the greatest value that it can have, and the length in bits of the number
+        The least and the greatest possible value, and the length in bits of the number
         of positions searched for it.
     """
     fixed = fixed_cells(board, cells)
@@ -416,14 +416,14 @@ def recall(board, table, worker, cells):
 
 @_compiled
 def number_of(board, worker, cells):
-    """The least of the position's eight numbers, and which symmetry gives it."""
+    """The least of the position's eight numbers, and the symmetry that gives it."""
     symmetry = write_keys(board, worker, cells)
     return worker.keys[symmetry], symmetry
 
 
 @_compiled
 def learn(board, table, known):
-    """Write what was found before into the table: int64[N, 2], see ``known``."""
+    """Write earlier results into the table: int64[N, 2], see ``known``."""
     for number in range(len(known)):
         scrambled = scramble(board, known[number, 0])
         bucket = (scrambled & board.bucket_mask) * BUCKET
@@ -437,7 +437,7 @@ def learn(board, table, known):
 
 @_compiled
 def entry_of(board, table, worker, cells):
-    """The number of a position as it stands in the table, and its entry's low bits; 0 if none."""
+    """The number of a position as the table has it, and its entry's low bits; 0 if none."""
     fixed = fixed_cells(board, cells)
     symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     number = worker.keys[symmetry]

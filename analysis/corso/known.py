@@ -1,9 +1,9 @@
-"""What a long search found, kept: the positions that took it most work, with their bounds.
+"""Keeps results of a long search: the positions that took the most work, with their bounds.
 
-Written into the table of a search before it begins, they spare it what takes long, so that
+Written into the table of a search before it begins, they save it that work, so
 positions of the first plies are answered in moments.
 
-A file has int64[N, 2]: the number of a position as it stands in the table (see `kernels`: the least
+A file has int64[N, 2]: the number of a position as the table has it (see `kernels`: the least
 of the eight, fixed cells as the mover's own), and an entry's low 23 bits.
 """
 
@@ -33,7 +33,7 @@ _SUFFIX = ".known.safetensors"
 def hardest_known(
     table: np.ndarray, board: np.record, asked: Sequence[tuple[int, int]], count: int
 ) -> np.ndarray:
-    """Entries of a search's table: those asked for, and those that took most work.
+    """Entries of a search's table: those that were asked for, and those that took the most work.
 
     Args:
         table: the search's table.
@@ -42,8 +42,8 @@ def hardest_known(
         count: how many entries to take in all.
 
     Returns:
-        int64[count or fewer, 2], by number. Entries that were asked for are said to have taken
-        `_MUCH` work, so that they stay in the tables that they are written into.
+        int64[count or fewer, 2], by number. Entries that were asked for are recorded with `_MUCH`
+        work, so that they stay in the tables into which they are written.
     """
     wanted: dict[int, int] = {}
     for number, data in asked[:count]:
@@ -77,7 +77,7 @@ def _unscrambled(board: np.record, keys: np.ndarray) -> np.ndarray:
 
 
 def first_positions(game: Game, plies: int) -> list[Position]:
-    """The unfinished positions of the first plies, one of those that symmetry makes equal."""
+    """The unfinished positions of the first plies, one of each class of symmetric ones."""
     board, worker = board_record(check_game(game).size, kernels.BUCKET, 0)[0], new_workers(1, 0)[0]
     found: dict[int, Position] = {}
     layer = [game.start()]
@@ -93,12 +93,12 @@ def first_positions(game: Game, plies: int) -> list[Position]:
 
 
 def write_known(path: str | os.PathLike[str], game: Game, known: np.ndarray) -> Path:
-    """Write what `hardest_known` returned to a file; returns the path."""
+    """Write the entries of `hardest_known` to a file; return the path."""
     return write_table(path, _description(game), known)
 
 
 def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
-    """Read what `write_known` wrote, int64[N, 2]; its checksum is verified.
+    """Read entries from a file of `write_known`, int64[N, 2]; its checksum is verified.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -112,7 +112,7 @@ def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
 
 
 def shipped_known(game: Game) -> np.ndarray:
-    """What comes with the package for a board, int64[N, 2]; nothing where there is no need.
+    """The entries that ship for a board, int64[N, 2]; none if the board needs none.
 
     Raises:
         ValueError: the file is damaged.

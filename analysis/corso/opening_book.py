@@ -1,15 +1,15 @@
-"""What to play in the first plies, where a search takes long: a file of actions for both seats.
+"""Moves for the first plies, where a search takes long: a file of actions for both seats.
 
-A `OpeningBook` has an entry for every position of the first ``plies`` plies that can arise when the
+An `OpeningBook` has an entry for every position of the first ``plies`` plies that can arise if the
 player to move has followed the opening book until then, whatever the opponent did. If the mover can
 win, the action wins. If not, every action loses: then it is the one that the search found hardest
-to refute, and there are entries for what comes after each answer to it, so that no mistake of
-the opponent goes unseen.
+to refute, and the positions after each answer to it have entries, so that no mistake of
+the opponent is missed.
 
 A position is stored as the least of its eight numbers to base 5 (see `kernels`), so symmetric
 positions share an entry, and so do positions that differ by an exchange of the players. An entry
-is one word, ``(number * 25 + cell) * 2 + won``, with the cell as the position with that number
-has it; the words are sorted.
+is one word, ``(number * 25 + cell) * 2 + won``, where the cell belongs to the position with that
+number; the words are sorted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from . import kernels
 from .board import board_record, cells_of, check_game, new_workers
 from .solver import CorsoSolver, first_actions
 
-#: Plies for which there are entries, unless told otherwise.
+#: Default number of plies with entries.
 PLIES = 7
 
 _FORMAT = 1
@@ -60,7 +60,7 @@ class Check:
     Attributes:
         won: positions with an entry that says won.
         lost: positions with an entry that says lost.
-        beyond: positions without an entry that follow upon one that says won.
+        beyond: positions without an entry that follow one that says won.
         finished: games that ended after an action that is said to win.
     """
 
@@ -94,7 +94,7 @@ class OpeningBook:
         """Search the positions that can arise, ply by ply.
 
         Args:
-            solver: finds out who wins; the larger its table the sooner.
+            solver: finds out who wins; it is faster with a larger table.
             plies: how many plies shall have entries, at least 1.
             task: is told of each position that is searched.
 
@@ -107,7 +107,7 @@ class OpeningBook:
         words: dict[int, int] = {}
         layer = book._starts()
         while layer:
-            # Of equal positions the one after the fewest plies, so that all that follows is met.
+            # Of equal positions keep the one after the fewest plies, to meet all continuations.
             layer.sort(key=lambda position: -position.ply)
             by_number = {book._number(position)[0]: position for position in layer}
             positions = [by_number[number] for number in by_number if number not in words]
@@ -147,11 +147,11 @@ class OpeningBook:
         return cls(game, words, plies)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the opening book to a file; returns the path."""
+        """Write the opening book to a file; return the path."""
         return write_table(path, _description(self.game) | {"plies": self.plies}, self._words)
 
     def advice(self, position: Position) -> BookMove | None:
-        """The entry of a position that is not finished; None if there is none."""
+        """The entry of an unfinished position; None if there is none."""
         number, symmetry = self._number(position)
         place = int(np.searchsorted(self._words, np.uint64(number * _ENTRIES)))
         if place == len(self._words) or int(self._words[place]) // _ENTRIES != number:
@@ -160,14 +160,14 @@ class OpeningBook:
         return BookMove(int(self._board["back"][symmetry, cell]), bool(won))
 
     def check(self, solver: CorsoSolver, task: Task = UNWATCHED) -> Check:
-        """Follow all lines of play by the rules, and see whether the opening book holds.
+        """Follow all lines of play by the rules, and check that the opening book is right.
 
         After an action that is said to win, each reply must have lost the game, or lead to a
         position whose entry says won, or to one without an entry that the solver finds won.
-        What is said to be lost must be lost as the solver finds.
+        A position that is said to be lost must be lost by the solver.
 
         Raises:
-            ValueError: that is not so, or an entry is missing; the message shows the position.
+            ValueError: it is wrong, or an entry is missing; the message shows the position.
         """
         won: set[int] = set()
         lost: set[int] = set()
@@ -212,7 +212,7 @@ class OpeningBook:
         return Check(len(won), len(lost), len(beyond), finished)
 
     def _starts(self) -> list[Position]:
-        """The first position of each seat: the start, and what each first action leads to."""
+        """The first position of each seat: the start, and the positions after each first action."""
         start = self.game.start()
         return [start] + [after(start, action) for action in first_actions(self.game)]
 
@@ -223,7 +223,7 @@ class OpeningBook:
 
 
 def shipped_opening_book(game: Game) -> OpeningBook | None:
-    """The opening book that comes with the package, for the board that needs one.
+    """The shipped opening book, for the board that needs one.
 
     Raises:
         ValueError: it is damaged.
@@ -237,7 +237,7 @@ def shipped_opening_book(game: Game) -> OpeningBook | None:
 
 
 def _replies(position: Position, advice: BookMove) -> list[Position]:
-    """The outcomes of an action: the end of the game, or the position after each reply."""
+    """The positions after an action: the end of the game, or one for each reply."""
     child = after(position, advice.action)
     if child.is_over:
         return [child]

@@ -1,4 +1,4 @@
-"""Perfect play of Corso: the opening book while it lasts, then search."""
+"""Perfect play of Corso: by the opening book while it lasts, then by search."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from .solver import CorsoSolver
 
 #: Size of the transposition table in bytes; the system provides memory as it fills.
 MEMORY = 1 << 28
-#: Node limit to find out who wins: about half a minute.
+#: Node limit for finding out who wins: about half a minute.
 OUTCOME_LIMIT = 1 << 26
-#: Node limit to find out by how much after that: about a tenth of a second.
+#: Node limit for then finding out by how much: about a tenth of a second.
 LEAD_LIMIT = 1 << 18
 
 
 class CorsoSolution(Solution):
     """Actions that keep the value of a position: a win, a draw or a loss.
 
-    Where the lead with best play is found out soon, as it is late in the game, they keep the lead
-    too. In a position that is won, of several such actions that is taken which was proven with
-    the least effort; in one that is lost, that which took the most effort to refute.
+    If the lead with best play is found soon, as it is late in the game, they keep the lead
+    too. In a won position, of several such actions the one is taken that was proven with
+    the least effort; in a lost position, the one that took the most effort to refute.
 
-    Whoever plays from the start, in either seat, meets no position that takes long: the first
-    plies are in the opening book. Of positions of those plies that arose in another way, those of
-    the first two are known too; the others may take ``outcome_limit``. If that is not enough to
+    An agent that plays from the start, in either seat, meets no position that takes long: the
+    first plies are in the opening book. Other positions of the first two plies are known
+    too; those of later plies may take ``outcome_limit``. If that does not suffice to
     find out who wins, the action is one that is not known to lose, if there is one, and of these
-    the one that was searched longest; only then is nothing certain.
+    the one that was searched longest; only then is the play not certainly perfect.
 
     Args:
         game: the rules, on a board up to 5 x 5.
         memory: bytes that the table of the search may take; the table is kept.
-        outcome_limit: positions that are searched at most to find out who wins.
-        lead_limit: positions that are searched at most to find out by how much.
+        outcome_limit: most positions to search to find out who wins.
+        lead_limit: most positions to search to find out by how much.
 
     Raises:
-        ValueError: the board is too large, or the shipped opening book or what is known is damaged.
+        ValueError: the board is too large, or a shipped file is damaged.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class CorsoSolution(Solution):
 
         Args:
             position: the position.
-            limit: positions that are searched at most where the opening book has no entry;
+            limit: most positions to search if the opening book has no entry;
                 default: ``outcome_limit``.
 
         Returns:
-            None if that is not enough to find out.
+            None if that does not suffice.
         """
         advice = None if self.book is None else self.book.advice(position)
         if advice is not None:

@@ -19,7 +19,7 @@ from . import kernels
 from .board import board_record, cells_of, check_game, new_table, new_workers
 from .known import hardest_known
 
-#: From which gain on an expansion comes before placements; the default of the search.
+#: Default gain from which on an expansion comes before placements.
 EAGER = 5
 
 
@@ -29,7 +29,7 @@ class Known:
 
     Attributes:
         low: the mover can lead by at least so much at the end.
-        high: and not by more than this.
+        high: the mover cannot lead by more than this.
         effort: length in bits of the number of positions that were searched for it.
     """
 
@@ -44,7 +44,7 @@ class CorsoSolver(Solver):
     Args:
         game: the rules.
         memory: bytes that the table may take.
-        threads: that search at the same time, when there are several positions to search.
+        threads: how many search at the same time if there are several positions.
         seed: chooses the function that scrambles the keys of the table.
         eager: gain from which on an expansion is tried before placements.
 
@@ -75,14 +75,14 @@ class CorsoSolver(Solver):
         return int(self._workers["nodes"].sum())
 
     def learn(self, known: np.ndarray) -> None:
-        """Take what an earlier search found, int64[N, 2], into the table; see ``known``."""
+        """Put results of an earlier search, int64[N, 2], into the table; see ``known``."""
         kernels.learn(self._board, self._table, known)
 
     def known(self, positions: Sequence[Position], count: int) -> np.ndarray:
-        """What the table holds of positions, and of what else took most work; see ``known``.
+        """The table's entries of positions, and those that took the most work; see ``known``.
 
         Args:
-            positions: unfinished; what is known of them comes first.
+            positions: unfinished positions, whose entries come first.
             count: how many entries to take in all.
 
         Returns:
@@ -111,10 +111,10 @@ class CorsoSolver(Solver):
         return Known(*kernels.recall(self._board, self._table, self._workers[0], cells))
 
     def choices(self, position: Position, *answers: Answer) -> list[int]:
-        """The best of the actions that are known to be worth what the position is.
+        """The best of the actions that are known to keep the value of the position.
 
-        This is for right after the searches of the position that gave these answers, while the
-        table knows what they learned. If it is a win, the best actions are those that were proven
+        Call this right after the searches that gave these answers, while the
+        table holds their results. If the position is won, the best actions are those proven
         with the least effort; else those that may not lose, and of these the ones of most effort,
         which the opponent has to refute in the longest search.
         """
@@ -126,7 +126,7 @@ class CorsoSolver(Solver):
             if -known.high >= low:
                 effort = -known.effort if low > 0 else known.effort
                 worth[action] = (-known.low >= 0, effort)
-        if not worth:  # what was learned has had to make room in the table: search again
+        if not worth:  # the results were replaced in the table: search again
             return [next(a for a, child in children.items() if not self.at_least(child, 1 - low))]
         best = max(worth.values())
         return [action for action, value in worth.items() if value == best]
@@ -188,7 +188,7 @@ def _final_lead(position: Position) -> int:
 
 
 def first_actions(game: Game) -> list[int]:
-    """One first action of each class of those that symmetry makes equal, the lowest number."""
+    """The lowest first action of each class of symmetric ones."""
     symmetries = game.symmetries().actions
     classes = np.unique(symmetries.min(axis=0))
     return [int(action) for action in classes]

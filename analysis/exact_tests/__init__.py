@@ -2,10 +2,10 @@
 what is in `__all__`.
 
     test = make_exact_test(game, 500, agent=make_agent("uct:200", game), only_choices=True)
-    test = find_exact_test("hard", game)        # the hard one that comes along, if there is one
+    test = find_exact_test("hard", game)        # the shipped hard test, if there is one
     write_exact_test("corso.test.json", test)   # read_exact_test reads it
 
-`positions` makes them, `files` keeps them. In the games that have a table of all positions the
+`positions` makes tests, `files` keeps them. In games that have a table of all positions the
 values are looked up; in the others the positions are searched to the end of the game, so they come
 from its last part: the second half of a game of Corso 5 x 5, the end of the others.
 """

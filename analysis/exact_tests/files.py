@@ -5,11 +5,11 @@
     {"moves": ["c3", "b2", "d4", ...],
      "positions": [{"ply": 8, "win": ["c3!", "d2"], "loss": ["a1", "b1", ...]}]}
 
-Here broken into more lines. The first says what the test is, and has the SHA-256 of all that
-follows. Every other one is a game, with its moves up to the last of its positions, its ``seed``
-where the start is random, and for each position the moves before it (``ply``) and what each legal
-action is worth to the player to move: ``win``, ``draw`` or ``loss``, or where the lead is known
-``win by 3``. ``ludarium probe GAME --moves`` says the same.
+Lines are broken here. The first line describes the test, and has the SHA-256 of all that
+follows. Every other line is a game, with its moves up to the last of its positions, its ``seed``
+if the start is random, and for each position the number of moves before it (``ply``) and the value
+of each legal action for the player to move: ``win``, ``draw`` or ``loss``, or with a lead
+``win by 3``. ``ludarium probe GAME --moves`` prints the same values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ludarium.envs.registry import make_stored_game
 from ..answer import Value
 from .positions import ExactPosition, ExactTest, Origin
 
-#: The name of the test that comes along for a game.
+#: The name of a game's shipped test.
 HARD = "hard"
 
 _SUFFIX = ".test.jsonl"
@@ -52,7 +52,7 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     """
     games: dict[Origin, list[int]] = {}
     order = sorted(range(len(test)), key=lambda index: -len(test.origins[index].actions))
-    for index in order:  # the longest first, so that each finds the game that it is the start of
+    for index in order:  # the longest first, so that each finds a game that continues it
         origin = test.origins[index]
         game = next((known for known in games if _begins(known, origin)), origin)
         games.setdefault(game, []).append(index)
@@ -90,7 +90,7 @@ def _game_line(test: ExactTest, game: Origin, indices: list[int]) -> str:
 
 
 def _worths(test: ExactTest, index: int, position: Position) -> dict[str, list[str]]:
-    """The legal actions by what they are worth, the best first."""
+    """The legal actions by value, the best first."""
     actions: dict[Value, list[str]] = {}
     for action in position.legal_actions.tolist():
         lead = None if test.leads is None else int(test.leads[index, action])
@@ -103,11 +103,11 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
     """Read a test from a file, which may come from a stranger.
 
     Every position is played by the rules, and every legal action must have a value; the values
-    are taken on trust.
+    themselves are trusted.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no exact test, or not as it was written; the message says where.
+        ValueError: it is no exact test, or has been changed; the message says where.
     """
     name = f"the exact test in {quoted(os.fspath(path), 100)}"
     content = read_regular_file(path, _LARGEST_FILE, "an exact test")
@@ -145,7 +145,7 @@ class _Head(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """A game; its positions have their ``ply``, and actions by what they are worth."""
+    """A game; its positions have their ``ply``, and actions by value."""
 
     moves: list[str]
     positions: list[dict[str, int | list[str]]]
@@ -197,11 +197,11 @@ def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -
 
 
 def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
-    """The test of a game that is called ``hard``, which comes along, or that of a file.
+    """A game's shipped test, called ``hard``, or a test in a file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: none comes along for the game, or the file is no exact test of it.
+        ValueError: no test ships for the game, or the file is no exact test of it.
     """
     path = shipped_test(game) if name == HARD else Path(name)
     if path is None:
@@ -216,7 +216,7 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
 
 
 def shipped_test(game: Game) -> Path | None:
-    """The hard exact test that comes along for a game with its options; None if there is none."""
+    """The hard exact test that ships for a game with its options; None if there is none."""
     with as_file(files("ludarium.analysis.exact_tests").joinpath("hard")) as folder:
         for path in sorted(Path(folder).glob(f"{game.name}*{_SUFFIX}")):
             with path.open("rb") as file:

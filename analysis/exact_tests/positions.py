@@ -24,7 +24,7 @@ from ..solution import ILLEGAL, TableSolution
 from ..solutions import table_of
 from ..solver import Solver, after
 
-#: Node limit of the search for the values of one position's actions.
+#: Node limit for finding the values of one position's actions.
 LIMIT = 200_000
 #: In a hard position at most this share of the legal actions keeps the value.
 FEW = 0.2
@@ -36,11 +36,11 @@ _MEMORY = 1 << 28  # bytes of a solver's table
 
 @dataclass(frozen=True)
 class Origin:
-    """How a position came about.
+    """How a position arose.
 
     Attributes:
         seed: seed of the game's start; it matters where the start is random.
-        actions: that were played from the start.
+        actions: the actions played from the start.
     """
 
     seed: int
@@ -53,7 +53,7 @@ class ExactPosition:
 
     Attributes:
         position: the position, not finished.
-        origin: how it came about.
+        origin: how it arose.
         values: value of each legal action for the player to move; with leads where asked for.
     """
 
@@ -82,10 +82,10 @@ class ExactTest:
         states: structured array [N] of ``game.state_dtype``, no two alike, none finished.
         results: int8 [N, A], the result of each action with best play after it: +1 a win of the
             player to move, 0 a draw, -1 a loss, `ILLEGAL` where it is not legal.
-        origins: how each position came about.
+        origins: how each position arose.
         leads: int16 [N, A], the final lead of the player to move with best play after the action,
-            0 where it is not legal; ``None`` where leads were not asked for.
-        made: how the test was made, for people: whose games, the seed, what was taken.
+            0 where it is not legal; ``None`` if leads were not asked for.
+        made: how the test was made, for people: whose games, the seed, the selection.
     """
 
     game: Game
@@ -127,7 +127,7 @@ class ExactTest:
 
     @property
     def has_choice(self) -> np.ndarray:
-        """bool [N], where some legal action loses value."""
+        """bool [N], whether some legal action loses value."""
         legal = self.results != ILLEGAL
         choice: np.ndarray = (legal & ~self.keeping).any(axis=1)
         return choice
@@ -171,12 +171,13 @@ def make_exact_test(
         only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
             value, none wins at once, and not every other one loses to a win at once.
         leads: find the leads at the end too, in games that have points and no table.
-        per_game: the most positions to take of one game, drawn from all that are known.
-        limit: positions to search; see `LIMIT`. Games with a table of all values need none.
-        task: advanced by each position that is found.
+        per_game: the most positions to take from one game, drawn from all that are known.
+        limit: positions to search; see `LIMIT`. It is not used for games with a table of all
+            values.
+        task: is told of each position that is found.
 
     Raises:
-        ValueError: a number is out of range, the game has no points to lead by, or no more
+        ValueError: a number is out of range, the game has no points to lead by, or too few
             positions are found.
     """
     if count < 1 or opening_plies < 0 or per_game < 1 or limit < 1:
@@ -233,7 +234,7 @@ def _is_hard(found: ExactPosition) -> bool:
 
 
 def _is_refuted_at_once(position: Position, action: int) -> bool:
-    """Whether the game is over after an action that is wrong, or the reply to it wins at once."""
+    """Whether the game is over after a wrong action, or the reply to it wins at once."""
     child = after(position, action)
     if child.is_over:
         return True
@@ -241,9 +242,9 @@ def _is_refuted_at_once(position: Position, action: int) -> bool:
     return any(end.is_over and end.rewards[child.mover] > 0 for end in ends)
 
 
-#: A game that was played: its start's seed, its actions, and the positions they were played in.
+#: A played game: its start's seed, its actions, and the positions in which they were played.
 _Played = tuple[Origin, np.ndarray]
-#: A game that was played -> those of its positions whose values are known.
+#: Maps a played game to those of its positions whose values are known.
 _Known = Callable[[_Played], Iterator[ExactPosition]]
 
 
@@ -269,7 +270,7 @@ def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]
 
 
 def _walk_back(solver: Solver, limit: int, leads: bool, played: _Played) -> Iterator[ExactPosition]:
-    """Solve positions from the last one backwards, until one has an undecided action."""
+    """Solve positions backwards from the last one, until one has an undecided action."""
     origin, states = played
     first = len(origin.actions) - len(states)
     for index in reversed(range(len(states))):
@@ -288,7 +289,7 @@ def _until(origin: Origin, plies: int) -> Origin:
 def _play_games(
     game: Game, agent: Agent, opening_plies: int, lots: np.random.Generator
 ) -> list[_Played]:
-    """Games from varied openings, with the positions that the agent played on, in order."""
+    """Play games from varied openings; yield them with the positions on which the agent played."""
     play = specialise(match_kernels, game.rules).play
     openings = [
         draw_openings(game, 1, int(plies), int(lots.integers(1 << 32)))

@@ -1,13 +1,13 @@
-"""Osiron's board as the analysis sees it, its colourings by number, and what rules they have.
+"""Osiron's board for the analysis, its colourings by number, and the rule sets they can have.
 
 A colouring is the set of the spaces of one player, an integer with a bit for each. Sets are
-numbered in rising order; cut into an upper and a lower half of twelve bits, the number of a set
+numbered in rising order; cut into an upper and a lower half of twelve bits, a set's number
 is that of the first set with the same upper half, plus the rank of the lower half among all of
 its size.
 
-What a colouring is worth depends on the movement and on the circles that do not count for each
+The value of a colouring depends on the movement and on the circles that do not count for each
 player: `RuleSet`. Up to the symmetries of the hexagon and the exchange of colours there are eleven
-ways in which a start can have circles that are complete.
+ways in which a start can have complete circles.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _HALVES = np.arange(1 << _HALF)
 _SIZES = np.bitwise_count(_HALVES)
 #: The halves of each size, in rising order.
 _OF_SIZE = [_HALVES[size == _SIZES] for size in range(_HALF + 1)]
-#: A space that is not there, in place of a circle that does not count.
+#: Stands for the spaces of a circle that does not count.
 UNREACHABLE = 1 << SPACES
 
-#: The first pair and the one after the last of each kind.
+#: The first pair of each kind, and the one after its last.
 _BORDERING, _POINTING = (0, BORDERING_PAIRS), (BORDERING_PAIRS, PAIRS)
-#: The kinds of the phases of each movement, see the kernels; player 0 and 1 are to move in turn.
+#: The kinds of the phases of each movement, see the kernels; players 0 and 1 move in turn.
 _KINDS = {
     "basic": (_BORDERING, _BORDERING),
     "advanced": (_BORDERING, _BORDERING, _POINTING, _POINTING),
@@ -42,24 +42,24 @@ _KINDS = {
 #: The two ways to move.
 MOVEMENTS = tuple(_KINDS)
 
-#: Where each symmetry of the hexagon puts each circle, int[12, 7].
+#: The image of each circle under each symmetry of the hexagon, int[12, 7].
 _CIRCLE_IMAGES = [
     [CIRCLE_SPACES.index({int(image[space]) for space in spaces}) for spaces in CIRCLE_SPACES]
     for image in HEXAGON
 ]
 
-#: For player 0 and player 1 the circles, 0 to 6, that do not count for them.
+#: For players 0 and 1 the circles, 0 to 6, that do not count for them.
 Excluded = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, order=True)
 class RuleSet:
-    """What decides the value of a colouring.
+    """The rules that decide the value of a colouring.
 
     Attributes:
         movement: ``"basic"`` or ``"advanced"``.
         excluded: for each player the circles that do not count. With advanced movement player 0
-            is the one who begins the rounds; with basic movement either of the two.
+            is the player who begins the rounds; with basic movement either of the two.
     """
 
     movement: str
@@ -72,7 +72,7 @@ class RuleSet:
 
     @property
     def forbids(self) -> list[bool]:
-        """In which phases a pair of the kind that is to be exchanged may be forbidden."""
+        """The phases in which a pair of the kind to be exchanged may be forbidden."""
         kinds = _KINDS[self.movement]
         return [kinds[phase - 1] == kind for phase, kind in enumerate(kinds)]
 
@@ -88,10 +88,10 @@ class RuleSet:
 
 
 def all_rule_sets(movement: str) -> list[RuleSet]:
-    """The rule sets of all starts, one of those that are equal up to `view_of`.
+    """The rule sets of all starts, one of each class that is equal up to `view_of`.
 
-    Basic movement has 11. Advanced has 18, because it matters who begins the rounds: 4 of the 11
-    are their own images with the colours exchanged.
+    Basic movement has 11. Advanced movement has 18, because it matters who begins the rounds: 4 of
+    the 11 are their own images with the colours exchanged.
     """
     light = all_colourings()
     full = np.zeros(len(light), np.int64)
@@ -111,10 +111,10 @@ def _excluded_of(code: int) -> Excluded:
 
 
 def view_of(movement: str, excluded: Excluded, opener: int) -> tuple[RuleSet, np.ndarray]:
-    """The rule set that is analysed for a game, and how the game's positions are seen in it.
+    """The rule set that is analysed for a game, and how the game's positions are mapped to it.
 
-    A symmetry of the hexagon, and with basic movement the exchange of colours, take games into
-    each other; the analysis is made for the first of those that are equal.
+    A symmetry of the hexagon, and with basic movement the exchange of colours, map games to
+    each other; of such equal rule sets the first one is analysed.
 
     Args:
         movement: the game's option ``movement``.
@@ -122,7 +122,7 @@ def view_of(movement: str, excluded: Excluded, opener: int) -> tuple[RuleSet, np
         opener: the player who begins the rounds.
 
     Returns:
-        The rule set, and a record as the kernels take it:
+        The rule set, and a record in the form of the kernels:
 
         - ``exchanged``: 1 if the game's player 0 is player 1 of the analysis;
         - ``image`` int32[2, 4096]: where the lower and the upper half of a set of spaces lie;
@@ -145,7 +145,7 @@ def view_of(movement: str, excluded: Excluded, opener: int) -> tuple[RuleSet, np
 
 
 def view_record(spaces: np.ndarray, exchanged: int) -> np.ndarray:
-    """How positions are seen in an analysis, a record as `view_of` returns it.
+    """How positions are mapped to an analysis, a record as `view_of` returns it.
 
     Args:
         spaces: where each space lies, int[24].
@@ -168,11 +168,11 @@ def _pair_images(spaces: np.ndarray) -> list[int]:
 
 
 def board_record(rules: RuleSet) -> np.ndarray:
-    """The board with a rule set, a record as the kernels take it:
+    """The board with a rule set, a record in the form of the kernels:
 
     - ``ends`` uint8[51, 2]: the spaces of each pair;
     - ``exchange`` int32[51]: the set of these two;
-    - ``kind`` int64[P, 2]: the first pair and the one after the last that a phase can exchange;
+    - ``kind`` int64[P, 2]: the first pair that a phase can exchange, and the one after the last;
     - ``forbids`` uint8[P]: whether a pair of that kind may be forbidden;
     - ``goals`` int32[2, 7]: the circles that count for each player;
     - ``first`` int32[4096]: the number of the first colouring with each upper half;

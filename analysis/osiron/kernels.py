@@ -1,28 +1,28 @@
 """Retrograde analysis of Osiron in compiled code: template functions.
 
-They call none of the game's own rules but work on a `board_record`, so that comparing them with
+They call none of the game's own rules but work on a `board_record`, so comparing them with
 the rules compares two programs.
 
 **Phases.** Besides the colouring a position has a phase: who is to move, and with which kind of
 exchange. Each exchange leads from a phase to the next one, and from the last one to the first.
 Basic movement has two phases, one for each player. Advanced movement has four: the first and the
 second exchange of an odd round, and of an even round; player 0 of the analysis is the one who
-begins the rounds, whoever that is in the game (`view_of`). So player 0 is to move in even phases
+begins the rounds, in the game either player (`view_of`). So player 0 is to move in even phases
 and player 1 in odd ones. A colouring, the set of player 0's pieces, has a number
 (`number_of`); a colouring in a phase has a place, ``phase * COLOURINGS + number``.
 
-**Moves.** When the mover exchanges a pair, the opponent sees a colouring in which that very pair
+**Moves.** When the mover exchanges a pair, the opponent sees a colouring in which that same pair
 is forbidden, unless the kind changes. The value of a colouring with pair ``f`` forbidden is that
 of its best action other than ``f``: the best action's, unless that is ``f`` itself, and then the
 second best's. So one word for each place holds the values of all its positions (`packed`). In six
 colourings no pieces of different colours point at each other: a draw. In all others there are two
 such pairs at least, and four that border.
 
-**Values.** A win in n plies is worth ``WIN - n``, a loss in n plies ``n - WIN``, and 0 is a draw,
+**Values.** A win in n plies has the value ``WIN - n``, a loss in n plies ``n - WIN``; 0 is a draw,
 or not known yet.
 
-**Layers.** Layer n decides all that is won or lost in n plies. It looks only at places that are
-marked: a child of theirs was decided in the layer before. What is decided during layer n is
+**Layers.** Layer n decides all positions that are won or lost in n plies. It looks only at marked
+places: a child of theirs was decided in the layer before. Decisions during layer n are
 ignored until the next one, so threads need not wait for each other and the result does not
 depend on them; each word is written by one thread, and read and written as a whole.
 """
@@ -36,11 +36,11 @@ rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
 COLOURINGS = 2_704_156  # of 24 spaces, half of them player 0's
 
-#: Value of a finished game that is won; a byte holds wins and losses in up to ``WIN - 1`` plies.
+#: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127
 #: Stands for the value of an action that is not legal.
 ILLEGAL = -128
-#: In place of the best pair in the word of a finished game.
+#: Stands for the best pair in the word of a finished game.
 FINISHED = 255
 
 _HALF = SPACES // 2
@@ -65,7 +65,7 @@ def has_circle(board, spaces, player):
 
 @part
 def is_mixed(board, spaces, pair):
-    """Whether a pair has one end in the set and the other one outside of it."""
+    """Whether a pair has one end in the set and the other one outside it."""
     lower = spaces >> int(board.ends[pair, 0])
     higher = spaces >> int(board.ends[pair, 1])
     return (lower ^ higher) & 1
@@ -79,20 +79,20 @@ def packed(best, second, pair):
 
 @part
 def value_of(word, forbidden):
-    """Value of a place, for its mover, where a pair or `NO_PAIR` is forbidden."""
+    """Value of a place, for its mover, if a pair or `NO_PAIR` is forbidden."""
     shift = 8 if word & 0xFF == forbidden else 16
     return (word >> shift & 0xFF) - 128
 
 
 @part
 def one_ply_before(value):
-    """Value for the player who moves into a position of this value for its mover."""
+    """Value for the player who moves into a position that has this value for its mover."""
     return (value > 0) - (value < 0) - value
 
 
 @part
 def is_decided(board, phase, word):
-    """Whether nothing is unknown about a place any more."""
+    """Whether everything about a place is known."""
     is_best_known = value_of(word, NO_PAIR) != 0
     is_second_known = board.forbids[phase] == 0 or value_of(word, word & 0xFF) != 0
     return word & 0xFF == FINISHED or (is_best_known and is_second_known)
@@ -112,7 +112,7 @@ def preceding(board, phase):
 
 @part
 def mark_parents(board, phase, spaces, before, after, marks):
-    """Mark the places from which one came to a position whose value has changed."""
+    """Mark the places that lead to a position whose value has changed."""
     earlier = preceding(board, phase)
     for pair in range(int(board.kind[earlier, 0]), int(board.kind[earlier, 1])):
         if is_mixed(board, spaces, pair) and value_of(before, pair) != value_of(after, pair):
@@ -122,9 +122,9 @@ def mark_parents(board, phase, spaces, before, after, marks):
 
 @part
 def best_actions(board, phase, spaces, words, layer):
-    """The word of a marked place, from what was decided about its children before ``layer``.
+    """The word of a marked place, by what was decided about its children before ``layer``.
 
-    It has a child, by which it was marked, and so two at least.
+    It has a child, by which it was marked, and so at least two.
     """
     later = following(board, phase) * COLOURINGS
     best = second = ILLEGAL
@@ -133,7 +133,7 @@ def best_actions(board, phase, spaces, words, layer):
         if is_mixed(board, spaces, pair):
             child = spaces ^ int(board.exchange[pair])
             value = value_of(int(words[later + number_of(board, child)]), pair)
-            if abs(value) <= WIN - layer:  # not yet decided: it would be in `layer` plies or more
+            if abs(value) <= WIN - layer:  # not decided before this layer
                 value = 0
             value = one_ply_before(value)
             if value > best:
@@ -147,9 +147,9 @@ def best_actions(board, phase, spaces, words, layer):
 
 @kernel
 def start(boards, colourings, words, marks, begin, end):
-    """Write the words of places ``begin`` to ``end``: finished games, the others unknown.
+    """Write the words of places ``begin`` to ``end``: finished games, and the others as unknown.
 
-    Marks the parents of finished games. ``colourings`` int32[N], ``words`` int32[P * N],
+    This marks the parents of finished games. ``colourings`` int32[N], ``words`` int32[P * N],
     ``marks`` uint8[P * N].
     """
     board = boards[0]
@@ -169,9 +169,9 @@ def start(boards, colourings, words, marks, begin, end):
 
 @kernel
 def decide(boards, colourings, words, marks, next_marks, layer, begin, end):
-    """Decide what is won or lost in ``layer`` plies, in the places ``begin`` to ``end``.
+    """Decide wins and losses in ``layer`` plies, in the places ``begin`` to ``end``.
 
-    Takes the marks away, and marks the parents of what is decided in ``next_marks``. Returns
+    This removes the marks, and marks the parents of decided places in ``next_marks``. Returns
     how many places have changed.
     """
     board = boards[0]
@@ -198,8 +198,8 @@ def decide(boards, colourings, words, marks, next_marks, layer, begin, end):
 def tally(boards, colourings, words, counts):
     """Count the values of unfinished positions.
 
-    ``counts`` int64[P, 2, 256], at ``value + 128``: in each phase, first where no pair is
-    forbidden, then with each pair forbidden that may have been exchanged last, its ends being of
+    ``counts`` int64[P, 2, 256], at ``value + 128``: in each phase, first without a forbidden
+    pair, then with each forbidden pair that may have been exchanged last, its ends being of
     different colours. Positions without a legal exchange are counted at 0, as `ILLEGAL`.
     """
     board = boards[0]
@@ -221,7 +221,7 @@ def tally(boards, colourings, words, counts):
 
 @part
 def seen(view, light):
-    """The pieces of player 0 of the analysis, of a game's colouring."""
+    """The pieces of player 0 of the analysis, in a game's colouring."""
     image = int(view.image[0, light & _LOW_HALF]) | int(view.image[1, light >> _HALF])
     return image ^ ALL_SPACES if view.exchanged else image
 

@@ -1,4 +1,4 @@
-"""The values of all positions of Osiron under one rule set: made, counted, kept in a file."""
+"""Computes, counts and keeps the values of all positions of Osiron under one rule set."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _BLOCK = 1 << 16  # places that a thread takes at a time
 
 @dataclass(frozen=True)
 class Counts:
-    """How many unfinished positions there are of each value, for the player to move.
+    """How many unfinished positions have each value, for the player to move.
 
     Attributes:
         wins: how many positions are won, by plies to the end; ``losses`` likewise.
-        drawn: neither won nor lost, with a legal exchange.
-        without_exchange: the mover has no legal exchange, so that the game is a draw.
+        drawn: positions with a legal exchange that are neither won nor lost.
+        without_exchange: positions without a legal exchange, in which the game is a draw.
     """
 
     wins: dict[int, int]
@@ -68,7 +68,7 @@ class Counts:
 
     @staticmethod
     def of(counts: np.ndarray) -> Counts:
-        """From counts by value, as `kernels.tally` writes them, int64[256]."""
+        """Counts made of counts by value, int64[256], as `kernels.tally` writes them."""
         of_value = {value - 128: int(counts[value]) for value in np.flatnonzero(counts).tolist()}
         return Counts(
             wins={WIN - value: of_value[value] for value in sorted(of_value)[::-1] if value > 0},
@@ -93,7 +93,7 @@ class Counts:
 class SolvedTable:
     """The values of all positions under one rule set.
 
-    Play without end is a draw; draws by repetition and the ply cap are left out. Whoever wins
+    Play without end is a draw; draws by repetition and the ply cap are left out. A player who wins
     by the table comes closer to the end with each ply and repeats nothing.
 
     Attributes:
@@ -111,10 +111,10 @@ class SolvedTable:
 
     @classmethod
     def of(cls, rules: RuleSet) -> Self:
-        """The table that was kept, or one that is made now and kept.
+        """The stored table, or one that is computed now and stored.
 
         Raises:
-            ValueError: the table that was kept is damaged.
+            ValueError: the stored table is damaged.
         """
         path = table_path(rules)
         if path.is_file():
@@ -133,12 +133,12 @@ class SolvedTable:
 
         Args:
             rules: the rule set.
-            task: advanced by each layer.
+            task: is told of each layer.
             threads: how many threads; by default one per core. The result does not depend on it.
 
         Raises:
             ValueError: there is no thread.
-            OverflowError: a win takes more plies than the table can say.
+            OverflowError: a win takes more plies than the table can hold.
         """
         workers = available_cores() if threads is None else threads
         if workers < 1:
@@ -174,7 +174,7 @@ class SolvedTable:
         raise OverflowError(f"a win takes {WIN} plies or more: a byte does not hold that")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table to a file; returns the path."""
+        """Write the table to a file; return the path."""
         return write_table(path, _description(self.rules), self.words)
 
     @classmethod
@@ -185,7 +185,7 @@ class SolvedTable:
             FileNotFoundError: there is no such file.
             ValueError: it is no table, or for other rules, or damaged.
         """
-        # Any length first, so that a table for another movement is told as such.
+        # Accept any length first, so that a table for another movement is named as such.
         description, words = read_table(path, np.int32, (None,))
         wanted = _description(rules)
         found = {key: description.get(key) for key in wanted}
@@ -202,7 +202,7 @@ class SolvedTable:
 
     @cached_property
     def counts(self) -> list[list[Counts]]:
-        """For each phase, where no pair is forbidden, and with each forbidden pair.
+        """Counts for each phase, without a forbidden pair, and with each forbidden pair.
 
         A position is a colouring in which nobody holds a circle that counts for them, and a
         phase; in the second entry, which only phases with `RuleSet.forbids` have, with each pair

@@ -24,13 +24,13 @@ from .retrograde import SolvedTable
 class OsironSolution(TableSolution):
     """The value of every position of Osiron in which all pieces are placed.
 
-    Which table has it depends on the circles that do not count, see `RuleSet`. From an empty start
-    the players decide them by placing; tables are then loaded, or made, as they are needed, and
-    while pieces are placed no values are known.
+    The circles that do not count decide which table has it, see `RuleSet`. From an empty start
+    the players decide these by placing; tables are then loaded, or computed, when needed, and
+    no values are known while pieces are placed.
 
     Args:
-        game: the rules, whatever the ply cap and repetitions.
-        table: in place of the one that is kept.
+        game: the rules, with any ply cap and repetitions.
+        table: replaces the stored table.
 
     Raises:
         ValueError: the table is for other rules.
@@ -54,7 +54,7 @@ class OsironSolution(TableSolution):
 
     @classmethod
     def of(cls, game: Game) -> Self:
-        """The solution for a game: from a table that was kept, or made now and kept.
+        """The solution of a game: from a stored table, or computed now and stored.
 
         Raises:
             ValueError: the table is damaged.
@@ -72,7 +72,7 @@ class OsironSolution(TableSolution):
         return cls(game, SolvedTable.load(path, view_of_game(game)[0]))
 
     def knows(self, states: np.ndarray) -> np.ndarray:
-        """Where all pieces are placed; see `TableSolution.knows`."""
+        """Whether all pieces are placed; see `TableSolution.knows`."""
         known: np.ndarray = states["empty"] == 0
         return known
 
@@ -95,11 +95,11 @@ class OsironSolution(TableSolution):
         return values
 
     def decode(self, value: int) -> Value:
-        """The `Value` of a number: ``WIN`` minus the plies for a win, the negative for a loss."""
+        """The `Value` for a number: ``WIN`` minus the plies for a win, the negative for a loss."""
         return Value((value > 0) - (value < 0), plies=WIN - abs(value) if value else None)
 
     def _by_table(self, states: np.ndarray) -> Iterator[tuple[np.ndarray | slice, tuple]]:
-        """Rows of positions with the same table, and what the kernels take before them."""
+        """Rows of positions with the same table, and the kernels' first arguments for them."""
         if not self._has_placing:
             yield slice(None), self._arguments(*next(iter(self._views.values())))
             return
@@ -143,7 +143,7 @@ def view_of_state(game: Game, state: np.record) -> tuple[RuleSet, np.ndarray]:
         tuple(circle for circle in range(CIRCLES) if not counting >> (4 * circle + 3) & 1)
         for counting in state["counting"].tolist()
     )
-    # Who has placed last exchanges first.
+    # The player who placed last exchanges first.
     return view_of(game.options["movement"], (first, second), opener=int(has_placing(game)))
 
 

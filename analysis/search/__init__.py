@@ -1,12 +1,12 @@
 """Exact values of late positions of any game, by search to the end of the game. Import
-`EndgameSolver`; WebAssembly modules are compiled from ``kernels`` too.
+`EndgameSolver`; WebAssembly modules also compile ``kernels``.
 
     solver = EndgameSolver(make_game("onyx", size=6))
     solver.actions(position)                     # {action: Answer}, the best first
 
 ``kernels`` has the search in compiled code, for any game's rule functions; ``solver`` the
-questions that can be asked. Sets of positions to test agents on are made by
-`ludarium.analysis.exact_tests`.
+questions that can be asked. `ludarium.analysis.exact_tests` makes sets of positions to test
+agents on.
 """
 
 from .solver import EndgameSolver

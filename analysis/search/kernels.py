@@ -2,37 +2,37 @@
 
 Template functions for ``engine.compile.specialise``.
 
-**Values** are seen from player 0's side, who maximises while player 1 minimises, so it does not
-matter whose turn follows whose. They are numbers: 0 a draw; ``span`` plus the score a win of
-player 0, the score less ``span`` a win of player 1, where ``span`` is more than twice the largest
+**Values** are in the view of player 0, who maximises while player 1 minimises, so the order of
+turns does not matter. They are numbers: 0 a draw; ``span`` plus the score a win of
+player 0, the score minus ``span`` a win of player 1, where ``span`` is more than twice the largest
 score. So winning comes before any score. Without scores the three are 1, 0 and -1.
 
-**The search** asks one question of every position: is it worth the ``target`` or more to player
-0? The *proof number* of a position estimates how many positions beyond those seen must be
+**The search** asks one question of every position: is its value for player 0 the ``target`` or
+more? The *proof number* of a position estimates how many further positions must be
 searched at least to prove that, the *disproof number* to refute it; one is 0 and the other
-`NEVER` where the question is answered. The search goes on wherever these numbers are least
-(Allis and others, "Proof-number search", 1994), depth first, with limits in place of a tree in
+`NEVER` if the question is answered. The search goes on wherever these numbers are least
+(Allis and others, "Proof-number search", 1994), depth first, with limits instead of a tree in
 memory (df-pn: Nagai, "Df-pn algorithm for searching AND/OR trees and its applications", 2002).
-Where numbers of several actions count together, only the greatest is taken, plus one for every
-other (weak proof-number search: Ueda and others, 2008), because adding them up counts the same
+If numbers of several actions count together, only the greatest is taken, plus one for every
+other (weak proof-number search: Ueda and others, 2008), because a sum would count the same
 positions again and again where lines of play meet.
 
 An answer is more than yes or no: it bounds the value by values of finished games.
 
-**Keys.** The words of a record, 32 bits each, times random numbers of 64 bits, added up: the upper
-half of the sum (Lemire and Kaser, "Strongly universal string hashing is fast", 2014). For two
-different records it is the same with a probability of one in 2**32, whatever they are. Three such
-sums make a key of 96 bits. Plies played so far are part of the record, so no position comes again
+**Keys.** A key is made of the words of a record, 32 bits each, times random numbers of 64 bits,
+added up: the upper half of the sum (Lemire and Kaser, "Strongly universal string hashing is fast",
+2014). For any two different records it is equal with a probability of one in 2**32. Three such
+sums make a key of 96 bits. The number of plies is part of the record, so no position recurs
 in a line of play, and no value depends on how a position was reached.
 
-**The table** has buckets of four entries, of which the one with the least work behind it is
+**The table** has buckets of four entries; the entry with the least work behind it is
 replaced. An entry is two words: the ``check``, 64 bits of the key (the other 32 choose the bucket)
 combined by exclusive or with the ``data``, then the data. So an entry that two threads wrote at the
-same time is nobody's (Hyatt and Mann, "A lock-less transposition table implementation for parallel
+same time is not found (Hyatt and Mann, "A lock-less transposition table implementation for parallel
 search", 2002). The data::
 
-    bits  0-13  least value that is proven, plus `OFFSET`
-    bits 14-27  greatest value that is proven, plus `OFFSET`
+    bits  0-13  proven lower bound of the value, plus `OFFSET`
+    bits 14-27  proven upper bound of the value, plus `OFFSET`
     bits 28-41  proof number
     bits 42-55  disproof number
     bits 56-61  length in bits of the number of positions searched for it
@@ -49,12 +49,12 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 
 #: Entries in a bucket of the table.
 BUCKET = 4
-#: Values are less than this.
+#: Values are below this.
 OFFSET = 1 << 13
-#: Proof number of what cannot be proven; all others are less.
+#: Proof number of a claim that cannot be proven; all others are less.
 NEVER = (1 << 14) - 1
 
-_UNKNOWN = OFFSET - 1  # bounds of a value of which nothing is known, negative for the lower
+_UNKNOWN = OFFSET - 1  # bounds of an unknown value, negative for the lower
 _FIELD = (1 << 14) - 1
 _HIGH_SHIFT = 14
 _PROOF_SHIFT = 28
@@ -65,19 +65,19 @@ _LOWER = (1 << 32) - 1
 
 #: The search's stack frame for each ply of the current line of play.
 FRAME = record_dtype(
-    ("check", np.int64),  # the key: what is compared,
-    ("bucket", np.int64),  # and where the bucket begins
+    ("check", np.int64),  # the key: the compared part,
+    ("bucket", np.int64),  # and the index of the bucket
     ("start", np.int64),  # positions searched before this one was
-    ("low", np.int32),  # what is proven of the value: it is no less
-    ("high", np.int32),  # and no greater
+    ("low", np.int32),  # proven lower bound of the value
+    ("high", np.int32),  # proven upper bound
     ("proof", np.int32),
     ("disproof", np.int32),
-    ("proof_limit", np.int32),  # leave the position when a number reaches its limit
+    ("proof_limit", np.int32),  # the search leaves the position when a number reaches its limit
     ("disproof_limit", np.int32),
     ("mover", np.int32),
     ("width", np.int32),  # number of actions listed: all that are legal,
     ("is_whole", np.int32),  # unless one was found that answers the question
-    ("chosen", np.int32),  # index of the action that is looked at
+    ("chosen", np.int32),  # index of the current action
 )
 
 #: The entry for each action at each ply of that line.
@@ -104,7 +104,7 @@ def play(table, line, ply, action):
 
 @part
 def final_value(table, state, span):
-    """Value of a finished game."""
+    """The value of a finished game."""
     result = reward(state.outcome, 0)
     if result != 0 and span > 1:
         return result * span + rules.score(table, state)
@@ -113,7 +113,7 @@ def final_value(table, state, span):
 
 @leaf
 def key_of(words, masks, factors):
-    """The key of a record: what is compared, int64, and what chooses the bucket, below 2**32."""
+    """The key of a record: the compared part, int64, and the part below 2**32 for the bucket."""
     first = 0
     second = 0
     third = 0
@@ -137,9 +137,9 @@ def find(transpositions, check, bucket):
 
 @part
 def keep(transpositions, frame, nodes):
-    """Write what is known of a position: over its older entry, or else over the least work.
+    """Write an entry for a position: over its older entry, or else over the one with least work.
 
-    Numbers of an answered question are of no use to the next, with another target: bounds answer
+    Numbers of an answered question do not help the next one, with another target: bounds answer
     the same one again.
     """
     low = int(frame.low)
@@ -181,7 +181,7 @@ def keep(transpositions, frame, nodes):
 
 @part
 def note(child, low, high, proof, disproof, target):
-    """Store what is known about the position after an action in its entry."""
+    """Store the knowledge about the position after an action in the action's entry."""
     child.low = low
     child.high = high
     child.proof = 0 if low >= target else NEVER if high < target else proof
@@ -190,12 +190,12 @@ def note(child, low, high, proof, disproof, target):
 
 @part
 def expand(setting, line, words, ply, frame, children, target):
-    """List the legal actions of ``line[ply]`` with what the table knows about their positions.
+    """List the legal actions of ``line[ply]`` with the table's knowledge about their positions.
 
-    An action by which its player gets what he wants answers the question, so it ends the list.
+    An action with which its player succeeds answers the question, so it ends the list.
 
     Returns:
-        How many actions were played to find that out.
+        How many actions were played to find this out.
     """
     tables, span, transpositions, bucket_mask, masks, factors = setting
     table = tables[0]
@@ -241,8 +241,8 @@ def weigh(frame, children):
     """Combine the proof numbers of a position's actions, and choose the action to search next.
 
     Returns:
-        The second least of the numbers by which the mover chooses (how hard it is to get what he
-        wants), and the number of actions by which the opponent might still get what he wants.
+        The second least of the numbers by which the mover chooses (how hard it is to succeed),
+        and the number of actions with which the opponent might still succeed.
     """
     mover = frame.mover
     least = NEVER + 1
@@ -321,20 +321,20 @@ def begin(setting, line, words, workers, frames, children, target):
 
 @kernel
 def search(setting, line, words, workers, frames, children, target, budget):
-    """Go on until the question is answered, or about ``budget`` more positions were searched.
+    """Continue until the question is answered, or about ``budget`` more positions were searched.
 
     Args:
-        setting: a tuple: the game's ``tables``, array of one record; ``span``, what a win is worth
+        setting: a tuple: the game's ``tables``, array of one record; ``span``, the value of a win
             besides the score; ``transpositions``, the table, int64[entries, 2]; ``bucket_mask``,
-            the number of buckets less 1; ``masks``, uint32[words], which bits of a record are part
-            of its key; ``factors``, int64[3, words], random.
-        line: structured [plies], the line of play that is looked at.
+            the number of buckets minus 1; ``masks``, uint32[words], the bits of a record that
+            belong to its key; ``factors``, int64[3, words], random.
+        line: structured [plies], the current line of play.
         words: the same memory, uint32[plies, words].
         workers: `WORKER` [1]; its ``nodes`` count every action played.
         frames: `FRAME` [plies].
         children: `CHILD` [plies, A].
         target: the value asked about.
-        budget: positions.
+        budget: how many positions to search.
 
     Returns:
         Whether the question is answered; ``frames[0].low`` and ``high`` then bound the value.

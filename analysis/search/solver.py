@@ -21,25 +21,25 @@ from . import kernels
 #: Default size of the transposition table in bytes.
 MEMORY = 1 << 28
 
-_SHARE = 1 << 16  # positions that a thread searches between two looks at the limit
+_SHARE = 1 << 16  # positions that a thread searches between checks of the limit
 
 
 class EndgameSolver(Solver):
     """Searches positions of one game to the end, with a table that it keeps.
 
     Values are searched as numbers: a draw is 0, a win ``span`` plus the final lead, a loss the
-    (negative) lead less ``span``. So winning comes first and then the lead. Where the game has no
+    (negative) lead minus ``span``. So winning comes first and then the lead. If the game has no
     points, ``span`` is 1 and values are 1, 0 and -1.
 
     Args:
         game: the rules.
         memory: bytes that the table may take.
-        threads: that search at the same time, when there are several positions to search.
+        threads: how many search at the same time if there are several positions.
         seed: fixes the keys of the table.
 
     Raises:
-        ValueError: the memory is too little, or there is no thread. When leads are asked for: the
-            game has more points than the search has room for.
+        ValueError: the memory is too little, or there is no thread. If leads are asked for: the
+            game has more points than fit into the search's numbers.
     """
 
     default_limit: ClassVar[int] = 100_000_000
@@ -62,7 +62,7 @@ class EndgameSolver(Solver):
 
     @staticmethod
     def span_of(game: Game) -> int:
-        """What a win is worth besides the lead; 1 where the search has no room for leads."""
+        """The value of a win besides the lead; 1 if leads do not fit into the search's numbers."""
         span = 2 * game.max_score + 1
         return span if span + game.max_score < kernels.OFFSET - 1 else 1
 
@@ -75,7 +75,7 @@ class EndgameSolver(Solver):
         return self._rooms[thread].nodes
 
     def _search(self, thread: int, position: Position, leads: bool) -> tuple[Value, Value]:
-        """Narrow the bounds of player 0's value until they tell what is asked; see `window`."""
+        """Narrow the bounds of player 0's value until they answer the question; see `window`."""
         if leads and not self._has_room:
             raise ValueError(
                 f"{self.game} can end with a lead of {self.game.max_score}, which is too much for "
@@ -112,12 +112,12 @@ class EndgameSolver(Solver):
         return int(room.frames["low"][0]), int(room.frames["high"][0])
 
     def _value(self, number: int) -> Value:
-        """The `Value` that a number of the search stands for."""
+        """The `Value` for a number of the search."""
         outcome = (number > 0) - (number < 0)
         if self.span == 1:
             return Value(outcome)
         most = self.span // 2
-        # A bound may lie between the least win and a draw, where no value is.
+        # A bound may lie between the least win and a draw, where no value exists.
         return Value(outcome, outcome and max(-most, min(most, number - outcome * self.span)))
 
     def _bounds_of_all(self) -> tuple[Value, Value]:
@@ -158,7 +158,7 @@ def _new_table(memory: int) -> np.ndarray:
 
 
 def random_factors(words: int, seed: int) -> np.ndarray:
-    """The random numbers that keys are made with, int64[3, words]."""
+    """The random numbers that make keys, int64[3, words]."""
     least, most = -(1 << 63), (1 << 63) - 1
     return np.random.default_rng(require_seed(seed)).integers(
         least, most, (3, words), np.int64, endpoint=True
@@ -166,9 +166,9 @@ def random_factors(words: int, seed: int) -> np.ndarray:
 
 
 def key_masks(game: Game) -> np.ndarray:
-    """Which bits of the words of a record belong to the position, uint32[words].
+    """Masks of the bits of a record's words that belong to the position, uint32[words].
 
-    All but what is between the fields, and the fields that are only a log.
+    They leave out the gaps between fields, and fields that are only a log.
     """
     mask = game.new_states(1)
     content = mask.view(np.uint8)
