@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 try:
     from ludarium.envs.engine.console import output, say
-except FileNotFoundError:  # of PettingZoo, which asks for the current folder
+except FileNotFoundError:  # PettingZoo asks for the current folder
     print("ludarium: the current folder was deleted: change to another one", file=sys.stderr)
     sys.exit(2)
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
@@ -24,7 +24,7 @@ from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
 from .result import Result, show
 
-#: In the order of the help; each is a module of this package.
+#: The commands in the order of the help; each is a module of this package.
 _COMMANDS = (
     *("games", "agents", "train", "tune", "curve", "evaluate", "tournament", "compare", "levels"),
     *("report", "play", "page", "render", "analyse", "engine", "export", "push"),
@@ -32,17 +32,17 @@ _COMMANDS = (
 )
 
 _INSTALL = 'pip install "ludarium[train]"'
-#: Packages of that extra, which commands import where they need them.
+#: Packages of that extra, which commands import only when they need them.
 _TRAIN = ("matplotlib", "sb3_contrib", "stable_baselines3", "tensorboard", "torch", "yaml")
 
 _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.
 
 Look around and play
-  ludarium games                        what there is to play, with options
+  ludarium games                        the games, with their options
   ludarium agents                       the opponents, and how to name them
   ludarium play corso                   play against the shipped agent, in the browser
-  ludarium play corso --opponent level:3  of a chosen strength; level:auto adapts to yours
+  ludarium play corso --opponent level:3  at a chosen strength; level:auto adapts to yours
   ludarium play onyx --option size=12 --opponent uct:1000
   ludarium page site                    the page to play on, for any web host
   ludarium render game.json --output game.gif  draw a saved game
@@ -65,8 +65,8 @@ Train and measure
   ludarium bench                        how fast this machine is
 
 Exact values
-  ludarium solve osiron                 compute what every position of a game is worth
-  ludarium probe osiron                 ask what a position is worth
+  ludarium solve osiron                 compute the value of every position of a game
+  ludarium probe osiron                 ask for the value of a position
   ludarium accuracy osiron              how often an agent plays a move of best value
 
 Each command explains itself: ludarium train --help. Most take --json for programs, and
@@ -76,7 +76,7 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status (2 for an error that the user can correct)."""
+    """Run a command; return the exit status (2 for an error that the user can correct)."""
     if arguments is None:
         interrupt_by_signals()
     _ready_streams()
@@ -105,13 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         except KeyboardInterrupt:
             if arguments is None:
-                leave_by_signals()  # also while Python ends
+                leave_by_signals()  # even while Python ends
             say("\nludarium: stopped")
             return STOPPED
 
 
 def _ready_streams() -> None:
-    """Have streams that take any text, such as names of files that are not UTF-8.
+    """Make the standard streams take any text, such as names of files that are not UTF-8.
 
     A closed standard input is an empty one, and writing to a closed standard output is an error.
     """
@@ -128,12 +128,12 @@ def _ready_streams() -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are those of commands: a line, and the exit status 2."""
+    """A parser whose errors look like those of commands: one line, and the exit status 2."""
 
     _given: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        """See `argparse.ArgumentParser.error`; an option that nobody knows is told first."""
+        """See `argparse.ArgumentParser.error`; an unknown option is reported first."""
         if message.startswith("the following arguments are required"):
             for word in self._given:
                 if word.startswith("--") and not self._begins_option(word.partition("=")[0]):
@@ -142,7 +142,7 @@ class _Parser(argparse.ArgumentParser):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Add what was meant to the error about a word that is none of the choices."""
+        """Add the word that was meant to an error about a word that is none of the choices."""
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
@@ -150,7 +150,7 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{error.message}{meant}") from None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse what this command does not know, and say what was meant."""
+        """Refuse unknown arguments, and suggest what was meant."""
         self._given = args or ()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -166,15 +166,15 @@ class _Parser(argparse.ArgumentParser):
         return f"unrecognized arguments: {' '.join(words)}{meant}"
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print the help or the version, or raise why that cannot be."""
+        """Print the help or the version, or raise the error that prevents it."""
         output(message, end="")
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """Run a command, or raise why not."""
-    from .modules import take_modules  # here, where Ctrl-C is waited for: it imports a second long
+    """Run a command; errors are raised."""
+    from .modules import take_modules  # imported here, where Ctrl-C works: it takes a second
 
-    others = take_modules(arguments)  # first: commands name the games in their help
+    others = take_modules(arguments)  # first, because commands name the games in their help
     given = command_line(others[:1]).parse_args(others)
     result: Result | int = given.run(given)
     return result if isinstance(result, int) else show(result, given.json)
@@ -187,8 +187,8 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
         names: names of the commands that it is to know, if they are commands; default: all.
 
     Raises:
-        ImportError: the command line needs packages that are not installed; it says
-            which. The help of all commands needs none.
+        ImportError: the command line needs packages that are not installed; the message
+            names them. The help of all commands needs none.
     """
     from .arguments import add_command
     from .modules import describe_modules
@@ -215,7 +215,7 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _needs_more(error: ImportError) -> ImportError:
-    """What to tell where a package is not installed."""
+    """The error if a package is not installed."""
     return ImportError(f"this needs more packages ({error}): {_INSTALL}")
 
 

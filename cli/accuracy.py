@@ -44,36 +44,35 @@ Let an agent choose a move in positions whose exact values are known. Count the 
 value: a won position stays won, a drawn one drawn. For a network, also measure how far its values
 are from the exact ones, without search and with it.
 
-  ludarium accuracy corso --test hard                 the hard positions that come along
+  ludarium accuracy corso --test hard                 the hard positions that ship with ludarium
   ludarium accuracy corso --test hard --simulations 16,100,400,800
-  ludarium accuracy osiron                            new positions, of random games
+  ludarium accuracy osiron                            new positions, from random games
   ludarium accuracy runs/corso --by uct:200           positions from games of uct:200
   ludarium accuracy corso --by uct:200 --leads        and the points that moves lose
   ludarium accuracy uct:1000 --game onyx --option size=6 --positions 200
 
 Osiron has a table of all positions. In the other games the positions are searched to the end of the
-game, so they come from the later part of games, and finding them takes some time. Those of
+game, so they come from the later part of games, and finding them takes some time. The positions of
 --test hard come from games of strong agents; in each at most {_FEW} of the moves keep the value,
 none wins at once, and not every wrong one is refuted at once. --save keeps the positions as lines
 of JSON, which --test reads again."""
 
-#: What says which positions to make, and so has no meaning for positions that are read.
+#: Options that select which positions to make, and so have no meaning for positions that are read.
 _MAKING = ("positions", "by", "only_choices", "only_hard", "leads", "limit", "seed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
-        "agent", metavar="AGENT", help="whose moves are compared; values need a trained one"
+        "agent", metavar="AGENT", help="agent whose moves are compared; values need a trained one"
     )
     parser.add_argument(
         "--test",
         metavar="hard|FILE",
-        help="the hard positions that come along for the game, or those of a file, in place of "
-        "new ones",
+        help="the game's shipped hard positions, or those in a file, instead of new ones",
     )
     parser.add_argument(
-        "--positions", type=read_positive, metavar="N", help="how many (default 500)"
+        "--positions", type=read_positive, metavar="N", help="how many positions (default 500)"
     )
     parser.add_argument(
         "--by",
@@ -97,23 +96,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--leads",
         action="store_true",
         default=None,
-        help="find by how much too, and say how many points the moves lose, in games that have "
-        "points",
+        help="find the leads too, and how many points the moves lose, in games that have points",
     )
     parser.add_argument(
         "--simulations",
         type=_read_simulations,
         default=(64,),
         metavar="N,...",
-        help="simulations per move of the agent (default 64); 16,100 measures it with each",
+        help="the agent's simulations per move (default 64); 16,100 measures it with each",
     )
     parser.add_argument(
         "--limit",
         type=read_positive,
         metavar="N",
-        help=f"positions to search for each position (default {LIMIT:,}); more go farther back",
+        help=f"search limit for each position (default {LIMIT:,}); more goes farther back",
     )
-    add_seed(parser, "of the positions (default 1)", None)
+    add_seed(parser, "seed of the positions (default 1)", None)
     parser.add_argument(
         "--save", type=output_file(), metavar="FILE", help="write the positions to a file"
     )
@@ -175,7 +173,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """The actions that an agent chooses, and what it thinks the positions are worth, if known."""
+    """The actions that an agent chooses, and its values of the positions, if it has any."""
     if not isinstance(agent.searcher, NetworkSearcher):
         return agent.actions(states), None
     found = agent.search(states)
@@ -218,7 +216,7 @@ def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:
 
 
 def _losses(actions: np.ndarray, test: ExactTest) -> dict[str, MeanLoss]:
-    """Points lost a move, in all positions and where the move keeps the value."""
+    """Points lost per move, in all positions and where the move keeps the value."""
     if test.leads is None:
         return {}
     lost = points_lost(actions, test)

@@ -34,7 +34,7 @@ Write ./ before a file or folder that has the name of another agent."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_json(parser)
 
@@ -87,7 +87,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _settings(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str, str]]:
-    """Each setting, the kinds that take it, and what it is."""
+    """Each setting, the kinds that take it, and its description."""
     takers: dict[tuple[str, str], list[str]] = {}
     for word, kind in kinds.items():
         for key, line in kind.settings.items():
@@ -96,7 +96,7 @@ def _settings(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str, str]]:
 
 
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """A shipped agent, which ``options`` select."""
+    """A description of the shipped agent that ``options`` select."""
     checkpoint = load_header(path)
     file = ladder_beside(path)
     ladder = load_ladder(file) if file.is_file() else None
@@ -111,7 +111,7 @@ def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "simulations": DEFAULT_SIMULATIONS,
         "levels": len(ladder.levels) if ladder else 0,
-        # Where an agent of many boards has levels, if not with the options above.
+        # An agent of many boards may have levels under other options than those above.
         "level_options": {
             name: value
             for name, value in (ladder.options if ladder else {}).items()

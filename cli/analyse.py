@@ -1,4 +1,4 @@
-"""``ludarium analyse``: what an agent thinks of a position, or of every move of a game."""
+"""``ludarium analyse``: an agent's analysis of a position, or of every move of a game."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .result import Result, warn
 from .thoughts import effort, headline, moves_table
 
 _SIMULATIONS = 10_000
-_SIMULATIONS_OF_A_MOVE = 1_000  # of each position of a game
-_REFRESH = 0.25  # seconds
+_SIMULATIONS_OF_A_MOVE = 1_000  # for each position of a game
+_REFRESH = 0.25  # seconds between two refreshes
 
-HELP = "tell what an agent thinks of a position or a game"
+HELP = "analyse a position or a game by an agent"
 DESCRIPTION = f"""\
-Tell what an agent thinks of a position: every legal move with its value, the chances of a win, a
+Print an agent's analysis of a position: every legal move with its value, the chances of a win, a
 draw and a loss, the visits of the search, the network's first guess (prior), and the best play
-after it. Values are those of the player to move, from 1, a win, to -1, a loss. All cores search;
+after it. Values are for the player to move, from 1, a win, to -1, a loss. All cores search;
 on a terminal the table is refreshed meanwhile.
 
   ludarium analyse corso --moves "c3 b2"
@@ -47,33 +47,33 @@ With --record, a whole game, move by move: the value after each, and the moves t
 
   ludarium analyse corso --record game.json --picture game.svg
 
-Without --agent the shipped agent thinks, or {FALLBACK} where there is none. Ctrl-C ends the
-thinking and prints what was found. For exact values, see `ludarium probe`; for programs,
+Without --agent the shipped agent is used, or {FALLBACK} if there is none. Ctrl-C ends the
+search and prints the results so far. For exact values, see `ludarium probe`; for programs,
 `ludarium engine`.
 
 {AGENTS_HELP}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
         "--moves",
         default="",
-        help="played from the start on, with commas or spaces between them (commas where moves "
+        help="moves from the start on, with commas or spaces between them (commas if moves "
         "have spaces)",
     )
     parser.add_argument("--record", metavar="FILE", help="analyse this game, as `play` saves it")
-    parser.add_argument("--seed", type=read_count, default=0, help="of a random start (default 0)")
-    parser.add_argument("--agent", metavar="AGENT", help="whose thoughts (default: see above)")
+    parser.add_argument("--seed", type=read_count, default=0, help="for a random start (default 0)")
+    parser.add_argument("--agent", metavar="AGENT", help="agent that analyses (default: see above)")
     parser.add_argument(
         "--simulations",
         type=read_count,
         metavar="N",
-        help=f"of the search, or playouts, such as 1e5 (default {_SIMULATIONS:,}; for each "
+        help=f"simulations or playouts, such as 1e5 (default {_SIMULATIONS:,}; for each "
         f"position of a record {_SIMULATIONS_OF_A_MOVE:,}; with --agent what its name says)",
     )
-    parser.add_argument("--seconds", type=read_seconds, metavar="S", help="to think, at most")
+    parser.add_argument("--seconds", type=read_seconds, metavar="S", help="most seconds to search")
     parser.add_argument(
         "--picture",
         type=output_file(*SUFFIXES),
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Think; exit status 130 after Ctrl-C."""
+    """Analyse; the exit status is 130 after Ctrl-C."""
     if given.record is not None:
         return _run_game(given)
     if given.picture is not None:
@@ -119,7 +119,7 @@ def run(given: argparse.Namespace) -> Result:
 def _effort(
     given: argparse.Namespace, default: int, stop: Callable[[], bool] | None = None
 ) -> Budget:
-    """The budget; without simulations and seconds it is what the agent's name says."""
+    """The budget; without simulations and seconds it is the agent's own."""
     if given.simulations is None and given.seconds is None and given.agent is None:
         return Budget(default, stop=stop)
     return Budget(given.simulations, given.seconds, stop)
@@ -127,7 +127,7 @@ def _effort(
 
 @contextmanager
 def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], None] | None]:
-    """Shows what was found so far on the terminal, if there is one."""
+    """A context that shows the analysis so far on the terminal, if there is one."""
     console = plain_console(stderr=as_json)
     if not console.is_terminal:
         yield None

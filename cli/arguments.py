@@ -1,4 +1,4 @@
-"""Arguments that several commands share: numbers, files to be written, games and their options."""
+"""Arguments that several commands share: numbers, output files, games and their options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
-    """Add a command: a module with HELP, DESCRIPTION, add_arguments and, but for `solve`, run."""
+    """Add a command: a module with HELP, DESCRIPTION, add_arguments and (not `solve`) run."""
     parser = commands.add_parser(
         name,
         help=module.HELP,
@@ -31,7 +31,7 @@ def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleT
 
 
 def read_bytes(text: str) -> int:
-    """An amount of memory: a number with KiB, MiB or GiB, such as ``2GiB``."""
+    """Read an amount of memory: a number with KiB, MiB or GiB, such as ``2GiB``."""
     match = re.fullmatch(
         r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(?:([KMG])i?B?|B?)", text.strip(), re.IGNORECASE
     )
@@ -43,9 +43,9 @@ def read_bytes(text: str) -> int:
 
 
 def read_count(text: str) -> int:
-    """A whole number, also as ``1e7``."""
+    """Read a whole number, also written as ``1e7``."""
     if text.isascii() and text.isdecimal() and len(text) <= 18:
-        return int(text)  # all digits count, more than a float has
+        return int(text)  # all digits count, even beyond a float's
     try:
         number = float(text)
     except ValueError:
@@ -56,7 +56,7 @@ def read_count(text: str) -> int:
 
 
 def read_positive(text: str) -> int:
-    """A whole number from 1 on, also as ``1e7``."""
+    """Read a whole number from 1 on, also written as ``1e7``."""
     number = read_count(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
@@ -64,7 +64,7 @@ def read_positive(text: str) -> int:
 
 
 def read_seconds(text: str) -> float:
-    """A time above 0, of a week at most."""
+    """Read a number of seconds above 0, at most a week."""
     try:
         seconds = float(text)
     except ValueError:
@@ -77,7 +77,7 @@ def read_seconds(text: str) -> float:
 
 
 def read_number(text: str, low: int, high: int, what: str) -> int:
-    """A whole number within bounds, in digits."""
+    """Read a whole number within bounds, in digits."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
     if not is_number or not low <= int(text) <= high:
         raise argparse.ArgumentTypeError(f"{text!r:.40} is not {what} from {low} to {high:,}")
@@ -85,7 +85,7 @@ def read_number(text: str, low: int, high: int, what: str) -> int:
 
 
 def read_seed(text: str) -> int:
-    """A seed of whatever is drawn."""
+    """Read a seed."""
     return read_number(text, 0, MOST_SEED, "a seed")
 
 
@@ -95,10 +95,10 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 
 
 
 def output_file(*suffixes: str) -> Callable[[str], Path]:
-    """Reads the name of a file to be written: before any work, for its folder must be there.
+    """A reader of output files' names, which checks before any work that a file can be written.
 
     Args:
-        suffixes: those that it may have; default: any.
+        suffixes: the accepted suffixes; default: any.
     """
 
     def read(text: str) -> Path:
@@ -126,7 +126,7 @@ def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:
         type=read_bytes,
         default=memory,
         metavar="BYTES",
-        help=f"that the table of the search may take (default {memory})",
+        help=f"memory for the table of the search (default {memory})",
     )
     add_threads(parser)
 
@@ -138,7 +138,7 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
         type=read_positive,
         default=available_cores(),
         metavar="N",
-        help="default: as many as there are cores",
+        help="number of threads; default: one per core",
     )
 
 
@@ -158,7 +158,7 @@ def add_opening_plies(parser: argparse.ArgumentParser) -> None:
 
 
 def read_games(text: str) -> int:
-    """A number of games, two for each opening."""
+    """Read a number of games, two for each opening."""
     games = read_number(text, 2, MOST_GAMES, "a number of games")
     if games % 2:
         raise argparse.ArgumentTypeError(f"{games} is odd, and each opening has two games")
@@ -170,7 +170,7 @@ def _read_opening_plies(text: str) -> int:
 
 
 def add_folder(parser: argparse.ArgumentParser, about: str) -> None:
-    """Add ``--folder``, whose name is not empty: that would be the current folder."""
+    """Add ``--folder``, whose name must not be empty: that would be the current folder."""
     parser.add_argument("--folder", type=_folder, metavar="DIR", help=about)
 
 

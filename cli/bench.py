@@ -25,7 +25,7 @@ from .train import choose_config
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint, InferenceEngine
 
-_SHARE_ALONE = 0.2  # of the time of self-play for which the network is timed alone
+_SHARE_ALONE = 0.2  # share of self-play's time for which the network is timed alone
 
 HELP = "measure the speed of this machine"
 DESCRIPTION = """\
@@ -36,7 +36,7 @@ Measure this machine, one game at a time:
   simulations/s    of self-play with that network, in the same number format
   cache hits       share of the evaluations that self-play had from its cache instead of the
                    network; a trained one, which comes back to the same moves, saves more
-  share            simulations/s over network/s: 1 would be a search that costs nothing; it
+  share            simulations/s over network/s: 1 would be a search without costs; it
                    can be more, because finished, proven and cached positions need no network
 
 examples:
@@ -47,14 +47,14 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}; default: all"
     )
     parser.add_argument(
         "--agent",
         metavar="AGENT",
-        help="use its network in place of a new one: a checkpoint, a run's folder, or a game's "
+        help="use its network instead of a new one: a checkpoint, a run's folder, or a game's "
         "name for its shipped agent",
     )
     parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
@@ -198,8 +198,8 @@ class _NetworkAlone:
     second to the next.
 
     Attributes:
-        positions: evaluated so far.
-        seconds: that took.
+        positions: how many positions were evaluated so far.
+        seconds: the time that this took.
     """
 
     def __init__(self, engine: InferenceEngine, observations: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""What several commands share: options of games, agents by name, records."""
+"""The parts that several commands share: options of games, agents by name, records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INTEGER = re.compile(r"[-+]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,18}\.\d{0,18}", re.ASCII)
 
 
-#: The opponent of a game where there is no trained agent.
+#: The opponent in a game without a trained agent.
 FALLBACK = "uct:1000"
 
 #: Part of the help of every command that takes agents by name.
@@ -72,10 +72,10 @@ def options_as_text(options: dict[str, Any]) -> list[str]:
 def read_record(
     file: str, name: str | None = None, options: dict[str, Any] | None = None, seed: int = 0
 ) -> tuple[Game, int, list[int], dict[str, Any]]:
-    """Read a game from a file: a record, or a plain list of moves where the game is known.
+    """Read a game from a file: a record, or a plain list of moves if the game is known.
 
     Args:
-        file: its path.
+        file: path of the file.
         name: the game that the file must be of; None accepts every game, and no plain list.
         options: the game's options, for a plain list.
         seed: seed of its start, for a plain list.
@@ -100,7 +100,7 @@ def read_record(
 
 
 def play_moves(position: Position, text: str) -> list[tuple[int, str]]:
-    """Play the moves of ``--moves``; the numbers of the actions, and how the game writes them.
+    """Play the moves of ``--moves``; return their action numbers and texts.
 
     Raises:
         ValueError: a move is malformed or illegal; the message has its number.
@@ -122,9 +122,9 @@ def game_and_agent(
     """Make an agent by name, and the game that it plays.
 
     Args:
-        name: as `make_agent` reads it.
+        name: the agent's name, as for `make_agent`.
         options: the game's options; those of a trained agent are its own unless given.
-        simulations: per move, for a trained agent whose name gives no number.
+        simulations: simulations per move, for a trained agent whose name sets no number.
         game_name: the game, for agents that play any game; a trained agent has its own.
 
     Raises:
@@ -138,16 +138,16 @@ def game_and_agent(
 def agent_for(
     name: str, spec: str | None, options: dict[str, Any], simulations: int | None = None
 ) -> tuple[Game, Agent, list[str]]:
-    """A game, and the agent called ``spec``; without one the shipped agent, or `FALLBACK`.
+    """A game, and the agent called ``spec``; None means the shipped agent, or `FALLBACK`.
 
     Args:
         name: the game's name.
-        spec: as `make_agent` reads it; None for the shipped agent.
+        spec: the agent's name, as for `make_agent`; None for the shipped agent.
         options: the game's options.
-        simulations: per move, for a trained agent whose name gives no number.
+        simulations: simulations per move, for a trained agent whose name sets no number.
 
     Returns:
-        Also what a person should know of the choice, in lines.
+        The game, the agent, and lines that a person should know about the choice.
 
     Raises:
         ValueError, FileNotFoundError: see `game_and_agent`.
@@ -188,16 +188,16 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None = None) -> Game:
-    """The game that agents play: that of the first one that is trained, or the one that is named.
+    """The game that agents play: that of the first trained one, or the game that is named.
 
     Args:
-        names: as `read_agent` reads them.
+        names: the agents' names, as for `read_agent`.
         options: the game's options; those of a trained agent are its own unless given.
         game_name: the game, for agents that play any game.
 
     Raises:
-        ValueError, FileNotFoundError: there is no such agent, or none of them says its game and
-            ``game_name`` does not either.
+        ValueError, FileNotFoundError: there is no such agent, or neither an agent nor
+            ``game_name`` determines the game.
     """
     for name in names:
         game = read_agent(name).choose_game(options)

@@ -1,4 +1,4 @@
-"""``ludarium compare``: is A stronger than B? As few games as it takes to say."""
+"""``ludarium compare``: is A stronger than B? With as few games as possible."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _RATES = {
 
 HELP = "is A stronger than B? by a sequential test (SPRT)"
 DESCRIPTION = f"""\
-Play two agents against each other until a sequential test (SPRT) can say whether A is stronger than
+Play two agents against each other until a sequential test (SPRT) tells whether A is stronger than
 B, with stated rates of error. H0: A is --elo0 Elo points stronger; H1: A is --elo1 points stronger.
 The test ends when the logarithm of the likelihood ratio (LLR) reaches one of its bounds.
 
   ludarium compare runs/corso corso                         is mine stronger than the shipped agent?
   ludarium compare uct:400 uct:200 --game corso --elo1 50
   ludarium compare corso:64 corso:32 --folder test          keeps the games
-  ludarium compare --folder test                            goes on, or shows
+  ludarium compare --folder test                            resumes, or shows the result
   ludarium compare a.safetensors b.safetensors --elo0 -20 --elo1 0    is it no weaker?
 
 The closer --elo0 and --elo1 are, the more games it takes: about 600 for 0 and 30 at 5 %, 60 for 0
-and 100. Games start from varied openings, each played from both seats; the pairs are what counts.
-A pair that repeats an earlier one does not, and {MOST_REPEATS} of them in a row end the test.
-The interval of the Elo difference is as of a number of games that was fixed before.
+and 100. Games start from varied openings, each played from both seats; the pairs count.
+A pair that repeats an earlier one does not count, and {MOST_REPEATS} of them in a row end the test.
+The interval of the Elo difference is computed as for a number of games fixed in advance.
 
 {AGENTS_HELP}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="A and B")
     for name, text in _RATES.items():
         default = getattr(Comparison, name)
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Play, showing how the test stands, and return the verdict."""
+    """Play, showing the state of the test, and return the verdict."""
     if given.agents and len(given.agents) != 2:
         raise ValueError(
             f"a comparison is of two agents, A and B, not of {len(given.agents)}: "

@@ -1,4 +1,4 @@
-"""What ``ludarium tournament`` and ``ludarium compare`` share: one plays more than the other."""
+"""The parts that ``ludarium tournament`` and ``ludarium compare`` share."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .result import Result, warn
 def add_contest(parser: argparse.ArgumentParser) -> None:
     """Add the options that all contests have."""
     add_game(parser)
-    add_folder(parser, "keep the games there, go on there")
+    add_folder(parser, "folder in which games are kept, and from which they resume")
     parser.add_argument("--show", action="store_true", help="show --folder, play nothing")
-    add_seed(parser, "of openings and agents (default 1)", None)
+    add_seed(parser, "seed of openings and agents (default 1)", None)
     add_opening_plies(parser)
     parser.add_argument(
         "--workers", type=read_positive, metavar="N", help="cores to play on; default: all"
@@ -43,16 +43,16 @@ def held(
     settings: Mapping[str, Any],
     anchors: Mapping[str, float] | None = None,
 ) -> Contest | None:
-    """Play the contest that was asked for, go on with the one in the folder, or read it.
+    """Play the contest of the arguments, resume the one in the folder, or read it.
 
     Args:
-        given: arguments, among them those of `add_contest` and ``agents``.
+        given: the arguments, among them those of `add_contest` and ``agents``.
         kind: `Tournament` or `Comparison`.
-        settings: the plan's settings, but for the agents; those that were not given are None.
+        settings: the plan's settings, except the agents; those that were not given are None.
         anchors: see `play_contest`.
 
     Returns:
-        The contest, or None after Ctrl-C, when it can go on.
+        The contest, or None after Ctrl-C, if it can be resumed.
     """
     make: Callable[..., Plan] = kind
     settings = {**settings, "seed": given.seed, "opening_plies": given.opening_plies}
@@ -96,7 +96,7 @@ def held(
 
 
 def result_of(contest: Contest | None) -> Result:
-    """What a command prints of a contest."""
+    """The command's output for a contest."""
     if contest is None:
         return Result(None, "", STOPPED)
     if not contest.is_over:

@@ -1,4 +1,4 @@
-"""``ludarium curve``: how strong the agents of a run's past are, and how often exact."""
+"""``ludarium curve``: how strong a run's past agents are, and how often their moves are exact."""
 
 from __future__ import annotations
 
@@ -20,57 +20,57 @@ from .progress import progress
 from .result import Result, warn
 
 _USUAL_OPPONENT = "uct:200"
-_WIDEST = 80  # characters of a line above the picture
+_WIDEST = 80  # most characters of a line above the picture
 
-HELP = "measure the agents of a run's past: learning curves"
+HELP = "measure a run's past agents: learning curves"
 DESCRIPTION = f"""\
-Measure the agents that a run has kept, by the time at which they were saved: their strength in
+Measure the agents that a run has kept, each at the time when it was saved: their strength in
 games, and how many of their moves keep the exact value of a position. Each measurement has a 95 %
 interval.
 
-  ludarium curve runs/corso --truth hard                  the hard positions that come along
+  ludarium curve runs/corso --truth hard                  the game's shipped hard positions
   ludarium curve runs/corso --against uct:1000            the score against an opponent
   ludarium curve runs/corso --against uct:200 --against uct:1000    an Elo rating by several
   ludarium curve runs/a runs/b --truth corso.test --plot curve.png  two runs in one picture
 
 A run keeps agents as `save` in its configuration says: --set save.every=10, --set save.keep=50.
-What was measured is kept in the folder of the run: after Ctrl-C, with more opponents or while the
-run goes on, the same command measures only what is new. Games against a network are kept for its
-file as it is; those against an opponent that may change unseen, such as a program, are played
+Results are kept in the folder of the run: after Ctrl-C, with more opponents or while the
+run continues, the same command measures only what is new. Games against a network are kept while
+its file is unchanged; those against opponents that may change unseen, such as programs, are played
 each time. `ludarium accuracy --save` makes a test.
 
 {AGENTS_HELP}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run")
     parser.add_argument(
         "--against",
         action="append",
         metavar="AGENT",
-        help="an opponent; of one the score is measured, by several (from the weakest to the "
-        "strongest) an Elo rating; default, without --truth: " + _USUAL_OPPONENT,
+        help="an opponent; one gives a score, several (from the weakest to the "
+        "strongest) give an Elo rating; default, without --truth: " + _USUAL_OPPONENT,
     )
     parser.add_argument(
         "--truth",
         metavar="hard|FILE",
-        help="an exact test: the hard positions that come along for the game, or those of a file",
+        help="an exact test: the game's shipped hard positions, or those in a file",
     )
-    add_games(parser, f"of each agent, in all (default {Plan.games})", Plan.games)
+    add_games(parser, f"games of each agent, in all (default {Plan.games})", Plan.games)
     parser.add_argument(
         "--simulations",
         type=read_count,
         default=DEFAULT_SIMULATIONS,
         metavar="N",
-        help=f"of the agents, for each move (default {DEFAULT_SIMULATIONS})",
+        help=f"the agents' simulations for each move (default {DEFAULT_SIMULATIONS})",
     )
-    add_seed(parser, "of openings and opponents (default 1)")
+    add_seed(parser, "seed of openings and opponents (default 1)")
     parser.add_argument(
         "--by",
         choices=list(HORIZONTAL),
         default="minutes",
-        help="what the picture has from left to right (default minutes)",
+        help="the picture's horizontal axis (default minutes)",
     )
     parser.add_argument(
         "--plot",
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Measure what is to be measured, and return the curves."""
+    """Measure the agents, and return the curves."""
     against = given.against or ([] if given.truth else [_USUAL_OPPONENT])
     plan = Plan(tuple(against), given.truth, given.games, given.simulations, given.seed)
     game = game_of_runs(given.runs)
@@ -113,7 +113,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _title(game: Game, plan: Plan) -> list[str]:
-    """What was measured, in parts."""
+    """A title in parts: what was measured."""
     search = f"{plan.simulations} simulations" if plan.simulations else "no search"
     parts = [f"{game}, {search}"]
     if plan.against:

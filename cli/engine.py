@@ -19,7 +19,7 @@ _SIMULATIONS = 1_000
 HELP = "analyse positions for other programs: JSON lines in and out"
 DESCRIPTION = f"""\
 Analyse positions for another program, such as a front end or a bot: requests come as lines of JSON
-on standard input, answers go as lines of JSON to standard output. The protocol is in the manner of
+on standard input, answers go as lines of JSON to standard output. The protocol follows
 KataGo's analysis engine; docs/guide/engine.md documents it.
 
   ludarium engine corso
@@ -31,31 +31,31 @@ Other requests, each on a line of its own:
   {{"id":"c","action":"terminate","terminateId":"b"}}
   {{"id":"d","action":"query_version"}}
 
-At the end of the input all that waits is finished; Ctrl-C stops at once. Messages go to standard
+At the end of the input waiting requests are finished; Ctrl-C stops at once. Messages go to standard
 error.
 
 {AGENTS_HELP}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
-        "--agent", metavar="AGENT", help="whose thoughts (default: the shipped agent's, or uct)"
+        "--agent", metavar="AGENT", help="agent that analyses (default: the shipped agent, or uct)"
     )
     parser.add_argument(
         "--simulations",
         type=read_count,
         default=_SIMULATIONS,
         metavar="N",
-        help="for a position whose request gives neither simulations nor seconds (default "
+        help="simulations for a request that sets neither simulations nor seconds (default "
         f"{_SIMULATIONS:,})",
     )
     add_options(parser)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Serve until standard input ends; exit status 130 after Ctrl-C."""
+    """Serve until standard input ends; the exit status is 130 after Ctrl-C."""
     _, agent, notes = agent_for(given.game, given.agent, read_options(given.option))
     for note in notes:
         warn(note)

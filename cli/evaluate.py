@@ -41,24 +41,24 @@ opening is played from both seats. Scores have 95 % confidence intervals.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("agent", metavar="AGENT", help="whom to measure")
+    """Add the command's arguments."""
+    parser.add_argument("agent", metavar="AGENT", help="the agent to measure")
     parser.add_argument(
         "--against",
         action="append",
         metavar="AGENT",
         help=f"an opponent (may be repeated); default: {', '.join(_DEFAULT_OPPONENTS)}",
     )
-    add_games(parser, "of each match (default 200)", 200)
+    add_games(parser, "games of each match (default 200)", 200)
     parser.add_argument(
         "--simulations",
         type=read_count,
         default=DEFAULT_SIMULATIONS,
         metavar="N",
-        help="of a trained AGENT whose name does not say, for each move "
+        help="simulations per move of a trained AGENT whose name sets none "
         f"(default {DEFAULT_SIMULATIONS})",
     )
-    add_seed(parser, "of openings and agents (default 1)")
+    add_seed(parser, "seed of openings and agents (default 1)")
     add_opening_plies(parser)
     add_game(parser)
     add_options(parser)

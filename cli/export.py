@@ -41,12 +41,12 @@ a static and a shared library for each target, an example, and licences. It take
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
   ludarium export a.safetensors --output b.onnx
   ludarium export corso --as c                   in corso-c, for this machine
-  ludarium export pocket:corso --as c            a small agent, in a library of a fifth
+  ludarium export pocket:corso --as c            a small agent: a fifth of the size
   ludarium export onyx --as c --target x86_64-windows --target arm64-macos --output lib/onyx"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
@@ -64,9 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--positions",
         type=read_positive,
         metavar="N",
-        help=f"onnx: to compare on (default {_POSITIONS:,})",
+        help=f"onnx: number of positions to compare on (default {_POSITIONS:,})",
     )
-    add_seed(parser, "onnx: of these positions (default 1)")
+    add_seed(parser, "onnx: seed of these positions (default 1)")
     parser.add_argument(
         "--target",
         action="append",
@@ -80,14 +80,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--levels",
         type=Path,
         metavar="FILE",
-        help="c: levels of this agent by `ludarium levels`; default: those beside it",
+        help="c: file of this agent's levels, from `ludarium levels`; default: the one beside it",
     )
     add_options(parser)
     add_json(parser)
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Write what is asked for."""
+    """Write the requested files."""
     return _write_library(given) if given.kind == "c" else _write_onnx(given)
 
 
@@ -176,10 +176,10 @@ def _write_library(given: argparse.Namespace) -> Result:
 
 
 def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
-    """The levels of an agent: those in a file, or those beside it; None: there are none.
+    """The levels of an agent, from a file, or from the file beside it; None if there are none.
 
     Raises:
-        ValueError: they are of another agent or game.
+        ValueError: they belong to another agent or game.
     """
     from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
 

@@ -23,7 +23,7 @@ List the games with their options, and the commands that play against the traine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     add_json(parser)
 
 

@@ -1,6 +1,6 @@
 """Ctrl-C, SIGTERM, or a terminal that is closed, which all mean the same.
 
-Once is to stop soon, twice to stop at once, and once more to leave.
+The first signal asks to stop soon, the second to stop at once, and one more ends the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from ludarium.envs.engine.console import say
 
 STOPPED = 130  # exit status after Ctrl-C
-#: All mean the same; one that is ignored, as by nohup, stays so.
+#: These signals mean the same; an ignored one, as under nohup, stays ignored.
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -26,7 +26,7 @@ class StopFlag:
     """Whether Ctrl-C was pressed.
 
     Args:
-        message: is printed on standard error when it is; nothing if empty.
+        message: printed on standard error when it is; nothing is printed if it is empty.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -39,14 +39,14 @@ class StopFlag:
 
         Raises:
             KeyboardInterrupt: it was pressed twice, and Python dropped the interruption, as it does
-                where a finalizer was running.
+                while a finalizer is running.
         """
         if self._is_interrupted:
             raise KeyboardInterrupt
         return self.is_set
 
     def set(self, number: int, frame: FrameType | None) -> None:
-        """Note the first Ctrl-C; the second one interrupts, and one after that ends the process."""
+        """Note the first Ctrl-C; the second interrupts, and a third ends the process."""
         if self._is_interrupted:
             leave(number, frame)
         if self.is_set:
@@ -58,7 +58,7 @@ class StopFlag:
 
 
 def leave(number: int, frame: FrameType | None) -> None:
-    """End the process at once: somebody interrupts the interruption, which has no answer."""
+    """End the process at once, because somebody interrupts the interruption."""
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, b"\x1b[?25h\n")  # a progress bar has hidden the cursor
@@ -67,9 +67,9 @@ def leave(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
-    """Within it the first signal sets the flag; the second one interrupts.
+    """A context in which the first signal sets the flag and the second one interrupts.
 
-    Only the main thread is told of signals: in another one the flag is never set.
+    Only the main thread receives signals: in another thread the flag is never set.
     """
     flag = StopFlag(message)
     if threading.current_thread() is not threading.main_thread():
@@ -84,17 +84,17 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
 
 
 def interrupt_by_signals() -> None:
-    """From now on each signal interrupts as Ctrl-C does: files are kept or removed on the way."""
+    """Let each signal interrupt as Ctrl-C does from now on; files are kept or removed as needed."""
     _handle(signal.default_int_handler)
 
 
 def leave_by_signals() -> None:
-    """From now on each signal ends the process at once."""
+    """Let each signal end the process at once from now on."""
     _handle(leave)
 
 
 def _handle(handler: Callable[[int, FrameType | None], object]) -> dict[int, Any]:
-    """Set the handler of all signals; the handlers before."""
+    """Set the handler of all signals; return the previous handlers."""
     return {
         number: signal.signal(number, handler)
         for number in _SIGNALS

@@ -1,4 +1,4 @@
-"""``ludarium levels``: opponents of a chosen strength, measured from nothing."""
+"""``ludarium levels``: opponents of a chosen strength, measured from scratch."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from .result import Result, warn
 HELP = "opponents of a chosen strength"
 DESCRIPTION = f"""\
 Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
-below, and write it as a small JSON file. Against the first, random play gets two of five
-points; the strongest is the agent with all its simulations. Between them, moves are drawn by how
+below, and write it as a small JSON file. Against the first level, random play gets two of five
+points; the last level is the agent with all its simulations. Between them, moves are drawn by how
 much of the position's value they lose: a weak level often loses a little, and seldom everything at
 once.
 
-  ludarium levels corso --show                     the levels that come along
+  ludarium levels corso --show                     the shipped levels
   ludarium play corso --opponent level:3           play against one
   ludarium evaluate corso:16 --against level:hard  words: {", ".join(WORDS[:4])},
                                                    {", ".join(WORDS[4:])}
@@ -59,16 +59,16 @@ _MEETING = ("level", "against", "score", "95 %", "games")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     parser.add_argument(
-        "--show", action="store_true", help="print the ladder that is there; measure nothing"
+        "--show", action="store_true", help="print an existing ladder; measure nothing"
     )
     parser.add_argument(
         "--ladder",
         metavar="FILE",
         type=Path,
-        help="with --show: the one in FILE (default: shipped)",
+        help="with --show: the ladder in FILE (default: the shipped one)",
     )
     parser.add_argument(
         "--agent", metavar="AGENT", help="a trained agent; default: the game's shipped one"
@@ -77,22 +77,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--levels",
         type=read_count,
         metavar="N",
-        help="how many, at even steps (default: as many as steps of 65 %% fit in; about 8 "
-        "smaller steps where these are fewer)",
+        help="how many levels, at even steps (default: as many steps of 65 %% as fit; about 8 "
+        "smaller steps if these are fewer)",
     )
     parser.add_argument(
         "--simulations",
         type=read_count,
         metavar="N",
-        help=f"of the strongest level (default {_SIMULATIONS})",
+        help=f"simulations of the strongest level (default {_SIMULATIONS})",
     )
-    add_games(parser, "of each match of two neighbours, a multiple of 4 (default 200)", 200)
-    add_seed(parser, "of all games (default 1)")
+    add_games(parser, "games of each match of two neighbours, a multiple of 4 (default 200)", 200)
+    add_seed(parser, "seed of all games (default 1)")
     parser.add_argument(
         "--output",
         metavar="FILE",
         type=output_file(),
-        help="where to write the ladder (default: such as corso.levels.json, in this folder)",
+        help="file to write the ladder to (default: for example corso.levels.json, in this folder)",
     )
     parser.add_argument(
         "--check",
@@ -172,7 +172,7 @@ def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) ->
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:
-    """A ladder for programs, with matches that were played again."""
+    """A ladder for programs, with the matches that were played again."""
     return {
         "game": ladder.game,
         "options": ladder.options,
@@ -253,7 +253,7 @@ def _meeting_row(meeting: Meeting) -> list[str]:
 
 
 def _elo_row(ladder: Ladder, meeting: Meeting) -> list[str]:
-    """The difference of two levels in Elo points by all matches, and by the one between them."""
+    """The difference of two levels in Elo points by all matches, and by their own match."""
     ratings = [0.0, *(level.rating.elo for level in ladder.levels)]
     return [f"{ratings[meeting.upper] - ratings[meeting.lower]:+.0f}", _elo(meeting.score)]
 

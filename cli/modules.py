@@ -1,7 +1,7 @@
-"""``--game-module`` and ``--network-module``: code of the user's own that commands work with.
+"""``--game-module`` and ``--network-module``: the user's own code, for all commands.
 
-Options rather than variables of the shell, so that a command says by itself what code it runs,
-also when it is repeated to resume a run, or pasted into a report.
+These are options rather than environment variables, so that a command itself shows what code it
+runs, even when it is repeated to resume a run, or pasted into a report.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ludarium.envs.engine.messages import shortened
 
 _GAME, _NETWORK = "--game-module", "--network-module"
 
-_taken: list[str] = []  # the options that the command line of this process has
+_taken: list[str] = []  # the options in the command line of this process
 
 
 def describe_modules(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def describe_modules(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODULE[:CLASS]",
-        help="import a Python module, also from the current folder, and take its games in (may be "
+        help="import a Python module, also from the current folder, and register its games (may be "
         "repeated); it runs the module's code",
     )
     parser.add_argument(
@@ -44,7 +44,7 @@ def describe_modules(parser: argparse.ArgumentParser) -> None:
 
 
 def take_modules(arguments: Sequence[str]) -> list[str]:
-    """Register the games and networks that the command line names; the other arguments.
+    """Register the games and networks that the command line names; return the other arguments.
 
     Raises:
         ValueError: a module cannot be imported, or has no such game or network.
@@ -65,7 +65,7 @@ def take_modules(arguments: Sequence[str]) -> list[str]:
 
 
 def program() -> str:
-    """How a command has to begin that works with the same games and networks as this one."""
+    """The beginning of a command that uses the same games and networks as this one."""
     return shlex.join(["ludarium", *_taken])
 
 
@@ -92,7 +92,7 @@ def _games_in(module: ModuleType) -> list[type[Game]]:
 
 
 def _register_network(name: str) -> None:
-    """Register a network by the name that is given, ``MODULE:CLASS``."""
+    """Register a network by its name, ``MODULE:CLASS``."""
     from ludarium.models import register_network  # torch is slow to import
 
     path, colon, wanted = name.partition(":")
@@ -105,9 +105,9 @@ def _register_network(name: str) -> None:
 
 
 def _imported(option: str, name: str, path: str) -> ModuleType:
-    """A module, also from the current folder; ``name`` is what the command line calls it."""
+    """Import a module, also from the current folder; ``name`` is its name on the command line."""
     if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that no file here takes the place of a package
+        sys.path.append(os.getcwd())  # last, so that no file here hides a package
     try:
         return import_module(path)
     except Exception as error:  # a user's module may raise anything

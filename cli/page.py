@@ -18,31 +18,31 @@ Write the page on which people play the games in their browser: a folder of stat
 
   ludarium page site                     all games, each with its trained agents
   ludarium page site corso onyx          some
-  ludarium page site 'corso?size=6'      with options; compiled where the page lacks them
+  ludarium page site 'corso?size=6'      with options; compiled if the page lacks them
 
-Copy the folder to any web host, under any path: there is no server to run, and no address in it
+Copy the folder to any web host, under any path: it needs no server program, and no address in it
 needs to be changed. Rules, search and network run in the visitor's browser (Chrome 91, Firefox 89,
-Safari 16.4, or newer), and what was played once works without a connection. It asks no other
+Safari 16.4, or newer), and a game that was played once works offline. The page asks no other
 site for anything. A visitor loads the page and the game at hand, at most 1.5 MB.
 
-What the page that came with the installation has is taken from there. What that lacks is built: a
+Parts that the installed page has are taken from there. Missing parts are built: a
 module for each game and its options (ziglang: pip install "ludarium[wasm]"). To replace a page,
 write a new folder beside it. To look at the page here: ludarium play corso."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "folder",
         metavar="FOLDER",
         type=Path,
-        help="a new or an empty one",
+        help="a new or empty folder",
     )
     parser.add_argument(
         "games",
         nargs="*",
         metavar="GAME[?OPTION=VALUE&...]",
-        help=f"default: all ({', '.join(GAMES)})",
+        help=f"games; default: all ({', '.join(GAMES)})",
     )
 
 

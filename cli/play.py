@@ -41,7 +41,7 @@ Play in the browser, on a page that this machine serves to itself alone, or in t
 
   ludarium play corso                          play against the shipped agent
   ludarium play runs/corso --seat 1            the agent of a run, which moves first
-  ludarium play corso --opponent level:3       of a chosen strength
+  ludarium play corso --opponent level:3       at a chosen strength
   ludarium play corso --simulations 4          a weaker opponent: little search
   ludarium play corso --no-browser             print the page's address, and open no browser
   ludarium play corso --terminal               in the terminal
@@ -50,20 +50,20 @@ Play in the browser, on a page that this machine serves to itself alone, or in t
 
 On the page one may choose another game and opponent at any time; Ctrl-C ends it. A game with
 options that the page lacks is compiled first (ziglang: pip install "ludarium[wasm]"). The terminal
-takes over where the page cannot do what is asked, is not built (make page), or where standard
+is used if the page cannot do what is asked, is not built (make page), or if standard
 input is no terminal.
 
 {AGENTS_HELP}
 
-In the terminal, where no trained agent fits the options, {FALLBACK} plays. At the prompt: a move in
+In the terminal, if no trained agent fits the options, {FALLBACK} plays. At the prompt: a move in
 the game's notation, or a command; `help` lists them. Ctrl-C saves the game and stops."""
 
 _TEXT_BROWSERS = ("www-browser", "elinks", "links", "lynx", "w3m")
-_MOST_SIMULATIONS = 1600  # of a search on the page
+_MOST_SIMULATIONS = 1600  # limit of a search on the page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "opponent_or_game",
         metavar="GAME|CHECKPOINT",
@@ -75,30 +75,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seat",
         choices=("0", "1", "random"),
-        help="yours: 0 moves first (default: random; of a saved game, the seat that you had)",
+        help="your seat: 0 moves first (default: random; in a saved game, the seat that you had)",
     )
     parser.add_argument(
         "--simulations",
         type=int,
         default=DEFAULT_SIMULATIONS,
-        help=f"of a trained opponent, for each move (default {DEFAULT_SIMULATIONS})",
+        help=f"a trained opponent's simulations for each move (default {DEFAULT_SIMULATIONS})",
     )
     add_options(parser)
     page = parser.add_argument_group("in the browser")
     page.add_argument(
         "--no-browser", action="store_true", help="print the page's address, and open no browser"
     )
-    page.add_argument("--port", type=int, help="of the page's address (default: any that is free)")
+    page.add_argument("--port", type=int, help="port of the page's address (default: any free one)")
     terminal = parser.add_argument_group("in the terminal")
     terminal.add_argument("--terminal", action="store_true", help="play there")
-    terminal.add_argument("--resume", metavar="FILE", help="go on with a saved game")
+    terminal.add_argument("--resume", metavar="FILE", help="continue a saved game")
     terminal.add_argument(
         "--json", action="store_true", help="the record of the game as JSON on standard output"
     )
 
 
 def run(given: argparse.Namespace) -> int:
-    """Play, where it is asked for and possible."""
+    """Play on the page or in the terminal, as requested and possible."""
     asked = [f"--{name}" for name in ("terminal", "resume", "json") if getattr(given, name)]
     of_page = ["--no-browser"] * given.no_browser + ["--port"] * (given.port is not None)
     if asked and of_page:
@@ -119,22 +119,22 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _play_in_terminal(given: argparse.Namespace, notes: Sequence[str] = ()) -> int:
-    from .terminal import play_in_terminal  # what only the terminal needs would delay the page
+    from .terminal import play_in_terminal  # imports for the terminal would delay the page
 
     return play_in_terminal(given, notes)
 
 
 class _NoPageError(ValueError):
-    """The page cannot do what is asked; the message says why, and what helps."""
+    """The page cannot do what is asked; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """What the page is to begin with.
+    """The game and opponent with which the page begins.
 
     Attributes:
         variant: game, options and agent.
-        opponent: as the page reads it; empty for what a person chooses there.
+        opponent: the opponent in the page's words; empty lets the person choose there.
         seat: the person's seat.
     """
 
@@ -152,7 +152,7 @@ class _Choice:
 
 
 def _choose(given: argparse.Namespace) -> _Choice:
-    """What the arguments ask for, if the page has it.
+    """The choice of the arguments, if the page has it.
 
     Raises:
         _NoPageError: the page has no such opponent.
@@ -179,7 +179,7 @@ def _choose(given: argparse.Namespace) -> _Choice:
 def _game_of(
     named: ShippedFactory | CheckpointFactory, opponent: AgentFactory, options: dict[str, Any]
 ) -> Game:
-    """The game that the terminal would take for the same arguments."""
+    """The game that the terminal would choose for the same arguments."""
     if isinstance(named, CheckpointFactory):
         return named.choose_game(options)
     if isinstance(opponent, CheckpointFactory):
@@ -192,7 +192,7 @@ def _game_of(
 
 
 def _own_variant(agent: CheckpointFactory, game: Game) -> Variant:
-    """A game against an agent that does not ship."""
+    """A variant with an agent that does not ship."""
     from ludarium.play.variants import Variant
     from ludarium.training.networks import check_fits
 
@@ -203,7 +203,7 @@ def _own_variant(agent: CheckpointFactory, game: Game) -> Variant:
 
 
 def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
-    """An opponent as the page reads it: ``level:3``, ``level:auto``, ``network:64``, ``random``."""
+    """An opponent in the page's words: ``level:3``, ``level:auto``, ``network:64``, ``random``."""
     if (
         isinstance(factory, ShippedFactory | CheckpointFactory)
         and not factory.temperature
@@ -274,7 +274,7 @@ def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     from ludarium.play.server import PageServer
 
-    # What a browser keeps would be played after the next installation, too.
+    # A browser's copy would be used even after the next installation.
     with PageServer(site.folder, given.port, is_kept=False) as server:
         address = f"{server.address}#{fragment}"
         output(f"{address}\nCtrl-C ends it")

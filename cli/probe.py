@@ -20,9 +20,9 @@ from .interrupt import STOPPED
 from .progress import progress
 from .result import Result
 
-HELP = "say what a position is worth, exactly"
+HELP = "print the exact value of a position"
 DESCRIPTION = """\
-Print the exact value of a position, and of each legal action, the best first: what it is worth to
+Print the exact value of a position, and of each legal action, the best first, for
 the player to move with best play. The source depends on the game. Osiron has tables of all
 positions in which all pieces are placed, with the plies to the end. Corso up to 5 x 5 has its own
 search, which takes seconds, or minutes in the first few plies. In the other games late positions
@@ -31,30 +31,30 @@ can be searched to the end.
   ludarium probe osiron --moves "b1-c1 c2-c1"
   ludarium probe corso --moves "c3 b2 b3 c3!"
   ludarium probe corso --option size=4                 the start of a smaller board
-  ludarium probe corso --moves "c3 b2" --outcome       who wins only: sooner
+  ludarium probe corso --moves "c3 b2" --outcome       only who wins: sooner
   ludarium probe onyx --record game.json               a game that `play` saved
   ludarium probe onyx --record game.json --back 8      8 plies before the end of it
 
-Ctrl-C ends a search and prints what it has found. The exit status is 1 if something is left
+Ctrl-C ends a search and prints the results so far. The exit status is 1 if something is left
 undecided."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
         "--moves",
         default="",
-        help="played from the start on, or from the end of the record on, with commas or spaces "
-        "between them (commas where moves have spaces)",
+        help="moves from the start on, or from the end of the record on, with commas or spaces "
+        "between them (commas if moves have spaces)",
     )
     parser.add_argument(
-        "--record", metavar="FILE", help="begin with this game, in place of the start"
+        "--record", metavar="FILE", help="begin with this game instead of the start"
     )
     parser.add_argument(
         "--back", type=read_count, default=0, metavar="N", help="take back the last N moves"
     )
-    parser.add_argument("--seed", type=read_count, default=0, help="of a random start (default 0)")
+    parser.add_argument("--seed", type=read_count, default=0, help="for a random start (default 0)")
     parser.add_argument(
         "--outcome", action="store_true", help="only who wins, not by how much: faster"
     )
@@ -62,14 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=read_count,
         metavar="N",
-        help="positions to search for all actions together, such as 1e7 (default 1e8; for Corso "
+        help="search limit for all actions together, such as 1e7 (default 1e8; for Corso "
         "up to 5 x 5 none)",
     )
     parser.add_argument(
         "--memory",
         type=read_bytes,
         metavar="BYTES",
-        help="that the table of the search may take (default 256MiB; for Corso 1GiB)",
+        help="memory for the table of the search (default 256MiB; for Corso 1GiB)",
     )
     parser.add_argument(
         "--table", metavar="FILE", help="the table that `ludarium solve --output` wrote"
@@ -132,7 +132,7 @@ def _as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
 
 
 def _as_text(position: Position, answers: dict[int, Answer]) -> str:
-    """The same for people."""
+    """The same data as text for people."""
     rows = [[position.action_to_text(action), str(each)] for action, each in answers.items()]
     return "\n".join(
         [
@@ -144,7 +144,7 @@ def _as_text(position: Position, answers: dict[int, Answer]) -> str:
 
 
 def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
-    """What the user can try where a search was not enough."""
+    """What the user can try if a search did not suffice."""
     ways = ["ask about a later position (more --moves, or less --back)"]
     if not given.outcome and prober.game.max_score:
         ways.append("ask with --outcome who wins only")

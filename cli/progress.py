@@ -1,4 +1,4 @@
-"""How commands show on standard error that they are at work, and hear that they shall stop."""
+"""How commands show progress on standard error, and learn that they should stop."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ludarium.envs.engine.progress import Task
 
 from .interrupt import stop_on_ctrl_c
 
-_LINE_EVERY = 10.0  # seconds, where standard error is no terminal
+_LINE_EVERY = 10.0  # seconds between lines if standard error is no terminal
 
 
 class ShownTask(Task):
-    """A bar on a terminal, elsewhere a line from time to time.
+    """Shows a bar on a terminal, and elsewhere a line from time to time.
 
     Args:
-        bar: draws on the terminal; None where there is none.
-        stop: says whether somebody asked for an end.
+        bar: draws on the terminal; None if there is none.
+        stop: returns whether somebody asked to stop.
 
     Attributes:
-        done: units of what was begun last.
+        done: how many units of the present work are done.
     """
 
     def __init__(self, bar: Progress | None, stop: Callable[[], bool] = lambda: False) -> None:
@@ -43,17 +43,17 @@ class ShownTask(Task):
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked for an end."""
+        """Whether somebody asked to stop."""
         return self._stop()
 
     def begin(self, title: str, total: int | None = None) -> None:
-        """Show a new bar in place of the one before."""
+        """Show a new bar instead of the previous one."""
         with self._lock:
             self._title, self._total, self.done, self._note = title, total, 0, ""
             if self._bar is not None:
                 for row in self._bar.task_ids:
                     self._bar.remove_task(row)
-                with suppress(OSError):  # nobody looks any more
+                with suppress(OSError):  # nobody watches any more
                     self._bar.add_task(title, total=total, note="")
                 (self._row,) = self._bar.task_ids
 
@@ -74,10 +74,10 @@ class ShownTask(Task):
 
 @contextmanager
 def progress(can_stop: bool = False) -> Iterator[ShownTask]:
-    """A task that is shown; the bar is gone at the end.
+    """A context with a task whose progress is shown; the bar is gone at the end.
 
     Args:
-        can_stop: the first Ctrl-C stops the task, so that what is known by then can be printed.
+        can_stop: the first Ctrl-C stops the task, so that the results so far can be printed.
     """
     if can_stop:
         with stop_on_ctrl_c() as stop, _bar("Ctrl-C stops") as bar:
@@ -109,5 +109,5 @@ def _bar(hint: str = "") -> Iterator[Progress | None]:
     try:
         yield bar
     finally:
-        with suppress(OSError, IndexError):  # the second is rich's, where the start has failed
+        with suppress(OSError, IndexError):  # rich raises the second if its start has failed
             bar.stop()

@@ -20,7 +20,7 @@ from .common import read_options
 
 HELP = "put an agent on the Hugging Face Hub"
 DESCRIPTION = """\
-Put an agent on the Hugging Face Hub, with a card that says what it is. Others then name it
+Put an agent on the Hugging Face Hub, with a card that describes it. Others then name it
 hf:OWNER/NAME wherever an agent is named.
 
   ludarium push runs/corso me/my-corso           the agent of a run
@@ -34,15 +34,15 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "agent", nargs="?", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
-    parser.add_argument("repository", metavar="OWNER/NAME", help="on the hub")
-    parser.add_argument("--exact-tests", action="store_true", help="these, instead of an agent")
-    parser.add_argument("--private", action="store_true", help="a new repository is for you alone")
+    parser.add_argument("repository", metavar="OWNER/NAME", help="the repository on the hub")
+    parser.add_argument("--exact-tests", action="store_true", help="push these, not an agent")
+    parser.add_argument("--private", action="store_true", help="make a new repository private")
     parser.add_argument(
-        "--card", type=Path, metavar="FILE", help="Markdown, instead of one made here"
+        "--card", type=Path, metavar="FILE", help="a Markdown file to use as the card"
     )
     add_options(parser)
 
@@ -75,7 +75,7 @@ def _read_card(path: Path) -> str:
 
 
 def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:
-    """The card of an agent: of a shipped one its page, else what its file says."""
+    """The card of an agent: its page for a shipped one, else a text made from its file."""
     game = GAMES[header.game]
     beside = path.with_suffix(".md")
     if beside.is_file():
@@ -116,7 +116,7 @@ def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:
 
 
 def tests_card(names: list[str]) -> str:
-    """The card of the exact tests, which lets the hub show each file as a table of its own."""
+    """The card of the exact tests, which lets the hub show each file as a separate table."""
     configurations = [
         f"- config_name: {name.removesuffix('.test.jsonl')}\n  data_files: {name}" for name in names
     ]

@@ -22,7 +22,7 @@ from .progress import progress
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
-_WIDEST = 4000  # pixels of one picture
+_WIDEST = 4000  # most pixels in the width of one picture
 _COLUMNS, _SECONDS = 4, 1.0
 _MOST_PICTURES = 400
 _MOST_PIXELS_IN_ALL = 400_000_000
@@ -32,14 +32,14 @@ HELP = "draw a recorded game: a picture, a contact sheet, an animation"
 DESCRIPTION = f"""\
 Draw a recorded game.
 
-  ludarium render game.json --output game.png             how it ended
+  ludarium render game.json --output game.png             the end of the game
   ludarium render game.json --output game.svg --ply 12    after 12 plies
   ludarium render game.json --output game.gif             an animation of all plies
   ludarium render game.json --output game.png --every 4   a contact sheet: every fourth ply
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
-RECORD is what `save` writes in `ludarium play --terminal`, what the page saves,
+RECORD is a file that `save` writes in `ludarium play --terminal`, or the page saves,
 `env.unwrapped.to_record()` as JSON, or, with --game, a plain list of moves such as "c3 b2 c3!"; see
 docs/guide/records.md.
 
@@ -47,18 +47,18 @@ docs/guide/records.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "record", metavar="RECORD", help="the file of a game record, or of a plain list of moves"
     )
-    parser.add_argument("--game", metavar="GAME", help="whose moves a plain list has")
+    parser.add_argument("--game", metavar="GAME", help="the game of a plain list of moves")
     add_options(parser)
     parser.add_argument(
         "--output",
         required=True,
         type=output_file(*_SUFFIXES),
         metavar="FILE",
-        help=f"what to write; its ending says what: {', '.join(_SUFFIXES)}",
+        help=f"file to write; its ending selects the format: {', '.join(_SUFFIXES)}",
     )
     parser.add_argument("--ply", type=int, metavar="N", help="the position after N plies")
     parser.add_argument(
@@ -70,21 +70,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="every K-th ply (default: every one) and the last: a contact sheet, or an animation",
     )
     parser.add_argument("--width", type=int, default=800, help="pixels of one picture (800)")
-    parser.add_argument("--columns", type=int, help=f"of a contact sheet ({_COLUMNS})")
+    parser.add_argument("--columns", type=int, help=f"columns of a contact sheet ({_COLUMNS})")
     parser.add_argument(
-        "--seconds", type=float, help=f"of a GIF, that each ply is shown ({_SECONDS:g})"
+        "--seconds", type=float, help=f"how long a GIF shows each ply ({_SECONDS:g})"
     )
     parser.add_argument(
         "--layer",
         action="append",
         default=[],
         choices=tuple(LAYERS),
-        help="what to draw on the board besides (may be repeated); "
-        f"{', '.join(_SEARCHED)} are those of --agent's search",
+        help="a layer to draw on the board (may be repeated); "
+        f"{', '.join(_SEARCHED)} come from --agent's search",
     )
-    parser.add_argument("--agent", metavar="AGENT", help="who searches for these layers")
+    parser.add_argument("--agent", metavar="AGENT", help="the agent that searches for these layers")
     parser.add_argument(
-        "--simulations", type=int, default=64, help="of a trained agent, for each position"
+        "--simulations", type=int, default=64, help="a trained agent's, for each position"
     )
 
 
@@ -120,7 +120,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace, target: Path) -> None:
-    """Refuse what cannot be done before anything is read or searched."""
+    """Refuse impossible requests before anything is read or searched."""
     is_gif = target.suffix.lower() == ".gif"
     if given.columns is not None and (given.every is None or is_gif):
         raise ValueError("--columns is of a contact sheet: give --every too, for a .svg or .png")
@@ -159,7 +159,7 @@ def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:
 
 
 def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
-    """The layers asked for, as far as the position has them."""
+    """The requested layers, as far as the position has them."""
     known = ("legal", "ownership", "threats")
     layers: dict[str, Any] = {name: None for name in names if name in known}
     searched = [name for name in names if name in _SEARCHED]

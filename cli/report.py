@@ -38,7 +38,7 @@ figure."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_options(parser)
     parser.add_argument(
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent", metavar="AGENT", help="the strongest player (see `ludarium agents`)"
     )
-    add_seed(parser, "of everything drawn (default 1)")
+    add_seed(parser, "seed of everything drawn (default 1)")
     parser.add_argument(
         "--output",
         type=output_file(".html", ".htm"),

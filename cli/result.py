@@ -1,4 +1,4 @@
-"""`Result`: what a command found; `show` prints it."""
+"""`Result`: the output of a command; `show` prints it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ludarium.envs.engine.console import output, say
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found.
+    """The output of a command.
 
     Attributes:
         data: JSON values, for programs.
         text: text for people; nothing is printed if it is empty.
         status: the exit status.
-        caveats: what limits the result; a text for people has them too.
+        caveats: limits of the result; a text for people contains them too.
     """
 
     data: Any
@@ -28,7 +28,7 @@ class Result:
 
 
 def show(result: Result, as_json: bool) -> int:
-    """Print a result; returns the exit status."""
+    """Print a result; return the exit status."""
     if as_json and result.data is not None:
         print_json(result.data)
         for caveat in result.caveats:

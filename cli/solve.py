@@ -7,9 +7,9 @@ import argparse
 from . import solve_corso, solve_osiron
 from .arguments import add_command
 
-HELP = "compute what positions of a game are worth"
+HELP = "compute the values of positions of a game"
 DESCRIPTION = """\
-Compute what positions of a game are worth with best play: all of Osiron's, kept in a table from
+Compute the values of positions with best play: of all positions of Osiron, kept in a table from
 which `ludarium probe` answers at once and the agent `perfect` plays; the first actions of Corso.
 Late positions of the other games: `ludarium probe`, and `ludarium accuracy` for many at once.
 
@@ -19,7 +19,7 @@ Late positions of the other games: `ludarium probe`, and `ludarium accuracy` for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     games = parser.add_subparsers(metavar="GAME", required=True)
     add_command(games, "osiron", solve_osiron)
     add_command(games, "corso", solve_corso)

@@ -21,19 +21,19 @@ from .interrupt import STOPPED
 from .progress import progress
 from .result import Result
 
-#: Of the file with what took most work: the plies before which all is answered, and its entries.
+#: Defaults of the file of known positions: plies that it answers completely, and entries.
 KNOWN_PLIES = 2
 KNOWN_ENTRIES = 4096
 
 HELP = "each first action, in minutes"
 DESCRIPTION = """\
-Compute what each first action of Corso is worth with best play: alpha-beta search with a
-table of exact keys, so the result is a proof as far as the program is right. First actions
-that symmetry makes equal are searched once. Ctrl-C prints what is known by then.
+Compute the value of each first action of Corso with best play: alpha-beta search with a
+table of exact keys, so the result is a proof if the program is right. Of first actions
+that are equal by symmetry, one is searched. Ctrl-C prints the results so far.
 
   ludarium solve corso                         5 x 5: who wins, after each first action
   ludarium solve corso --score                 and by how much (longer)
-  ludarium solve corso --option size=4 --score         a second
+  ludarium solve corso --option size=4 --score         takes a second
   ludarium solve corso --first-move c3 --memory 1GiB
   ludarium solve corso --seed 1 --eager 4 --score --threads 1
                                                again, with other places in the table, another
@@ -46,7 +46,7 @@ that symmetry makes equal are searched once. Ctrl-C prints what is known by then
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     add_options(parser)
     parser.add_argument(
         "--first-move",
@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--known",
         type=output_file(),
         metavar="FILE",
-        help="instead, find out who wins every position of the first plies, and write that with "
-        "what else took most work, which spares it to later searches",
+        help="instead, find out who wins every position of the first plies, and write this with "
+        "the other results that took most work, which later searches then have",
     )
     parser.add_argument(
         "--plies",
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of the places in the table (default 0)"
+        "--seed", type=int, default=0, help="seed of the places in the table (default 0)"
     )
     parser.add_argument(
         "--eager",
@@ -90,14 +90,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=EAGER,
         metavar="CELLS",
         help="an expansion that gains so many cells is searched before placements "
-        f"(default {EAGER}); changes how long it takes, not what comes out",
+        f"(default {EAGER}); changes the duration, not the result",
     )
     add_resources(parser, memory="4GiB")
     add_json(parser)
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Search the first actions and print what they are worth, or make an opening book."""
+    """Search the first actions and print their values, or make an opening book."""
     if given.opening_book:
         return make_opening_book(given)
     if given.known:
@@ -148,7 +148,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def make_opening_book(given: argparse.Namespace) -> Result:
-    """Make an opening book, check it with another seed and order, write it; print what it holds."""
+    """Make an opening book, check it with another seed and order, write it; print its contents."""
     if given.score or given.first_move:
         raise ValueError("--opening-book takes neither --score nor --first-move")
     started = time.perf_counter()
@@ -180,7 +180,7 @@ def make_opening_book(given: argparse.Namespace) -> Result:
 
 
 def make_known(given: argparse.Namespace) -> Result:
-    """Search the positions of the first plies, and write what took most work."""
+    """Search the positions of the first plies, and write the results that took most work."""
     if given.score or given.first_move or given.opening_book:
         raise ValueError("--known takes neither --score nor --first-move nor --opening-book")
     solver = _solver(given)

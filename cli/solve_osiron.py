@@ -27,7 +27,7 @@ from .result import Result
 
 HELP = "every position, in seconds"
 DESCRIPTION = """\
-Compute what every position of Osiron is worth to its mover - won, lost or drawn, and in how
+Compute the value of every position of Osiron for its mover - won, lost or drawn, and in how
 many plies if the winner hurries and the loser delays - by retrograde analysis: from the
 finished games backwards, on all cores, in seconds. A position is a colouring of the 24
 spaces, a player to move, the kind of exchange, and the pair that may not be exchanged back,
@@ -35,7 +35,7 @@ if any. There is a table for each movement and for each way, up to symmetry, in 
 do not count: 11 with basic movement, 18 with advanced, where it matters who begins the rounds.
 
 Play without end counts as a draw; draws by repetition and the ply cap are ignored. From an
-empty start the placing decides which table holds.
+empty start the placing decides which table applies.
 
   ludarium solve osiron                              beginner's start, basic movement
   ludarium solve osiron --option movement=advanced --option setup=alternating
@@ -45,14 +45,14 @@ empty start the placing decides which table holds.
   ludarium play osiron --opponent perfect            play against the solution
 
 Tables are named by the circles that do not count, 1 to 7 from the bottom left, first those of
-the player who begins the rounds: 12-67 in the beginner's start, 0-0 where all count."""
+the player who begins the rounds: 12-67 in the beginner's start, 0-0 if all count."""
 
-#: What `_cells` has.
+#: The columns of `_cells`.
 _COUNTED = ("won", "lost", "drawn", "longest win")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     add_options(parser)
     parser.add_argument(
         "--all", action="store_true", help="all tables of the movement, whatever the setup"
@@ -69,13 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Solve, keep the tables, print how many positions have which value."""
+    """Solve, keep the tables, and print how many positions have which value."""
     game = make_game("osiron", **read_options(given.option))
     return _solve_all(game, given) if given.all else _solve_one(game, given)
 
 
 def _solve_one(game: Game, given: argparse.Namespace) -> Result:
-    """Solve what a game needs."""
+    """Solve the rule set of a game."""
     rules, view = view_of_game(game)
     table, result = _solved(rules, given.threads, given.output, int(view[0].exchanged))
     start = OsironSolution(game, table).value(game.start())
@@ -90,7 +90,7 @@ def _solve_one(game: Game, given: argparse.Namespace) -> Result:
 
 
 def _solve_all(game: Game, given: argparse.Namespace) -> Result:
-    """Solve for all circles that may not count."""
+    """Solve all rule sets of a movement."""
     if given.output:
         raise ValueError("--all makes many tables: leave out --output")
     results, rows = [], []
@@ -107,9 +107,9 @@ def _solve_all(game: Game, given: argparse.Namespace) -> Result:
 def _solved(
     rules: RuleSet, threads: int | None, output: Path | None = None, exchanged: int = 0
 ) -> tuple[SolvedTable, dict[str, Any]]:
-    """A table, made and kept, and what is told of it.
+    """A table, computed and kept, and its description.
 
-    ``exchanged`` is 1 if the players are the other way round in the table.
+    ``exchanged`` is 1 if the players are exchanged in the table.
     """
     started = time.perf_counter()
     with progress() as task:

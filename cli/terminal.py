@@ -39,23 +39,23 @@ _HELP = (
     ("moves", "all legal moves"),
     ("history", "the moves so far, numbered"),
     ("rules", "the rules in short"),
-    ("hint", "what your opponent would play in your place"),
-    ("eval", "what your opponent thinks of the position, and the best moves"),
+    ("hint", "the move that your opponent would play in your place"),
+    ("eval", "your opponent's analysis of the position, and the best moves"),
     ("undo", "take back your last move and the answers to it"),
     ("save FILE", "write the game so far; `--resume FILE` goes on"),
     ("resign", "give the game up"),
     ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
 )
-_MOVES_SHOWN = 5  # by eval
+_MOVES_SHOWN = 5  # moves shown by eval
 _STOPPED = 130  # exit status after Ctrl-C
 
 
 def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> int:
-    """Play one game; returns the exit status.
+    """Play one game; return the exit status.
 
     Args:
         given: the arguments of ``ludarium play``.
-        remarks: lines that the person shall read first.
+        remarks: lines to print first.
     """
     options = read_options(given.option)
     seed, saved_seat = random.SystemRandom().getrandbits(32), None
@@ -93,7 +93,7 @@ def _find_opponent(
 def _choose_seat(
     given: argparse.Namespace, saved: int | None, position: Position
 ) -> tuple[int, str]:
-    """The person's seat, and a note where the choice is not obvious."""
+    """The person's seat, and a note if the choice is not obvious."""
     if given.seat == "random" or (given.seat is None and given.resume is None):
         return random.SystemRandom().randrange(2), ""
     if given.seat is not None:
@@ -107,7 +107,7 @@ def _choose_seat(
 
 
 def _seat_of(record: dict[str, Any], file: str) -> int | None:
-    """The person's seat in a saved game; None where the record does not say it."""
+    """The person's seat in a saved game; None if the record does not tell it."""
     seat = record.get("seat")
     if seat is not None and (type(seat) is not int or seat not in (0, 1)):
         raise ValueError(f"{file}: seat is {quoted(seat)}; a seat is 0 or 1")
@@ -128,10 +128,10 @@ class _Table:
     """A person, an agent, and the game between them.
 
     Attributes:
-        position: as it stands.
+        position: the present position.
         seat: the person's seat.
         history: each position before a move, and the move.
-        has_resigned: whether the person gave up.
+        has_resigned: whether the person has resigned.
     """
 
     seat: int
@@ -160,8 +160,8 @@ class _Table:
         }
 
     def say(self, text: str, style: str = "") -> None:
-        """Print a text as it is, in lines as long as they are."""
-        with suppress(OSError):  # a terminal that was closed loses no game
+        """Print a text as it is, without wrapping its lines."""
+        with suppress(OSError):  # a closed terminal loses no game
             self._console.print(Text(text, style=style), soft_wrap=True)
 
     def record(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class _Table:
         return text
 
     def run(self) -> int:
-        """Play until the game is over or the person leaves; the exit status."""
+        """Play until the game is over or the person leaves; return the exit status."""
         first = "first" if self.seat == 0 else "second"
         self.say(f"{self.position.game.title} against {self._opponent.name}", "bold")
         self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")
@@ -196,7 +196,7 @@ class _Table:
         return status
 
     def _go_on(self) -> bool:
-        """One move of the opponent, or one line of the person's input; False when they leave."""
+        """Handle a move of the opponent, or a line of the person; return False if they leave."""
         if self.position.mover == self.seat:
             self.say("\n" + self.position.game.terminal_text(self.position.state))
             return self._ask_until_moved()
@@ -204,13 +204,13 @@ class _Table:
             with self._console.status("thinking ..."):
                 action = self._think(self._opponents_choice)
             self.say(f"{self._opponent.name} plays {self.play(action)}", "bold")
-        except Exception as error:  # the game goes on, whatever an agent raises
+        except Exception as error:  # whatever an agent raises, the game goes on
             self.say(f"{self._opponent.name} cannot move: {_told(error)}", "red")
             return self._ask("Enter lets it try again; or undo, save FILE, quit: ")
         return True
 
     def _opponents_choice(self) -> int:
-        """What the opponent plays here, in a game that has come to this position."""
+        """The opponent's move here, in the game that led to this position."""
         position, actions = (
             self.position,
             [before.text_to_action(text) for before, text in self.history],
@@ -224,7 +224,7 @@ class _Table:
             self._opponent.finish([game])
 
     def _ask_until_moved(self) -> bool:
-        """Read lines from the person until the position changes; False when they leave."""
+        """Read lines from the person until the position changes; return False if they leave."""
         played = len(self.history)
         while len(self.history) == played:
             to_do = self.position.game.to_do(self.position.state)
@@ -233,7 +233,7 @@ class _Table:
         return True
 
     def _ask(self, prompt: str) -> bool:
-        """Read one line from the person; False when they leave."""
+        """Read one line from the person; return False if they leave."""
         try:
             line = self._console.input(Text(prompt)).strip()
         except EOFError:
@@ -256,7 +256,7 @@ class _Table:
                 self._answer_or_play(line)
         except KeyboardInterrupt:
             self.say("")  # stops a hint or an analysis, not the game
-        except Exception as error:  # nothing that a person types ends the game
+        except Exception as error:  # no input ends the game
             self.say(_told(error), "red")
         return True
 
@@ -347,7 +347,7 @@ class _Table:
         self.say(moves_table(analysis, _MOVES_SHOWN, terminal=False))
 
     def _undo(self, _: str) -> None:
-        """Back to the person's last own decision."""
+        """Go back to the person's last own decision."""
         for index in reversed(range(len(self.history))):
             before, _ = self.history[index]
             if before.mover == self.seat:
@@ -374,7 +374,7 @@ class _Table:
         self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
 
     def _keep(self) -> None:
-        """Save the game under a name of its own, here or where files may always be written."""
+        """Save the game under a new name, here or where files may always be written."""
         self.say("")
         if not self.history:
             return
@@ -389,7 +389,7 @@ class _Table:
 
 
 def _told(error: Exception) -> str:
-    """An error in a line: what was foreseen speaks for itself."""
+    """An error in a line; expected ones explain themselves."""
     if isinstance(error, ValueError | OSError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -1,11 +1,11 @@
-"""How commands print what an agent thinks of a position."""
+"""How commands print an agent's analysis of a position."""
 
 from __future__ import annotations
 
 from ludarium.analysis.thinking import Estimate, PositionAnalysis
 from ludarium.training.table import percent, text_table
 
-_LONGEST_LINE = 12  # moves of a variation that are shown
+_LONGEST_LINE = 12  # most moves of a variation that are shown
 _COLUMNS = ("move", "value", "win", "draw", "loss", "visits", "prior", "best play")
 _LEFT = ("move", "best play")
 
@@ -15,7 +15,7 @@ def headline(analysis: PositionAnalysis, who: str) -> str:
 
     Args:
         analysis: analysis of the position.
-        who: what the player to move is called.
+        who: name of the player to move.
     """
     estimate = analysis.estimate
     if estimate.value is None:
@@ -28,7 +28,7 @@ def headline(analysis: PositionAnalysis, who: str) -> str:
 
 
 def effort(analysis: PositionAnalysis) -> str:
-    """How much was searched, in a line; empty where nothing was counted."""
+    """How much was searched, in a line; empty if nothing was counted."""
     if analysis.simulations is None:
         return ""
     speed = f", {analysis.speed:,.0f}/s" if analysis.speed else ""
@@ -42,7 +42,7 @@ def moves_table(
 
     Args:
         analysis: analysis of the position.
-        most: moves that are shown; default: all.
+        most: most moves to show; default: all.
         terminal: see `text_table`.
     """
     moves = analysis.moves[:most]

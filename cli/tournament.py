@@ -18,28 +18,28 @@ from .result import Result, warn
 HELP = "rate any list of agents by a round robin or a gauntlet"
 DESCRIPTION = f"""\
 Play a tournament on all cores: a round robin, or a gauntlet of some agents against the others.
-Prints ratings with 95 % intervals, the cross-table, what moving first is worth, and draws.
+Print ratings with 95 % intervals, the cross-table, the value of moving first, and draws.
 
   ludarium tournament random greedy uct:100 uct:1000 corso:16 corso
   ludarium tournament random uct:100 corso --games 400 --folder tour --plot elo.svg
-  ludarium tournament --folder tour                    goes on after Ctrl-C or a kill, or shows
-  ludarium tournament --folder tour --show             how it stands, also while it is played
+  ludarium tournament --folder tour                    resumes after Ctrl-C or a kill, or shows it
+  ludarium tournament --folder tour --show             the present state, even while it is played
   ludarium tournament runs/a random uct:100 uct:1000 --gauntlet 1    runs/a against the rest
   ludarium tournament uct:100 uct:1000 --game onyx --option size=7 --anchor uct:1000=1000
                                       on the scale by which training rates its agents
 
 With --folder, each game is kept as a record in a line of games.jsonl, beside results.json and
 table.txt. Games start from varied openings, and each opening is played from both seats. The same
-seed gives the same games, on however many cores and whatever was interrupted. An agent that fails
-stops the tournament; once it is repaired, the same command goes on.
+seed gives the same games, on any number of cores and after any interruption. An agent that fails
+stops the tournament; once it is repaired, the same command resumes it.
 
 {AGENTS_HELP}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("agents", metavar="AGENT", nargs="*", help="who plays, two or more")
-    add_games(parser, f"of each pairing (default {Tournament.games})", None)
+    """Add the command's arguments."""
+    parser.add_argument("agents", metavar="AGENT", nargs="*", help="two or more agents")
+    add_games(parser, f"games of each pairing (default {Tournament.games})", None)
     parser.add_argument(
         "--gauntlet",
         action="append",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Play what is to be played, and return the standings."""
+    """Play the tournament, and return the standings."""
     gauntlet = _read_gauntlet(given.gauntlet, given.agents)
     settings = {"games": given.games, "gauntlet": gauntlet}
     contest = held(given, Tournament, settings, _read_anchors(given.anchor))

@@ -25,7 +25,7 @@ HELP = "train an agent from scratch, or resume a run"
 DESCRIPTION = """\
 Train an agent by self-play. The run is stored in a folder: its latest agent
 (agent.safetensors), TensorBoard curves, and everything needed to resume it. Ctrl-C stops the
-run after the current iteration. The same command resumes the run, also after a crash.
+run after the current iteration. The same command resumes the run, even after a crash.
 
   ludarium train corso                                   the default configuration
   ludarium train corso --algorithm ppo                   PPO instead of AlphaZero
@@ -33,15 +33,15 @@ run after the current iteration. The same command resumes the run, also after a 
   ludarium train corso --config my.yaml --set seed=3     your own file, with one key changed
   ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
   ludarium train corso --set budget.minutes=5            a shorter run
-  ludarium train corso --from corso                      go on from the shipped agent
+  ludarium train corso --from corso                      start from the shipped agent
   ludarium train corso --cluster auto                    on the Ray cluster of this machine
-  ludarium train --folder runs/corso-6                   go on with the run of a folder
+  ludarium train --folder runs/corso-6                   resume the run in a folder
   tensorboard --logdir runs                              watch the curves
 
 Without a shipped configuration for the game, AlphaZero starts from games of UCT with random
 playouts, and the run takes 20 minutes. docs/guide/training.md explains the keys."""
 
-#: Settings where neither the user nor the package has a configuration; similar to the shipped ones.
+#: Settings if neither the user nor the package has a configuration; similar to the shipped ones.
 _USUAL_SETTINGS = {
     "alphazero": (
         "budget={iterations: 400, minutes: 20}",
@@ -55,12 +55,12 @@ _STOPPING = "stopping after this iteration, in the bootstrap now (Ctrl-C again: 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "game",
         metavar="GAME",
         nargs="?",
-        help=f"one of {', '.join(GAMES)}; none: go on with the run that --folder holds",
+        help=f"one of {', '.join(GAMES)}; none: resume the run in --folder",
     )
     add_configuration(parser)
     parser.add_argument(
@@ -68,8 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="AGENT",
         help="begin with the weights of a trained agent: a checkpoint, the folder of a run, or the "
-        "name of a shipped agent; the run has its network, unless --set network= asks for a "
-        "larger one, which begins as it; there are no first games of playouts",
+        "name of a shipped agent; the run takes over its network, unless --set network= asks for a "
+        "larger one, which begins as it; there is no bootstrap",
     )
     add_folder(parser, "folder of the run; default: runs/NAME_OF_CONFIG")
     parser.add_argument(
@@ -81,11 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run's configuration, and of the cluster where it is trained."""
+    """Add the options for configuration and cluster."""
     parser.add_argument(
         "--algorithm",
         choices=ALGORITHMS,
-        help="the algorithm; default: that of --config, or alphazero",
+        help="the algorithm; default: the one in --config, or alphazero",
     )
     parser.add_argument(
         "--config",
@@ -116,14 +116,14 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         const="",
         metavar="ADDRESS",
         help="play on a Ray cluster (docs/guide/cluster.md): HOST:PORT, auto for the one that this "
-        "machine belongs to, or nothing to start one here; a run may go on with or without",
+        "machine belongs to, or nothing to start one here; a run may be resumed with or without it",
     )
 
 
 def choose_config(
     game: str, name: str | None, settings: list[str], algorithm: str | None = None
 ) -> tuple[TrainingConfig, str]:
-    """The configuration that the arguments ask for, and the default name of its folder."""
+    """The configuration for the arguments, and the default name of its folder."""
     find_game(game)
     default = f"{game}/{'default' if algorithm in (None, 'alphazero') else algorithm}"
     if name is None and default in shipped():
@@ -151,7 +151,7 @@ def choose_config(
 
 def run(given: argparse.Namespace) -> Result:
     """Train."""
-    read_options(given.options)  # with errors about options, where those of settings follow
+    read_options(given.options)  # reports errors in options before those in settings
     settings = [f"options.{option}" for option in given.options] + given.settings
     if given.game is not None:
         config, label = choose_config(given.game, given.config, settings, given.algorithm)

@@ -31,28 +31,28 @@ _TRIALS = 20
 HELP = "search over keys of a configuration, or compare settings with several seeds"
 DESCRIPTION = """\
 Find good values for keys of a configuration: train one trial after the other, choose the values of
-each from what the others came to (Optuna's TPE), and stop those that fall behind. Or compare
+each from the results of the others (Optuna's TPE), and stop those that fall behind. Or compare
 settings, each trained with several seeds. A trial is a run as `ludarium train` makes it, in a
-folder of its own; what counts is a run's last evaluation: its Elo rating, or its score.
+folder of its own; its result is the run's last evaluation: its Elo rating, or its score.
 
   ludarium tune corso --search learner.learning_rate=0.0005..0.01,log \\
       --search "network={size: tiny},{size: small}" --trials 20 --set budget.minutes=5
   ludarium tune corso --search self_play.simulations=16..64 --stopping never
   ludarium tune corso --grid --search learner.ema_decay=0,0.99,0.995 --seeds 3     each, three times
   ludarium tune corso --seeds 5                     how much does the same run differ by its seed?
-  ludarium tune corso --folder runs/tune-corso --show         the table of what there is so far
+  ludarium tune corso --folder runs/tune-corso --show         the table of the trials so far
 
 The values of a key are a list (A,B,C) or a range (LOW..HIGH; with ,log ratios count and not
-differences). The first trial has the configuration's own values where these are in the space.
-Ctrl-C stops after the current iteration; the same command goes on, also after a crash, and with a
+differences). The first trial has the configuration's own values if they are in the space.
+Ctrl-C stops after the current iteration; the same command resumes, even after a crash, and with a
 larger --trials it goes further. The best configuration is written as best.yaml into the folder.
 
-Evaluations of few games are noisy: take --set evaluation.games=200 or more where differences are
+Evaluations of few games are noisy: take --set evaluation.games=200 or more if differences are
 small, and train the best settings again with --seeds. docs/guide/tuning.md has more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_configuration(parser)
     parser.add_argument(
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         type=int,
-        help=f"how many (default {_TRIALS}; with --grid all, without --search one)",
+        help=f"how many trials (default {_TRIALS}; with --grid all, without --search one)",
     )
     parser.add_argument(
         "--seeds",
@@ -81,13 +81,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of the run, or never (default median; with --grid never)",
     )
     add_folder(parser, "folder of the search; default: runs/tune-NAME_OF_CONFIG")
-    parser.add_argument("--show", action="store_true", help="train nothing, show what there is")
+    parser.add_argument("--show", action="store_true", help="train nothing, show the trials so far")
     add_json(parser)
 
 
 def run(given: argparse.Namespace) -> Result:
     """Search, and return the table."""
-    read_options(given.options)  # with errors about options, where those of settings follow
+    read_options(given.options)  # reports errors in options before those in settings
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
     folder = Path(given.folder or Path("runs") / f"tune-{label}")

@@ -1,4 +1,4 @@
-"""Reading configurations, with errors that name the key."""
+"""Reads configurations, with errors that name the key."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class _PlainLoader(yaml.SafeLoader):
     It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
     because tags choose which objects are made. It limits the number and the depth of the values,
     because each value costs time and depth costs stack. Dates stay texts; ``1e-3`` is a number, as
-    in YAML 1.2, and a character that JSON escapes as two surrogates is one. A key that is there
-    twice is refused.
+    in YAML 1.2, and a character that JSON escapes as two surrogates is one. A duplicate key is
+    refused.
     """
 
     yaml_implicit_resolvers = {
@@ -42,7 +42,7 @@ class _PlainLoader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """A value and those within it."""
+        """A value and the values within it."""
         event = self.peek_event()
         self._values += 1
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
@@ -98,7 +98,7 @@ def read_yaml(text: str, what: str) -> Any:
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
         problem = f"{error.context or ''} {error.problem or ''}".strip()
         raise ValueError(f"{what} is not YAML: {shortened(problem)}{place}") from None
-    except (yaml.YAMLError, ValueError) as error:  # such as a date that does not exist
+    except (yaml.YAMLError, ValueError) as error:  # for example a date that does not exist
         raise ValueError(f"{what} is not YAML: {shortened(str(error))}") from None
 
 
@@ -144,7 +144,7 @@ def load_config(source: str | Path) -> TrainingConfig:
 
 
 def parse_config(text: str, source: str) -> TrainingConfig:
-    """Check the text of a configuration; ``source`` is what errors call it.
+    """Check the text of a configuration; ``source`` is its name in errors.
 
     Raises:
         ValueError: as for `load_config`.
@@ -189,7 +189,7 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
 
 
 def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
-    """The configuration that ``data`` describes, validated for the algorithm that it names."""
+    """The configuration in ``data``, validated for the algorithm that it names."""
     algorithm = data.get("algorithm", "alphazero")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise ValueError(
@@ -206,7 +206,7 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
 
 
 def _remedy(message: str, kind: type[TrainingConfig]) -> str:
-    """The key that was meant by one that is not there, as a question; empty if none is near."""
+    """A question that suggests the key that was meant by an unknown one; empty if none is near."""
     unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
     if unknown is None:
         return ""
@@ -214,7 +214,7 @@ def _remedy(message: str, kind: type[TrainingConfig]) -> str:
 
 
 def _keys_of(kind: type[msgspec.Struct]) -> dict[str, list[str]]:
-    """The keys of each section of a configuration by its name; those of none by an empty one."""
+    """The keys of each section of a configuration; those without a section are under ""."""
     fields = msgspec.structs.fields(kind)
     sections = {
         field.encode_name: field.type
@@ -234,7 +234,7 @@ _KEYS = {kind: _keys_of(kind) for kind in ALGORITHMS.values()}
 
 
 def _completed(network: dict[Any, Any]) -> dict[Any, Any]:
-    """The section of a network; what it says to a network of one's own goes to its options."""
+    """The network's section; unknown keys of a custom network move into its options."""
     given = {key: value for key, value in network.items() if value is not None and value != {}}
     if not given:
         return {"size": "small"}

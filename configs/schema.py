@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 _MOST_SIMULATIONS = 10_000
-_MOST_OF_BOOTSTRAP = 1 / 3  #: of ``budget.minutes``
+_MOST_OF_BOOTSTRAP = 1 / 3  #: share of ``budget.minutes``
 _MOST_VARIANTS = 100
 
 Text = Annotated[str, Meta(max_length=1000)]
@@ -33,7 +33,7 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 LearningRate = Annotated[float, Meta(gt=0, le=0.1)]
 ReplayRatio = Annotated[float, Meta(ge=0.001, le=1000)]
-#: A number of simulations, or pairs [progress, simulations].
+#: A number of simulations, or a schedule of pairs [progress, simulations].
 Schedule = (
     Annotated[int, Meta(ge=1, le=_MOST_SIMULATIONS)]
     | Annotated[
@@ -49,14 +49,14 @@ Backend = Literal["auto", "eager", "compiled", "graph-fp16", "compiled-int8"]
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A section of a configuration.
 
-    An unknown key is an error, so that a misspelt key does not silently fall back to its default.
+    An unknown key is an error, so a misspelt key does not silently fall back to its default.
     """
 
 
 class Budget(Section, frozen=True):
     """When the run ends: after ``iterations`` or ``minutes``, whichever is first.
 
-    ``iterations``: how many of them. ``minutes``: of wall time, over all parts of the run; none: no
+    ``iterations``: how many iterations. ``minutes``: wall time, over all parts of the run; none: no
     limit.
     """
 
@@ -69,12 +69,12 @@ class Network(Section, frozen=True):
 
     Give either ``size``, or ``channels`` and ``blocks``, or ``module``.
 
-    ``size``: a name; `ludarium.models.network.SIZES` lists what it means for boards and for flat
+    ``size``: a name; `ludarium.models.network.SIZES` lists its meaning for boards and for flat
     observations. ``channels``: width of each layer. ``blocks``: number of residual blocks.
 
     ``module``: the user's own class, as ``"package.module:Class"``, see
     ``docs/guide/own-network.md``; all other keys are then passed to it as keyword arguments.
-    ``options``: where these are stored.
+    ``options``: these arguments, as they are stored.
     """
 
     size: Literal["tiny", "small", "base"] | None = None
@@ -103,10 +103,10 @@ class SelfPlay(Section, frozen=True):
 
     ``positions``: positions that one iteration searches and records; games are played to their
     ends, so there may be a few more. ``workers``: CPU threads; none: one per core, or on a GPU only
-    as many as keep every batch at 64 positions or more. ``games``: where the network is faster
-    in batches (on a GPU, one's own, a perceptron), games played in parallel, which the workers
-    share; those of a worker are one batch, and go on in the next iteration where they have not
-    ended. With another network each worker plays one game at a time.
+    as many as keep every batch at 64 positions or more. ``games``: if the network is faster in
+    batches (on a GPU, a custom network, a perceptron), games played in parallel, which the workers
+    share; those of a worker are one batch, and unfinished ones continue in the next iteration. With
+    any other network each worker plays one game at a time.
 
     ``simulations``: simulations per move, a number or a schedule of [progress, simulations] pairs,
     where progress runs from 0 to 1. ``opening_plies``: each game starts with a random number of
@@ -120,15 +120,16 @@ class SelfPlay(Section, frozen=True):
     0.25. ``value_scale``, ``maxvisit_init``, ``rescale_values``: Gumbel: how the values of actions
     become logits, as in mctx. ``c_puct``: PUCT: weight of exploration. ``dirichlet_alpha``: PUCT:
     concentration of the noise. ``temperature``: PUCT: the move is drawn from the visits to the
-    power of its inverse; 0: the most visited.
+    power of its inverse; 0: the most visited one.
 
     ``temperature_plies``: from this ply on, self-play plays the best action found and does not use
     ``temperature`` or root noise in the final choice; none: never.
 
     ``solve``: exact targets: from the end of each game backwards, positions are searched to the end
-    of the game, each within so many positions; solved ones teach their exact value, and the set of
-    the actions that keep it; 0: none. ``keep_decided``: share of the solved positions in which all
-    actions are worth the same that is learnt from; their values count so much the more.
+    of the game, each within so many positions; the network learns the exact value of solved ones,
+    and the set of actions that keep it; 0: none. ``keep_decided``: the share that is learnt from,
+    of the solved positions whose actions all have the same value; their values get more weight in
+    return.
     """
 
     games: Games = 256
@@ -177,9 +178,9 @@ class Bootstrap(Section, frozen=True):
     """Positions for the first iteration, from UCT with random playouts instead of the network.
 
     An untrained network plays worse than random playouts and costs more. ``positions``: how many
-    positions to generate; 0: no bootstrap. With ``budget.minutes`` it takes a third of them at
-    most, and learning from it another third, so both may do less. ``playouts``: playouts per move.
-    ``replay_ratio``: as in `Learner`, for this first iteration.
+    positions to generate; 0: no bootstrap. With ``budget.minutes`` it takes at most a third of
+    them, and learning from it another third, so there may be fewer. ``playouts``: playouts per
+    move. ``replay_ratio``: as in `Learner`, for this first iteration.
     """
 
     positions: Count = 0
@@ -206,9 +207,9 @@ class Learner(Section, frozen=True):
     """How the network learns.
 
     ``batch``: positions in a gradient step. ``replay_ratio``: how many times each new position is
-    sampled, on average. ``learning_rate``, ``final_learning_rate``: at the start and the end of the
-    run, with cosine decay between. ``warmup_steps``: gradient steps in which the learning rate
-    rises from 0. ``weight_decay``: of AdamW. ``gradient_clip``: largest norm of the gradient.
+    sampled, on average. ``learning_rate``, ``final_learning_rate``: learning rate at the start and
+    the end of the run, with cosine decay. ``warmup_steps``: gradient steps in which the learning
+    rate rises from 0. ``weight_decay``: AdamW's. ``gradient_clip``: largest norm of the gradient.
 
     ``value_weight``, ``score_weight``: loss weights of the outcome and of the final score.
     ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
@@ -232,14 +233,14 @@ class Learner(Section, frozen=True):
 class Evaluation(Section, frozen=True):
     """Matches against fixed opponents during training.
 
-    ``every``: iterations between two evaluations; 0: no evaluation. ``against``: an opponent, then
-    an evaluation measures a score; or a list of them, from the weakest to the strongest, then it
-    measures an Elo rating against those nearest in strength; opponents without a shipped rating are
-    rated when the run starts. ``games``: in all. ``simulations``: simulations per move of the
-    agent; 0: the most probable action of the policy, without search.
+    ``every``: iterations between two evaluations; 0: no evaluation. ``against``: one opponent,
+    for a score; or a list of opponents, from the weakest to the strongest,
+    for an Elo rating by games against those nearest in strength; opponents without a shipped rating
+    are rated when the run starts. ``games``: games of an evaluation. ``simulations``: the agent's
+    simulations per move; 0: the most probable action of the policy, without search.
 
     ``truth``: an exact test, in which the moves that keep the exact value are counted too: ``hard``
-    for the one that comes along for the game, or a file; none: no such test.
+    for the game's shipped test, or a file; none: no such test.
     """
 
     every: Count = 10
@@ -254,13 +255,13 @@ class Evaluation(Section, frozen=True):
 
 
 class Save(Section, frozen=True):
-    """Agents of its past that a run keeps in its folder, for ``ludarium curve`` and to play.
+    """Past agents that a run keeps in its folder, for ``ludarium curve`` and to play against.
 
-    How often and how many may change when a run is resumed.
+    Both keys may change when a run is resumed.
 
     ``every``: iterations between two of them; 0: none are kept. ``keep``: the most that are kept;
-    when there would be more, every second one is deleted, and from then on half as many are saved,
-    so that those that are left are spread evenly over the run; none: all are kept.
+    if there would be more, every second one is deleted, and from then on half as many are saved,
+    so the remaining ones are spread evenly over the run; none: all are kept.
     """
 
     every: Count = 1
@@ -270,16 +271,15 @@ class Save(Section, frozen=True):
 class Cluster(Section, frozen=True):
     """How ``ludarium train --cluster`` is spread over a Ray cluster, see ``docs/guide/cluster.md``.
 
-    These keys say who computes, not what is learnt: they may change when a run is resumed, and
+    These keys decide who computes, not what is learnt: they may change when a run is resumed, and
     without ``--cluster`` they have no effect.
 
-    ``actors``: how many self-play actors; none: as many as there is room for. ``actor_cpus``: cores
-    of an actor. ``actor_gpus``: its share of a GPU; 0: it has cores only. ``games``: games that an
-    actor plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most
-    ``self_play.games``.
+    ``actors``: how many self-play actors; none: as many as fit. ``actor_cpus``: cores of an actor.
+    ``actor_gpus``: an actor's share of a GPU; 0: it uses cores only. ``games``: games that an actor
+    plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.
 
     ``staleness``: how many iterations' positions may be ordered or wait for the learner. With 1 the
-    actors end what they have begun and wait while the learner learns; with n they play up to n - 1
+    actors finish their chunks and wait while the learner learns; with n they play up to n - 1
     iterations ahead.
     """
 
@@ -293,8 +293,8 @@ class Cluster(Section, frozen=True):
 class Variant(Section, frozen=True):
     """Options of the game that the network learns too, and how often they are played.
 
-    ``options``: in place of those of the run. A list stands for each of its values, and several
-    lists for all their combinations. ``share``: how many of the positions of self-play have these
+    ``options``: they replace the run's options. A list stands for each of its values, and several
+    lists for all their combinations. ``share``: the share of self-play positions with these
     options, in proportion to the other variants' shares; divided evenly between combinations.
     """
 
@@ -302,7 +302,7 @@ class Variant(Section, frozen=True):
     share: Annotated[float, Meta(gt=0, le=1000)] = 1.0
 
     def combinations(self) -> list[dict[str, Any]]:
-        """Each set of options that ``options`` stands for."""
+        """Each set of options for which ``options`` stands."""
         return [dict(zip(self.options, each, strict=True)) for each in product(*self._values())]
 
     @property
@@ -332,8 +332,8 @@ class Opponents(Section, frozen=True):
     """Opponents of the PPO learner: its current self and past selves.
 
     Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019). ``current``:
-    fraction of the games against the current self. ``every``: every so many iterations a copy of
-    the network joins the pool of past selves. ``pool``: size of the pool; the oldest copy leaves.
+    fraction of the games against the current self. ``every``: a copy of the network joins the pool
+    of past selves every so many iterations. ``pool``: size of the pool; the oldest copy leaves.
     ``active``: number of past selves drawn in each iteration for its new games, each with a weight
     of (1 - s) squared, where s is the learner's expected score against it.
     """
@@ -345,13 +345,13 @@ class Opponents(Section, frozen=True):
 
 
 class PPOLearner(Section, frozen=True):
-    """How PPO learns. Names and meanings are those of Stable-Baselines3 where it has them.
+    """How PPO learns. Names and meanings are those of Stable-Baselines3 if it has them.
 
     ``batch``: steps in a minibatch. ``epochs``: passes over the steps of a rollout.
-    ``learning_rate``, ``final_learning_rate``: at the start and the end of the run, linear between.
-    ``clip``: of the probability ratio. ``gamma``: discount. ``gae_lambda``: of the generalised
-    advantage estimate. ``entropy``, ``final_entropy``: weight of the entropy bonus at the start and
-    the end of the run, linear between. ``value_weight``: loss weight of the value.
+    ``learning_rate``, ``final_learning_rate``: learning rate at the start and the end, linear
+    between. ``clip``: bound of the probability ratio. ``gamma``: discount. ``gae_lambda``: lambda
+    of the generalised advantage estimate. ``entropy``, ``final_entropy``: weight of the entropy
+    bonus at the start and the end, linear between. ``value_weight``: loss weight of the value.
     ``gradient_clip``: largest norm of the gradient. ``target_kl``: KL divergence at which learning
     stops early in an iteration; none: never.
     """
@@ -373,11 +373,11 @@ class PPOLearner(Section, frozen=True):
 class TrainingConfig(Section, frozen=True):
     """The keys that the configurations of all algorithms share.
 
-    ``game``: name of the game. ``options``: its options; those left out have their defaults.
-    ``algorithm``: ``alphazero`` or ``ppo``. ``seed``: of all randomness. ``device``:
+    ``game``: name of the game. ``options``: its options; omitted ones have their defaults.
+    ``algorithm``: ``alphazero`` or ``ppo``. ``seed``: seed of all randomness. ``device``:
     ``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on.
 
-    ``start``: a trained agent, whose weights the network begins with: a checkpoint, the folder of a
+    ``start``: a trained agent with whose weights the network begins: a checkpoint, the folder of a
     run, or the name of a shipped agent; none: random weights.
     """
 
@@ -401,8 +401,8 @@ class AlphaZeroConfig(TrainingConfig, frozen=True):
     """Configuration of a run of `ludarium.training.alphazero`.
 
     ``backend``: what runs the network in self-play; ``auto`` takes ``graph-fp16`` on a GPU, else
-    ``compiled-int8``, and ``eager`` for a network of one's own.
-    ``variants``: sets of the game's options that one network learns together; none: those of
+    ``compiled-int8``, or ``eager`` for a custom network.
+    ``variants``: sets of the game's options that one network learns together; none: the set
     ``options`` alone. With variants, the agent is evaluated with ``options``.
     """
 
@@ -417,7 +417,7 @@ class AlphaZeroConfig(TrainingConfig, frozen=True):
 
     @property
     def bootstrap_seconds(self) -> float:
-        """How long the bootstrap may take; infinite without ``budget.minutes``."""
+        """Time limit of the bootstrap in seconds; infinite without ``budget.minutes``."""
         minutes = self.budget.minutes
         return math.inf if minutes is None else 60 * minutes * _MOST_OF_BOOTSTRAP
 
