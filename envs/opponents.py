@@ -222,8 +222,8 @@ def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
 def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
     """Make the opponent that a value stands for, see this module.
 
-    opponent: the value.
-        opponent: as it was given.
+    Args:
+        opponent: the value.
         game: the rules that it is to play by.
         seed: seed of an agent that is given by name.
 

@@ -4,7 +4,7 @@ a page to play them on. Only the command line imports it: `build`, `native`, `si
 
     python -m ludarium.play.build --output build/modules corso
 
-`wasm` compiles a game from its unchanged Python sources; ``js/engine.js`` loads what comes out, in
-a browser or in Node. ``docs/guide/wasm.md`` tells how. `native` makes libraries for C of the same
-kernels, see ``docs/guide/c.md``.
+`wasm` compiles a game from its unchanged Python sources; ``js/engine.js`` loads the result, in
+a browser or in Node. ``docs/guide/wasm.md`` explains how. `native` makes libraries for C of the
+same kernels, see ``docs/guide/c.md``.
 """

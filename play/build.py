@@ -4,11 +4,11 @@
     python -m ludarium.play.build corso 'onyx?size=6'     # some, with options
     python -m ludarium.play.build --output page/modules --simulations 400 osiron
 
-writes NAME.wasm, NAME.scene.json, NAME.json, the manifest, which the module holds too, and, where a
-shipped agent fits, its NAME.network. What was compiled before, from the same sources, is taken from
+writes NAME.wasm, NAME.scene.json, NAME.json, the manifest, which the module holds too, and, if a
+shipped agent fits, its NAME.network. Results of earlier runs with the same sources come from
 the user's cache folder. A game of your own that no installed package brings is taken from a module:
 --game-module MODULE. It takes up to a minute a game, and the package ziglang as a linker: pip
-install 'ludarium[wasm]'. docs/guide/wasm.md tells what to do with the files.
+install 'ludarium[wasm]'. docs/guide/wasm.md explains how to use the files.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from .wasm import Limits, Module, module_name, parse_module
 
 
 def read_game(text: str) -> Game:
-    """The game that a text such as ``onyx?size=6&max_plies=200`` means.
+    """The game in a text such as ``onyx?size=6&max_plies=200``.
 
     Raises:
-        ValueError: there is no such game or option, or the text is written in another way.
+        ValueError: there is no such game or option, or the text has another form.
     """
     from ludarium.configs.loading import read_yaml  # needs the extra [train]
 
@@ -54,7 +54,7 @@ def read_game(text: str) -> Game:
 
 
 def write_module(folder: Path, game: Game, module: Module) -> Path:
-    """Write a game's module, its manifest and its scene; returns the module's path."""
+    """Write a game's module, its manifest and its scene; return the module's path."""
     folder.mkdir(parents=True, exist_ok=True)
     name = module.manifest["name"]
     manifest = json.dumps(module.manifest, indent=1, ensure_ascii=False) + "\n"
@@ -65,13 +65,13 @@ def write_module(folder: Path, game: Game, module: Module) -> Path:
 
 
 def scene_content(game: Game) -> bytes:
-    """The content of the file with a game's scene."""
+    """The content of the file for a game's scene."""
     scene = json.dumps(describe_scene(game), ensure_ascii=False, separators=(",", ":"))
     return f"{scene}\n".encode()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build modules; returns the exit status."""
+    """Build modules; return the exit status."""
     given = _parser().parse_args(arguments)
     try:
         for name in given.game_module:
@@ -104,14 +104,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     add, limits = parser.add_argument, Limits()
     add("games", nargs="*", metavar="GAME[?OPTION=VALUE&...]", help="default: all")
-    where = "of the files: %(default)s"
+    where = "folder of the files: %(default)s"
     add("--output", type=Path, default="build/modules", metavar="FOLDER", help=where)
-    add("--simulations", type=int, default=limits.simulations, help="most of a search: %(default)s")
+    most = "most simulations of a search: %(default)s"
+    add("--simulations", type=int, default=limits.simulations, help=most)
     considered = "most root actions of a Gumbel search: %(default)s"
     add("--max-considered", type=int, default=limits.max_considered, help=considered)
-    remembered = "for the network's answers, which a search remembers: %(default)s"
+    remembered = "for the network's answers that a search keeps: %(default)s"
     add("--cache", type=float, default=limits.cache, metavar="MEGABYTES", help=remembered)
-    of_own = "import this first: it registers games of your own"
+    of_own = "module to import first, which registers games of your own"
     add("--game-module", action="append", default=[], metavar="MODULE", help=of_own)
     return parser
 

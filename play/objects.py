@@ -1,9 +1,9 @@
 """Compiles a game's kernels to object files, for any machine that LLVM knows.
 
-numba translates each kernel to LLVM's intermediate code. What it makes of it after that is for this
-machine's processor; here llvmlite, which comes with numba and knows many, goes on instead. Every
+numba translates each kernel to LLVM's intermediate code. Its own next steps are for this
+machine's processor; here llvmlite, which comes with numba and knows many, continues instead. Every
 kernel gets an export: a function that takes and returns plain numbers, and calls the kernel with
-arrays whose places are known. Once that is inlined, nothing of numba's ways to pass arrays is left.
+arrays at known places. Once that is inlined, numba's way of passing arrays is gone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ludarium.envs.engine.jit.linked import intermediate_code, keep_unoptimised
 from ludarium.envs.engine.jit.private import RuntimeLinker, normalize_ir_text, populate_array
 from ludarium.models.kernels.target import Target, compile_for
 
-#: Bytes that the place of every array is a multiple of.
+#: The place of every array is a multiple of this many bytes.
 LINE = 64
 
 Built = TypeVar("Built")
@@ -35,13 +35,13 @@ Built = TypeVar("Built")
 
 @dataclass(frozen=True)
 class Machine:
-    """What code is made for.
+    """A machine for which code is compiled.
 
     Attributes:
         triple: LLVM's name of processor, vendor and system.
         network: the blocks of networks that fit its registers.
-        processor: LLVM's name of the oldest one that runs it; empty: any.
-        features: that it has besides, as LLVM writes them.
+        processor: LLVM's name of the oldest processor that runs it; empty for any.
+        features: additional features, in LLVM's notation.
         relocation: ``static``, or ``pic`` for code that may lie anywhere.
     """
 
@@ -63,16 +63,17 @@ class Machine:
 
 
 def in_own_process(build: Callable[..., Built], *arguments: Any) -> Built:
-    """What a function makes in a process of its own, as all that compiles here has to."""
+    """The result of a function in a dedicated process, in which everything here must compile."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
         return pool.submit(build, *arguments).result()
 
 
 def begin_compiling(network: Target) -> None:
-    """Let this process compile for other machines, with these blocks of networks.
+    """Make this process compile for other machines, with these blocks of networks.
 
-    For a process of its own: code compiled after this is not optimised, see `keep_unoptimised`.
+    Call this in a dedicated process: code compiled afterwards is not optimised, see
+    `keep_unoptimised`.
     """
     keep_unoptimised()
     compile_for(network)
@@ -91,7 +92,7 @@ def exported_kernels(templates: ModuleType) -> dict[str, Callable]:
 
 
 def numbers_of(function: Callable, memory: Mapping[str, Any]) -> list[str]:
-    """The arguments of a kernel that are numbers: those that are not of the memory."""
+    """The names of a kernel's arguments that are numbers rather than memory."""
     return [name for name in inspect.signature(function).parameters if name not in memory]
 
 
@@ -99,14 +100,14 @@ class Exports(ABC):
     """A module of functions that call kernels.
 
     Args:
-        memory: what the kernels' arguments of these names are: tuples of arrays.
+        memory: values of the kernels' arguments with these names: tuples of arrays.
 
     Attributes:
-        module: the functions, and what they need.
+        module: the functions and everything that they need.
         names: the names that other objects see.
     """
 
-    #: What exports take and return.
+    #: The type that exports take and return.
     number: ir.Type
 
     def __init__(self, memory: Mapping[str, Any]) -> None:
@@ -117,15 +118,15 @@ class Exports(ABC):
 
     @abstractmethod
     def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
-        """Begin an export that takes so many numbers; return its builder, and these as int64."""
+        """Begin an export with so many numbers; return its builder, and the numbers as int64."""
 
     @abstractmethod
     def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:
-        """Address of an array as an export finds it, and its length where that is not known yet."""
+        """Address of an array in an export, and its length if that is not known yet."""
 
     @abstractmethod
     def as_number(self, builder: ir.IRBuilder, signed: bool, value: Any) -> Any:
-        """A whole number of a kernel as exports return it."""
+        """A whole number of a kernel in the type that exports return."""
 
     def add(self, name: str, function: Callable, numbers: list[str]) -> None:
         """Add a kernel's export.
@@ -133,7 +134,7 @@ class Exports(ABC):
         Args:
             name: the export's name.
             function: the compiled copy of a kernel, see `specialise`.
-            numbers: its arguments that are numbers, the last ones.
+            numbers: names of its arguments that are numbers, which come last.
         """
         entries = [
             self.memory[each]
@@ -158,7 +159,7 @@ class Exports(ABC):
         self._called.update(dict.fromkeys(modules))
 
     def object_code(self, machine: Machine) -> bytes:
-        """An object file for a machine, which has everything that the exports call."""
+        """An object file for a machine, with everything that the exports call."""
         opened = machine.opened()
         module = llvm.parse_assembly(normalize_ir_text(str(self.module)))
         for part in self._called:
@@ -172,7 +173,7 @@ class Exports(ABC):
         return opened.emit_object(module)
 
     def finish(self, module: Any) -> None:
-        """Make everything internal that is not named, so that what no export needs vanishes."""
+        """Make all unnamed functions internal, so that code that no export needs vanishes."""
         for each in (*module.functions, *module.global_variables):
             if not each.is_declaration and each.name not in self.names:
                 each.linkage = "internal"
@@ -189,7 +190,7 @@ class Exports(ABC):
         )
 
     def _value(self, context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        """What numba passes for an array or a tuple of them."""
+        """numba's representation of an array or a tuple of arrays."""
         if not isinstance(value, np.ndarray):
             entries = [
                 self._value(context, builder, entry, each)
@@ -211,7 +212,7 @@ class Exports(ABC):
 
 
 def constant(module: ir.Module, name: str, content: bytes) -> ir.GlobalVariable:
-    """Add a variable with this content, which is all 0 where nothing is stored for it."""
+    """Add a variable with this content; content of zeros alone takes no space."""
     kind = ir.ArrayType(ir.IntType(8), len(content))
     variable = ir.GlobalVariable(module, kind, name)
     variable.align = LINE
@@ -220,14 +221,14 @@ def constant(module: ir.Module, name: str, content: bytes) -> ir.GlobalVariable:
 
 
 def address_of(array: np.ndarray) -> int:
-    """Where an array is in this process: what tells it from others, but not from its views."""
+    """The address of an array in this process, which identifies it up to views."""
     return array.__array_interface__["data"][0]
 
 
 def _resolved(module: Any) -> Any:
-    """A copy of a module in which functions that call themselves find themselves.
+    """A copy of a module in which recursive functions are bound to themselves.
 
-    numba lets them call what a variable points at, and sets that when it loads the code.
+    numba lets them call through a variable, and sets it when it loads the code.
     """
     text = str(module)
     if RuntimeLinker.PREFIX not in text:

@@ -1,7 +1,7 @@
 """Parts of the page that take long to make: each is made once, and then kept.
 
-The address of a part has a digest of all that it is made of, so a file of that name is that part.
-It is taken from the page that came along or from the user's cache folder, or made and kept there.
+The address of a part contains a digest of everything that it is made of, so it identifies the
+content. It is taken from the shipped page or from the user's cache folder, or made and kept there.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .wasm import Limits, build_module, digest_of, module_name
 from .wasm import network as of_networks
 from .wasm.exact import build_solver, solver_digest
 
-#: The page that `make page` builds, which a wheel made after it holds.
+#: The page built by `make page`, which a wheel made later contains.
 BUILT = Path(__file__).with_name("built")
 
-#: What a network's file is made by, besides the kernels, which its layout names.
+#: Sources that determine a network's file, besides the kernels, which its layout names.
 _PACKERS = (
     *(layers, options, shape, turn, weights, networks),
     *(random_positions, batch, of_networks),
@@ -42,7 +42,7 @@ Say = Callable[[str], None]
 
 
 def cache_folder() -> Path:
-    """Where parts are kept; it may be removed at any time."""
+    """The folder of parts, which may be removed at any time."""
     return storage.cache_folder() / "page"
 
 
@@ -51,9 +51,9 @@ class Part:
     """A file that takes long to make.
 
     Attributes:
-        address: within the page, with a digest of all that the content is made of.
+        address: address within the page, with a digest of everything that it is made of.
         make: makes the content.
-        told: what is said meanwhile.
+        told: message while it is made.
     """
 
     address: str
@@ -61,7 +61,7 @@ class Part:
     told: str
 
     def content(self, say: Say) -> bytes:
-        """The content, which is made if it is not there yet.
+        """The content, which is made if it does not exist yet.
 
         Raises:
             ValueError, ImportError, OSError: it cannot be made; the message has the remedy.
@@ -71,7 +71,7 @@ class Part:
                 return (folder / self.address).read_bytes()
         say(self.told)
         content = self.make()
-        with suppress(OSError):  # then it is made again the next time
+        with suppress(OSError):  # if this fails, it is made again the next time
             keep(self.address, content)
         return content
 
@@ -97,7 +97,7 @@ def module_part(game: Game, limits: Limits | None = None) -> Part:
 
 
 def solver_part(game: Game) -> Part:
-    """What finds exact values of a game's positions."""
+    """The module with exact values of a game's positions."""
     return Part(
         f"exact/{module_name(game)}-{_short(solver_digest(game))}.wasm",
         lambda: build_solver(game).content,
@@ -115,7 +115,7 @@ def network_part(variant: Variant) -> Part | None:
         digest_of_file(plain.agent),
         json.dumps(describe_game(game), ensure_ascii=False),
         of_networks.layout_of(game),
-        sources_of(batch_kernels, game.rules),  # random games give the ranges of numbers
+        sources_of(batch_kernels, game.rules),  # ranges of numbers come from random games
         game.tables.tobytes().hex(),
         *(Path(str(module.__file__)).read_text(encoding="utf-8") for module in _PACKERS),
     )
@@ -130,7 +130,7 @@ def _packed(variant: Variant) -> bytes:
     """The content of a network's file.
 
     Raises:
-        ValueError: the network is of somebody's own, for which modules have no kernel.
+        ValueError: it is a custom network, for which modules have no kernel.
     """
     game, path = variant.game, variant.agent
     assert path is not None
@@ -141,7 +141,7 @@ def _packed(variant: Variant) -> bytes:
 
 
 def _short(*texts: str) -> str:
-    """A digest, as it stands in addresses."""
+    """A digest, in the short form for addresses."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(hashlib.sha256(text.encode()).digest())

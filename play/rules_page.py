@@ -1,4 +1,4 @@
-"""A game's rules as a piece of HTML, out of its README."""
+"""Turns a game's rules in its README into a piece of HTML."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SCHEMES = ("https", "http", "mailto")
 
 
 def rules_html(game: Game) -> str:
-    """Whose game it is and its rules, as an HTML fragment: no scripts, no images, no raw HTML.
+    """A game's origin and rules, as an HTML fragment: no scripts, no images, no raw HTML.
 
-    Players are called as the page calls them, who counts from 1.
+    Players are named as on the page, which counts them from 1.
     """
     told = [game.origin_section(), game.rules_section()]
     if not told[1]:
@@ -28,7 +28,7 @@ def rules_html(game: Game) -> str:
 
 
 def markdown_html(text: str) -> str:
-    """Markdown as HTML. Links lead to other sites or to a mail address, or are plain text."""
+    """Markdown as HTML. Links lead to other sites or to a mail address, or become plain text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = [
         token if token.children is None else token.copy(children=_with_known_links(token.children))
@@ -39,7 +39,7 @@ def markdown_html(text: str) -> str:
 
 
 def _with_known_links(tokens: Sequence[Token]) -> list[Token]:
-    """Inline tokens without images, and without links to what is not on the page."""
+    """Inline tokens without images, and without links to files that are not on the page."""
     kept: list[Token] = []
     is_open: list[bool] = []
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Serves a page's folder on this machine, and to this machine alone."""
+"""Serves a page's folder on this machine, to this machine alone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 
 LOOPBACK = "127.0.0.1"
 
-#: What is tried first: a browser keeps games and settings by the address, this number included.
+#: This port is tried first: a browser keeps games and settings by address, port included.
 USUAL_PORT = 8265
 
-#: Connections that are served at a time; a browser has six.
+#: Most connections served at the same time; a browser uses six.
 MOST_CONNECTIONS = 64
 
 
@@ -25,10 +25,10 @@ class PageServer(ThreadingHTTPServer):
     Args:
         folder: the page's folder; ``/`` is ``index.html``.
         port: 1 to 65535; None takes `USUAL_PORT`, or any that is free.
-        is_kept: whether browsers may keep the page, for when there is no connection.
+        is_kept: whether browsers may keep the page for offline use.
 
     Raises:
-        ValueError: the port cannot be had.
+        ValueError: the port cannot be used.
     """
 
     daemon_threads = True
@@ -51,25 +51,25 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where a browser on this machine finds the page."""
+        """The page's address for a browser on this machine."""
         return f"http://{LOOPBACK}:{self.server_port}/"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Give a connection a thread, or close it where there are too many."""
+        """Give a connection a thread, or close it if there are too many."""
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """What a connection's thread does."""
+        """Serve a connection in its thread."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle is no error."""
+        """Ignore a browser that goes away in the middle."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -81,7 +81,7 @@ class Handler(SimpleHTTPRequestHandler):
     server_version = "ludarium"
     sys_version = ""
     timeout = 30  # seconds without a byte, in either direction
-    extensions_map = {  # those of systems differ
+    extensions_map = {  # the systems' own differ
         ".css": "text/css; charset=utf-8",
         ".html": "text/html; charset=utf-8",
         ".js": "text/javascript; charset=utf-8",
@@ -96,14 +96,14 @@ class Handler(SimpleHTTPRequestHandler):
         super().__init__(request, client_address, server, directory=str(server.folder))
 
     def send_head(self) -> BytesIO | BinaryIO | None:
-        """Refuse what asks for another site: its name may have been made to lead here."""
+        """Refuse requests for another site, whose name may have been made to lead here."""
         hosts = [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
         if self.headers.get("Host") not in hosts or not self.path.startswith("/"):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
         try:
             path = Path(self.translate_path(self.path)).resolve()
-            if path.is_relative_to(self.server.folder.resolve()):  # not where a link leads out
+            if path.is_relative_to(self.server.folder.resolve()):  # refuses links that lead out
                 return super().send_head()
         except ValueError:  # the path has a character that no file's name has
             pass
@@ -111,14 +111,14 @@ class Handler(SimpleHTTPRequestHandler):
         return None
 
     def list_directory(self, path: Any) -> None:
-        """Refuse: a folder is no file of the page."""
+        """Refuse, because a folder is not a file of the page."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
     def end_headers(self) -> None:
-        """Add what holds for every answer."""
+        """Add the headers of all answers."""
         self.send_header("Cache-Control", "no-cache" if self.server.is_kept else "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing: what a browser asks for is of no interest."""
+        """Print nothing, because nobody needs a log of requests."""

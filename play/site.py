@@ -1,14 +1,14 @@
-"""The page as a folder of static files: what it holds, and how it is made.
+"""The page as a folder of static files: its contents, and how it is made.
 
     index.html, app/, style.css, ...   the page itself, as in ``play/page``; scripts of ``play/js``
-    games/index.json                   what there is to play, see `Variant`
+    games/index.json                   list of the games, see `Variant`
     games/, networks/, levels/, rules/, exact/
                                        modules and pictures of games, agents, their levels of
                                        strength, rules as HTML, modules with exact values
-    site.json                          all files, those that wait until they are wanted, a digest
+    site.json                          all files, those that are loaded on demand, a digest
 
-Every address within is relative, so a folder works on any host and under any path. What belongs to
-a game waits until it is wanted, and has a digest in its name: a browser never asks twice for it.
+Every address within is relative, so a folder works on any host and under any path. A game's
+files are loaded on demand, and have digests in their names: a browser never asks for them twice.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ SCRIPTS = _HERE / "js"
 
 INDEX = "games/index.json"
 LIST = "site.json"
-#: What belongs to some game, and is loaded once that is played, or analysed.
+#: Folders of a game's files, which are loaded when it is played or analysed.
 OF_GAMES = ("games/", "networks/", "levels/", "rules/", "exact/")
 _FORMAT = 2
-_MOST_BYTES = 4 * MEGABYTE  # of a list
+_MOST_BYTES = 4 * MEGABYTE  # limit for a list
 _REMEDY = "build it anew: make page"
 
 _Files = dict[str, bytes]  # contents by address
@@ -52,12 +52,12 @@ _Files = dict[str, bytes]  # contents by address
 
 @dataclass(frozen=True)
 class _Listed:
-    """What ``site.json`` holds.
+    """The content of ``site.json``.
 
     Attributes:
         version: a digest of all files.
         files: their addresses.
-        on_demand: those of them that a browser need not keep until they are wanted.
+        on_demand: those that a browser need not keep until they are used.
     """
 
     version: str
@@ -70,7 +70,7 @@ class Site:
     """A built page.
 
     Attributes:
-        folder: that holds it.
+        folder: its folder.
     """
 
     folder: Path
@@ -80,7 +80,7 @@ class Site:
         """The site in a folder.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: there is no site.
             ValueError: a file of it is missing, or its list is damaged; the message names it.
         """
         name = quoted(str(folder), 100)
@@ -109,10 +109,10 @@ class Site:
 
     @property
     def games(self) -> list[dict[str, Any]]:
-        """What there is to play, as ``games/index.json`` has it.
+        """The list of games, as in ``games/index.json``.
 
         Raises:
-            ValueError: that file is not as it is written here.
+            ValueError: that file has another format.
         """
         index = read_json_file(self.folder / INDEX, _MOST_BYTES, "the page's list of games")
         if not isinstance(index, dict) or index.get("format") != _FORMAT:
@@ -121,12 +121,12 @@ class Site:
         return games
 
     def is_current(self, variant: Variant) -> bool:
-        """Whether the site has a variant, of these rules and with this agent."""
+        """Whether the site has a variant, with these rules and this agent."""
         wanted = json.loads(_as_json(_entry(variant)))
         return any(wanted in game["variants"] for game in self.games)
 
     def with_variant(self, variant: Variant, folder: Path, say: Say) -> Site:
-        """This site and one more variant; arguments and errors are those of `write_site`."""
+        """A site with one more variant; arguments and errors are those of `write_site`."""
         files = {address: (self.folder / address).read_bytes() for address in self.files}
         games = {game["name"]: game for game in self.games}
         more, (added,) = _files_of_games([variant], say)
@@ -140,12 +140,12 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
     """Build a site.
 
     Args:
-        folder: where it goes: a new or an empty one.
-        variants: what it offers, in this order, of any games that are registered.
-        say: takes a line about each part that takes long.
+        folder: folder to write, a new or an empty one.
+        variants: the variants that it offers, in this order, of any registered games.
+        say: is called with a line about each part that takes long.
 
     Raises:
-        ValueError: the folder holds something, or a part cannot be made; what is there stays.
+        ValueError: the folder is not empty, or a part cannot be made; existing files stay.
         ImportError, OSError: packages are missing, or a file cannot be written.
     """
     if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
@@ -160,10 +160,10 @@ def _is_empty(folder: Path) -> bool:
 
 
 def page_files() -> _Files:
-    """The page itself.
+    """The files of the page itself.
 
     Raises:
-        ValueError: its sources are not there.
+        ValueError: its sources are missing.
     """
     if not (PAGE / "index.html").is_file():
         raise ValueError(f"the page's sources are not there: {PAGE} has no index.html")
@@ -173,8 +173,8 @@ def page_files() -> _Files:
 
 
 def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list[dict[str, Any]]]:
-    """The files of variants, and what the list of games says of each game."""
-    from .rules_page import rules_html  # its reader of Markdown serves nothing but a build
+    """The files of variants, and each game's entry for the list of games."""
+    from .rules_page import rules_html  # only a build needs its Markdown reader
 
     made = {
         part.address: part
@@ -202,7 +202,7 @@ def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list
 
 
 def _entry(variant: Variant) -> dict[str, Any]:
-    """What the list of games says of a variant."""
+    """A variant's entry for the list of games."""
     game, ladder, diagram = variant.game, variant.ladder, variant.diagram
     network, module = network_part(variant), module_part(game).address
     return {
@@ -228,7 +228,7 @@ def _address(content: bytes, name: str, suffix: str) -> str:
 
 
 def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
-    """Write a site: into a folder beside its own, which is renamed at the end."""
+    """Write a site into a folder beside its own, which is renamed at the end."""
     index = {"format": _FORMAT, "version": version("ludarium"), "games": games}
     files = {**files, INDEX: _as_json(index)}
     files.pop(LIST, None)

@@ -1,4 +1,4 @@
-"""What the page offers of each game: sets of options, each with the agent and levels for it."""
+"""The page's variants of each game: sets of options, each with its agent and levels."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
 
 from .wasm import module_name
 
-_MOST_TEXT = 60  # of an option's value in a title
+_MOST_TEXT = 60  # characters of an option's value in a title
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A game with its options, and who plays it.
+    """A game with its options, and its agent.
 
     Attributes:
         game: the rules.
-        agent: the checkpoint of its opponent; None where no network fits.
-        label: name of an agent that does not ship; empty for the shipped one.
-        is_own: people set up the start themselves; ``game`` has some diagram, and the agent is one
-            for any.
+        agent: the checkpoint of the opponent; None if no network fits.
+        label: name of an agent that does not ship; empty for a shipped one.
+        is_own: whether people set up the start themselves; ``game`` then has some diagram, and the
+            agent plays any.
     """
 
     game: Game
@@ -45,7 +45,7 @@ class Variant:
 
     @property
     def without_clock(self) -> Variant:
-        """The same without a clock, whose network and levels it shares."""
+        """The variant without a clock, whose network and levels it shares."""
         clock = self.game.running_clock
         if clock is None:
             return self
@@ -54,14 +54,14 @@ class Variant:
 
     @property
     def id(self) -> str:
-        """Its name, which no other variant has."""
+        """A unique name of the variant."""
         word = re.sub(r"[^\w.-]", "_", self.label)[:_MOST_TEXT]
         own = "-own" if self.is_own else ""
         return module_name(self.game) + own + (f"@{word}" if word else "")
 
     @property
     def title(self) -> str:
-        """Its name for people: the first option, those that are not the default, the label."""
+        """Its name for people: the first option, those that differ from the default, the label."""
         first, *_ = self.game.option_list or (None,)
         clock = self.game.running_clock
         own = self.diagram.option if self.is_own and self.diagram else None
@@ -80,12 +80,12 @@ class Variant:
 
     @property
     def diagram(self) -> Diagram | None:
-        """How people set up a start of their own, in games that have that."""
+        """The diagram by which people set up a start, in games that have one."""
         return self.game.drawn_scene.diagram
 
     @property
     def ladder(self) -> Path | None:
-        """The levels of its agent in this game, where they were measured; without a clock."""
+        """The levels of its agent in this game without a clock, if they were measured."""
         if self.agent is None or self.label or self.is_own:
             return None
         path = ladder_beside(self.agent)
@@ -97,10 +97,10 @@ class Variant:
 
 
 def usual_variants(name: str) -> list[Variant]:
-    """What the page offers of a game.
+    """The page's variants of a game.
 
-    These are the default options, its boards, and the options of each shipped agent, each with its
-    clock too; then starts of one's own.
+    These are the default options, its boards, and the options of each shipped agent, each also with
+    its clock; then starts that people set up.
     """
     trained = [load_header(path).options for path in shipped_agents(name)]
     games = [make_game(name), *(make_game(name, **options) for options in GAMES[name].boards)]
@@ -114,7 +114,7 @@ def usual_variants(name: str) -> list[Variant]:
 
 
 def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
-    """A variant for each set of the other options, where a start may be a diagram."""
+    """A variant for each set of the other options in which a start may be a diagram."""
     own: dict[str, Variant] = {}
     for variant in variants:
         diagram, game = variant.diagram, variant.game
@@ -126,14 +126,14 @@ def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
 
 
 def _mixed(diagram: Diagram) -> str:
-    """A diagram without a name: it begins with one letter, and alternates after the next two."""
+    """An unnamed diagram: one letter, and then both letters in turn after the next two."""
     half = len(diagram.spots) // 2
     first, second = list(diagram.letters)
     return first + second + second + first + (first + second) * (half - 2)
 
 
 def _told(name: str, value: Any) -> str:
-    """An option in words; what is only on or off needs no value."""
+    """An option in words; one that is only on or off shows no value."""
     return name.replace("_", " ") if value is True else f"{name} {_as_text(value)}"
 
 

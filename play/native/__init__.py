@@ -1,9 +1,9 @@
-"""Builds native libraries of a game, the search over it and a trained network, for C and all that
-calls C. Import what is in `__all__`.
+"""Builds native libraries of a game, the search over it and a trained network, for C and languages
+that call C. Import what is in `__all__`.
 
-``templates/glue.c`` are the library's functions, around kernels of `ludarium.play.wasm.kernels`
-that ``compiler`` makes objects of, for each of ``targets``; ``library`` links them, ``texts`` is
-what is written beside.
+``templates/glue.c`` has the library's functions, around kernels of `ludarium.play.wasm.kernels`
+that ``compiler`` turns into objects for each of ``targets``; ``library`` links them, ``texts``
+writes the header and other texts beside them.
 """
 
 from .library import write_library

@@ -1,4 +1,4 @@
-"""The one thing that is compiled for each kind of processor: the network's answer in a search.
+"""The only part that is compiled for each kind of processor: the network's answer in a search.
 
 A template (see ``ludarium.envs.engine.compile``): a compiled network takes the place of `ask`.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 from ludarium.envs.engine.compile import kernel, part
 
-rules: Any = None  # one game's rule module, which a network does without
+rules: Any = None  # one game's rule module, which a network does not need
 
 
 @part
@@ -18,5 +18,5 @@ def ask(net, planes, evaluation, n):
 
 @kernel
 def network_answer(search, network):
-    """Answer the planes of the search; return 1, or 0 if the answer has numbers not finite."""
+    """Answer the planes of the search; return 1, or 0 if a number of the answer is not finite."""
     return int(ask(network, search.planes, search.evaluation, 0))

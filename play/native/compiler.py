@@ -1,7 +1,8 @@
 """Compiles a game, and its network for each kind of processor, to functions over one buffer.
 
-The arrays of a game lie in the caller's buffer, one after the other, behind what `glue.c` keeps
-there. What is only read is in the library: the constants of the rules, and the network's weights.
+The arrays of a game lie in the caller's buffer, one after the other, behind the data that `glue.c`
+keeps there. Read-only data are in the library: the constants of the rules, and the network's
+weights.
 """
 
 from __future__ import annotations
@@ -51,18 +52,18 @@ _KEPT = 256
 
 
 class Asked(NamedTuple):
-    """What stands for a network in the search: the whole buffer, by its first bytes."""
+    """Stands for a network in the search: the whole buffer, by its first bytes."""
 
     buffer: np.ndarray
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where arrays are in the buffer.
+    """The places of arrays in the buffer.
 
     Attributes:
-        offsets: in bytes from its start, by name.
-        end: behind them.
+        offsets: offsets in bytes from its start, by name.
+        end: the offset behind them.
     """
 
     offsets: Mapping[str, int]
@@ -70,7 +71,7 @@ class Layout:
 
     @classmethod
     def of(cls, memory: Mapping[str, Any], start: int = 0) -> Layout:
-        """Of arrays one after the other."""
+        """A layout of arrays one after the other."""
         offsets = {}
         for name, array in _buffered(memory):
             offsets[name] = start
@@ -79,22 +80,23 @@ class Layout:
 
 
 def game_layout(game: Game, limits: Limits) -> Layout:
-    """Of a game and the search over it."""
+    """The layout of a game and the search over it."""
     return Layout.of(_memory(game, limits))
 
 
 def network_bytes(packed: PackedNetwork) -> int:
-    """Bytes of the buffer that a network computes in."""
+    """How many bytes of the buffer a network computes in."""
     return Layout.of({"network": packed}).end
 
 
 def compile_game(
     game: Game, limits: Limits, prefix: str, machines: Sequence[Machine]
 ) -> list[bytes]:
-    """Object files, for each machine, of rules and search; for a process of its own.
+    """Object files of rules and search, for each machine; call this in a dedicated process.
 
     They define ``PREFIX_KERNEL(buffer, ...)`` for each of `KERNELS`, which take and return int64;
-    ``PREFIX_fill(buffer)``, which writes what is not 0 at first; and call ``PREFIX_ask(buffer)``.
+    ``PREFIX_fill(buffer)``, which writes initial values other than 0; and call
+    ``PREFIX_ask(buffer)``.
     """
     begin_compiling(HOST)
     given = specialise(kernels, game.rules, game.view, ask=_asking(f"{prefix}_ask"))
@@ -116,9 +118,9 @@ def compile_network(
     packed: PackedNetwork,
     machines: Sequence[Machine],
 ) -> list[bytes]:
-    """Object files, for each of machines with the same blocks, of a network.
+    """Object files of a network, for each of several machines with the same blocks.
 
-    They define ``PREFIX_KIND_network_answer(buffer)``. For a process of its own.
+    They define ``PREFIX_KIND_network_answer(buffer)``. Call this in a dedicated process.
     """
     begin_compiling(machines[0].network)
     given = specialise(answering, game.rules, game.view, ask=part_of(game))
@@ -132,7 +134,7 @@ def compile_network(
 
 
 def kept_bytes(game: Game) -> int:
-    """Bytes at the start of the buffer for what `glue.c` keeps, actions of 4 bytes among it."""
+    """Bytes at the start of the buffer for the data of `glue.c`, 4 for each action among them."""
     return _KEPT + 4 * game.max_plies
 
 
@@ -156,7 +158,7 @@ def _is_constant(name: str) -> bool:
 
 
 def _asking(symbol: str) -> GivenPart:
-    """A part that calls a function of this name, with the buffer, for the network's answer."""
+    """A part that calls a function of this name with the buffer, for the network's answer."""
 
     @intrinsic
     def call(typing_context: Any, buffer: Any) -> Any:
@@ -175,14 +177,14 @@ def _asking(symbol: str) -> GivenPart:
 
 
 class _Exports(Exports):
-    """Functions that take the buffer first, and int64."""
+    """Functions that take the buffer as first argument, and int64."""
 
     number = _WORD
 
     def __init__(self, prefix: str, memory: Mapping[str, Any], layout: Layout) -> None:
         super().__init__(memory)
         self._prefix = prefix
-        self._buffer: Any = None  # of the export that is being written
+        self._buffer: Any = None  # the buffer in the export that is being written
         self._offsets: dict[int, int] = {}
         self._constants: dict[int, Any] = {}
         for name, array in _buffered(memory):
@@ -214,14 +216,14 @@ class _Exports(Exports):
         return builder.gep(self._buffer, [_WORD(self._offsets[address])], inbounds=True), None
 
     def finish(self, module: Any) -> None:
-        """Besides, keep what is named within the library: no program calls it by accident."""
+        """Also hide names within the library, so that no program calls them by accident."""
         super().finish(module)
         for each in module.functions:
             if each.name in self.names:
                 each.visibility = "hidden"
 
     def add_fill(self) -> None:
-        """Add ``PREFIX_fill``: what arrays hold at first, where that is not 0."""
+        """Add ``PREFIX_fill``, which writes the initial values of arrays other than 0."""
         builder, _ = self.begin("fill", 0)
         one = ir.IntType(1)
         kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _WORD, one])

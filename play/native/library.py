@@ -1,4 +1,4 @@
-"""Puts a library together: objects of the compiler, and functions for C around them."""
+"""Assembles a library: objects of the compiler, and functions for C around them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def write_library(
     """Write a folder with everything for some of `TARGETS`; return the libraries.
 
     Raises:
-        ValueError: the folder is there, and is neither empty nor of a library of this game.
+        ValueError: the folder exists, and is neither empty nor for a library of this game.
         LinkerError: there is no linker, or it refuses.
         StorageError: a file cannot be written.
     """
     header_file = folder / f"{library.prefix}.h"
     if folder.is_dir() and any(folder.iterdir()) and not header_file.is_file():
         raise ValueError(f"{quoted(str(folder))} holds other files: name a new folder")
-    find_zig()  # rather than compile first and then miss it
+    find_zig()  # check before the long compilation
     chosen = {name: TARGETS[name] for name in targets}
     say(f"compiling {library.game} and its network")
     ranges = ranges_of(library.network, examples_of(library.game))
@@ -78,7 +78,7 @@ def write_library(
 def _objects(
     library: Library, targets: dict[str, Target], networks: dict[Blocks, PackedNetwork]
 ) -> dict[str, dict[str, bytes]]:
-    """Object files by target and name; each frontend runs once, in a process of its own."""
+    """Object files by target and name; each frontend runs once, in a dedicated process."""
     found: dict[str, dict[str, bytes]] = {name: {} for name in targets}
     machines = [target.machine for target in targets.values()]
     game, limits = library.game, library.limits
@@ -92,7 +92,7 @@ def _objects(
             for kind, machine in target.machines.items()
             if machine.network == blocks
         ]
-        # The kind stands in the function's name, so kinds of the same blocks are compiled apart.
+        # Function names contain the kind, so kinds with the same blocks are compiled separately.
         for kind in dict.fromkeys(kind for _, kind, _ in wanted):
             those = [(name, machine) for name, each, machine in wanted if each == kind]
             compiled = in_own_process(

@@ -1,4 +1,4 @@
-"""The systems that a library can be made for, and the processors that it tells apart there."""
+"""The systems for which a library can be made, and the processors that it distinguishes there."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Target:
     """A system with a kind of processor.
 
     Attributes:
-        zig: what zig calls it.
+        zig: its name in zig.
         machines: by name, those for which networks are compiled; the first one runs everywhere, and
-            rules and search are compiled for it alone. The last one that the processor is of
+            rules and search are compiled for it alone. The last one that fits the processor
             computes the network.
-        static, shared: names of the files, of ``{name}``; None: zig has no linker or no libraries
-            for it.
+        static, shared: names of the files, with ``{name}``; None if zig has no linker or no
+            libraries for it.
     """
 
     zig: str
@@ -33,7 +33,7 @@ class Target:
 
     @property
     def machine(self) -> Machine:
-        """That of rules and search."""
+        """The machine of rules and search."""
         return next(iter(self.machines.values()))
 
 
@@ -56,7 +56,7 @@ def _arm(triple: str, processor: str) -> dict[str, Machine]:
 
 
 _STATIC, _LINUX = "lib{name}.a", "lib{name}.so"
-#: By the name that ``--target`` takes.
+#: The targets by their names for ``--target``.
 TARGETS = {
     "x86_64-linux": Target("x86_64-linux-musl", _x86("x86_64-unknown-linux-gnu"), _STATIC, _LINUX),
     "aarch64-linux": Target(
@@ -84,7 +84,7 @@ TARGETS = {
 
 
 def this_machine() -> str:
-    """The target of the machine on which this runs.
+    """The target for the machine on which this runs.
 
     Raises:
         ValueError: it is none of `TARGETS`.

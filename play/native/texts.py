@@ -1,4 +1,4 @@
-"""What is written about a library: for C compilers, and for people."""
+"""The texts about a library: for C compilers, and for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..wasm.module import digest_of, module_name
 from .compiler import game_layout, kept_bytes
 from .targets import Target
 
-#: Of the buffer of a library: a few megabytes, and no level that ships asks for more.
+#: Limits of a library's buffer: a few megabytes, and no shipped level needs more.
 LIMITS = Limits(simulations=400, max_considered=16, cache=1.0)
 
 OUTCOMES = {
@@ -31,7 +31,7 @@ OUTCOMES = {
     "DRAW": DRAW,
     "TRUNCATED": TRUNCATED,
 }
-#: Errors by name, from -1 down, and what they mean.
+#: Errors by name, numbered from -1 down, with their meaning.
 ERRORS = {
     "NULL": "an argument is no address",
     "ALIGNMENT": "the buffer's address is no multiple of 16: align it by 16, better by 64",
@@ -55,12 +55,12 @@ ERRORS = {
 
 @dataclass(frozen=True)
 class Library:
-    """What is exported.
+    """The parts of an exported library.
 
     Attributes:
         game: the rules.
         network: its agent's network.
-        ladder: the agent's levels; None: none.
+        ladder: the agent's levels; None if there are none.
     """
 
     game: Game
@@ -69,17 +69,17 @@ class Library:
 
     @property
     def limits(self) -> Limits:
-        """Of the search: `LIMITS`, and room for the strongest level."""
+        """Limits of the search: `LIMITS`, with room for the strongest level."""
         asked = self.ladder.simulations if self.ladder else 0
         return replace(LIMITS, simulations=max(LIMITS.simulations, asked))
 
     @property
     def prefix(self) -> str:
-        """What all names begin with, ``ludarium_corso``."""
+        """The beginning of all names, ``ludarium_corso``."""
         return "ludarium_" + re.sub(r"\W", "_", module_name(self.game))
 
     def named(self, text: str) -> str:
-        """A template with the names of this game."""
+        """A template with this game's names."""
         return text.replace("ludarium_game", self.prefix).replace(
             "LUDARIUM_GAME", self.prefix.upper()
         )
@@ -122,10 +122,10 @@ def header(library: Library, scratch: int) -> str:
 
 
 def licences(library: Library) -> str:
-    """The licences of all that a library holds, and who made the game."""
+    """The licences of all parts of a library, and the game's inventor."""
     game = library.game
     text = template(library, "LICENCES.md").replace("CREDIT", f"{game.title}: {game.credit}")
-    own = f"{game.name}.md"  # what its inventor reserves
+    own = f"{game.name}.md"  # the inventor's reservation, if any
     is_reserved = files(__package__).joinpath("templates", own).is_file()
     return text + (template(library, own) if is_reserved else "")
 
@@ -151,7 +151,7 @@ def readme(library: Library, targets: Mapping[str, Target]) -> str:
 
 
 def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
-    """What tells a library from others, whose buffers it refuses: 60 bits, hexadecimal."""
+    """A number that identifies a library, which refuses others' buffers: 60 bits, hexadecimal."""
     sources = digest_of(library.game), template(library, "glue.c")
     layout = game_layout(library.game, library.limits)
     told = hashlib.sha256(repr((sources, layout, library.limits, library.ladder)).encode())
@@ -163,7 +163,7 @@ def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
 
 
 def made(library: Library, target: Target, scratch: int, build: str) -> str:
-    """The content of ``made.h``, the numbers that `glue.c` takes; see `build_number`."""
+    """The content of ``made.h``, the numbers for `glue.c`; see `build_number`."""
     game, limits = library.game, library.limits
     layout, roots = game_layout(game, limits), memory_of(game, limits)["search"].tree.roots.dtype
     at = layout.offsets
@@ -207,5 +207,5 @@ def made(library: Library, target: Target, scratch: int, build: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as C writes it."""
+    """A text as a C literal."""
     return json.dumps(text, ensure_ascii=False)

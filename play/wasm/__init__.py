@@ -1,9 +1,9 @@
 """Builds WebAssembly modules of a game's rules and of the search over them. Import what is in
 `__all__`, and modules with exact values from `exact`.
 
-Cut along the way of the code: ``kernels`` (what a module can do), ``memory`` (its arrays),
-``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``
-(putting it together, and telling whether a module is still that of the sources).
+The files follow the way of the code: ``kernels`` (the exports of a module), ``memory`` (its
+arrays), ``compiler`` (from kernels to an object file), ``linker`` (from there to a module),
+``module`` (assembling it, and telling whether a module fits the present sources).
 """
 
 from .linker import LinkerError

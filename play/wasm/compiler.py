@@ -24,7 +24,8 @@ from ..objects import (
 )
 from .memory import named_arrays
 
-#: All in every browser since 2021; SIMD (128 bits) makes large boards up to twice as fast.
+#: Every browser has had all of these since 2021; SIMD (128 bits) is up to twice as fast on
+#: large boards.
 _FEATURES = "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"
 _MACHINE = Machine("wasm32-unknown-unknown", WASM, features=_FEATURES, relocation="static")
 
@@ -38,15 +39,15 @@ def compile_object(
 ) -> bytes:
     """Compile all kernels of ``templates`` for a game.
 
-    For a process of its own, see `begin_compiling`.
+    Call this in a dedicated process, see `begin_compiling`.
 
     Args:
         game: the rules.
         templates: the template module.
-        memory: what the kernels' arguments of these names are: tuples of arrays, whose contents
+        memory: values of the kernels' arguments with these names: tuples of arrays, whose contents
             the module starts with.
-        loaded: the same, tuples of one-dimensional arrays that are put into the memory once the
-            module runs: only their types count. `places_of` are where they are.
+        loaded: likewise, tuples of one-dimensional arrays that are put into the memory once the
+            module runs: only their types count. `places_of` holds their places.
         given: parts for the templates, see `specialise`.
 
     Returns:
@@ -62,19 +63,19 @@ def compile_object(
 
 
 class _Exports(Exports):
-    """Functions that take and return numbers as JavaScript has them, and variables for arrays."""
+    """Functions that take and return JavaScript's numbers, and variables for arrays."""
 
     number = ir.DoubleType()
 
     def __init__(self, memory: Mapping[str, Any], loaded: Mapping[str, Any]) -> None:
         super().__init__({**memory, **loaded})
         self._variables: dict[int, Any] = {}
-        self._places: dict[int, tuple[Any, int]] = {}  # of arrays that are loaded
+        self._places: dict[int, tuple[Any, int]] = {}  # places of loaded arrays
         for name, value in memory.items():
             for full_name, array in named_arrays(name, value).items():
                 self._add_array(full_name, array)
         for name, value in loaded.items():
-            # Fields may share an array that is empty; they are told apart by copies.
+            # Fields may share an empty array; copies distinguish them.
             arrays = self.memory[name] = type(value)(*(array.copy() for array in value))
             places = self.memory[f"{name}_places"] = places_of(value)
             self._add_array(f"{name}_places", places)
@@ -93,7 +94,7 @@ class _Exports(Exports):
         return (builder.sitofp if signed else builder.uitofp)(value, self.number)
 
     def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:
-        """A variable; of a loaded array address and length, which are known when it runs."""
+        """A variable; for a loaded array its address and length, which are known at run time."""
         if id(array) not in self._places:
             return self._variables[address_of(array)], None
         places, number = self._places[id(array)]
@@ -106,7 +107,7 @@ class _Exports(Exports):
 
     def _add_array(self, name: str, array: np.ndarray) -> None:
         if address_of(array) in self._variables:
-            return  # another view of an array that is there
+            return  # another view of an existing array
         variable = constant(self.module, name, array.tobytes())
         variable.global_constant = name.endswith("_tables")
         self._variables[address_of(array)] = variable
@@ -114,5 +115,5 @@ class _Exports(Exports):
 
 
 def places_of(loaded: Any) -> np.ndarray:
-    """An array for where loaded arrays are: int64 [arrays, 2], the address and the length."""
+    """An array for the places of loaded arrays: int64 [arrays, 2], address and length."""
     return np.zeros((len(loaded), 2), np.int64)

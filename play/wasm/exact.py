@@ -1,7 +1,7 @@
-"""Modules with the exact values of a game's positions, apart from those that play it.
+"""Modules with the exact values of a game's positions, separate from those that play it.
 
-They are made of what `ludarium.analysis.probing` asks: the analysis of all positions of Osiron, the
-search made for Corso, or the search to the end that serves every game.
+They are made of the sources of `ludarium.analysis.probing`: the analysis of all positions of
+Osiron, the search made for Corso, or the search to the end that serves every game.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from .module import Module, assemble, digest_of_parts
 
 
 def build_solver(game: Game) -> Module:
-    """Compile what finds exact values of a game's positions, in a process of its own.
+    """Compile a module for exact values of a game's positions, in a dedicated process.
 
     Raises:
         LinkerError: there is no linker, or it refuses.
     """
-    find_zig()  # rather than compile first and then miss it
+    find_zig()  # check before the long compilation
     return in_own_process(_build, game)
 
 
 def solver_digest(game: Game) -> str:
-    """Digest of what `build_solver` makes a module of."""
+    """Digest of everything from which `build_solver` makes a module."""
     known = solve_corso.shipped_known(game).tobytes() if _templates(game) is solve_corso else b""
     return digest_of_parts(game, _templates(game), known)
 
 
 def source_text(game: Game) -> str:
-    """Where the values come from, in words."""
+    """The source of the values, in words."""
     return source_of(game).source
 
 
@@ -56,10 +56,10 @@ def _templates(game: Game) -> ModuleType:
 
 
 def _about_values(game: Game) -> dict[str, Any]:
-    """What the numbers of a module mean.
+    """The meaning of a module's numbers.
 
     ``told`` is what a value tells besides who wins. With ``plies`` a win in n is ``win - n``; with
-    ``lead`` it is ``span`` and the lead, which is ``most`` at most; a loss the same below 0.
+    ``lead`` it is ``span`` plus the lead, which is at most ``most``; a loss is the same below 0.
     """
     templates = _templates(game)
     if templates is solve_osiron:

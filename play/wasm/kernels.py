@@ -1,4 +1,4 @@
-"""What a module exports: one game that is played, one search, and the network that it asks.
+"""The exports of a module: one game in play, one search, and the network that it calls.
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module, and
 a compiled network takes the place of `ask`. Each kernel is an export of the same name. Its first
@@ -23,7 +23,7 @@ from ludarium.training.search.tree import NO_NODE
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
-# Compiled along with the kernels below that call them.
+# Compiled along with the kernels below, which call them.
 start_one = engine.start_one
 play_one = engine.play
 score_of = engine.score
@@ -62,7 +62,7 @@ def game_start(game):
 def game_set_up(game, places):
     """Start with another diagram, see ``board.scene.Diagram``, and show it.
 
-    ``places`` has a bit for each place with the first letter, of less than 53.
+    ``places`` has a bit for each place, below 53, with the first letter.
     """
     rules.set_up(game.tables[0], game.states[0], places)
     show(game.tables[0], game.states[0], game.mask, game.planes, False)
@@ -72,7 +72,7 @@ def game_set_up(game, places):
 def game_play(game, action):
     """Play an action and show the next position; return ``2 * outcome + mover``.
 
-    -1 if the action is not legal, and then nothing is written.
+    Returns -1 if the action is not legal; then nothing is written.
     """
     return play_one(game.tables, game.states, action, game.mask, game.planes)
 
@@ -125,7 +125,7 @@ def game_random_games(game, games):
 
 @kernel
 def game_perft(game, depth):
-    """Number of action sequences of exactly ``depth`` plies; -1 if there is no room for so many."""
+    """Number of action sequences of exactly ``depth`` plies; -1 if so many plies do not fit."""
     if depth < 0 or depth >= len(game.line):
         return -1
     game.line[0] = game.states[0]
@@ -135,7 +135,7 @@ def game_perft(game, depth):
 
 @kernel
 def game_view(game, action):
-    """Write what the picture shows and what people are told of the position.
+    """Write the picture's slots and the facts that people are told of the position.
 
     ``action`` led to it from the position in ``game.before``; -1 if there is none.
     """
@@ -153,13 +153,13 @@ def game_word(game, action):
 
 @kernel
 def game_reason(game, action):
-    """Why an action is not legal, by the number that the hook ``reason`` gives."""
+    """The number of the reason why an action is not legal, from the hook ``reason``."""
     return find_reason(game.tables, game.states, action)
 
 
 @kernel
 def game_next_pose(game, pose, way):
-    """How the mover's piece in hand lies after a turn (0) or a flip (1)."""
+    """The pose of the mover's piece in hand after a turn (0) or a flip (1)."""
     return find_pose(game.tables, game.view_tables, game.states, pose, way)
 
 
@@ -174,7 +174,7 @@ def game_threats(game):
 
 @kernel
 def game_ownership(game, seed, playouts):
-    """Write who has each cell at the ends of random games, added up, into ``owner_sums``."""
+    """Add up the owners of each cell at the ends of random games, in ``owner_sums``."""
     seed_stream(game.lots[0], seed)
     sum_owners(
         *(game.tables, game.states, game.line, game.lots[0]),
@@ -237,8 +237,8 @@ def begin_search(game, search, settings):
 def search_begin(game, search):
     """Begin a search from the game's position, with the settings in memory.
 
-    The planes of the search then hold what its mover sees; answer them and call
-    `search_advance`. ``roots.noise`` is used as it is where ``settings.noise`` is 0.
+    The planes of the search then hold its mover's observation; answer them and call
+    `search_advance`. If ``settings.noise`` is 0, ``roots.noise`` is used as it is.
 
     Returns:
         1, or -1 if the settings do not fit the memory, or the game is over.
@@ -280,7 +280,7 @@ def network_evaluate(game, search, network):
     """Write the network's answer to the game's position into ``evaluation``.
 
     Returns:
-        1, or 0 if it has numbers that are not finite.
+        1, or 0 if a number of the answer is not finite.
     """
     state = game.states[0]
     rules.observe(game.tables[0], state, int(state.mover), search.planes[0])
@@ -289,11 +289,11 @@ def network_evaluate(game, search, network):
 
 @kernel
 def search_run(game, search, network, most):
-    """Go on with a search, which asks the network at most ``most`` times.
+    """Continue a search, which asks the network at most ``most`` times.
 
     Returns:
-        How often it asked: less than ``most`` if it is done; -1 if an answer has numbers that are
-        not finite.
+        How often it asked: less than ``most`` if it is done; -1 if a number of an answer is not
+        finite.
     """
     settings, asked = settings_of(search), 0
     while asked < most and search.tree.roots[0].waiting >= 0:
@@ -344,16 +344,16 @@ def read_results(game, search):
 def search_results(game, search):
     """Write the root's policy, priors, visits, action values and value; return the action to play.
 
-    A search that waits for the network is only looked at: it goes on as if it had not been.
+    A search that waits for the network is only read, and can continue afterwards.
     """
     return read_results(game, search)
 
 
 @kernel
 def search_variation(game, search):
-    """Write the actions that were visited most, one after the other, and return how many.
+    """Write the sequence of most visited actions, and return how many there are.
 
-    The principal variation: it begins with the root's action, and the first of equals counts.
+    This is the principal variation: it begins with the root's action; the first of equals counts.
     """
     nodes, edges = search.tree.nodes[0], search.tree.edges[0]
     length = 0
@@ -374,7 +374,7 @@ def search_variation(game, search):
 
 @kernel
 def search_forget(game, search):
-    """Forget the network's answers, as after a change of the network."""
+    """Forget the network's answers, for example after a change of the network."""
     search.cache.counts[EMPTIED] = search.cache.counts[CLOCK]
 
 
@@ -385,14 +385,14 @@ def search_forget(game, search):
 def level_begin(game, search, seed):
     """Begin the search of a level, whose knobs are in memory, from the game's position.
 
-    Writes the settings and the noise of that search; go on with it as after `search_begin`, and end
-    with `level_choose`.
+    This writes the settings and the noise of that search; continue it as after `search_begin`, and
+    end with `level_choose`.
 
     Args:
-        seed: a whole number below 2**53, of all that the level draws in this position.
+        seed: a whole number below 2**53, for all that the level draws in this position.
 
     Returns:
-        1, or -1 if there is no room for so many simulations, or the game is over; then nothing is
+        1, or -1 if so many simulations do not fit, or the game is over; then nothing is
         written.
     """
     knobs = search.knobs[0]
@@ -408,7 +408,7 @@ def level_begin(game, search, seed):
 
 @kernel
 def level_choose(game, search):
-    """Draw and return the action that the level plays, of what its search has found so far."""
+    """Draw and return the action that the level plays, from the search's results so far."""
     best = read_results(game, search)
     policy = search.tree.roots[0].policy
     return draw_action(search.knobs[0], search.rngs[0], best, policy, search.action_values[0])

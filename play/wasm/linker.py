@@ -1,4 +1,4 @@
-"""Links an object file to a WebAssembly module, which needs no library.
+"""Links an object file to a WebAssembly module that needs no library.
 
 The linker comes with the package ``ziglang``.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from ludarium.envs.engine.storage import cache_folder, writing
 
 _INSTALL = "pip install 'ludarium[wasm]'"
-_STACK = 256 * 1024  # bytes; kernels keep little there, but the search of Corso is recursive
+_STACK = 256 * 1024  # bytes; most kernels need little, but the search of Corso is recursive
 
 
 class LinkerError(ValueError):
@@ -55,12 +55,12 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
 
 
 def run_zig(zig: Path, arguments: Iterable[str], folder: str) -> None:
-    """Run zig, which keeps what it makes on the way in ``folder``.
+    """Run zig; its intermediate files go to ``folder``.
 
     Raises:
         LinkerError: it refuses.
     """
-    kept = cache_folder() / "zig"  # its compiled libraries: seconds of each module
+    kept = cache_folder() / "zig"  # keeping its compiled libraries saves seconds for each module
     caches = {"ZIG_GLOBAL_CACHE_DIR": str(kept), "ZIG_LOCAL_CACHE_DIR": folder}
     command = [str(zig / "zig"), *arguments]
     run = subprocess.run(

@@ -20,13 +20,13 @@ DEEPEST_PERFT = 64
 LONGEST_VARIATION = 64
 _OUTCOMES = 5
 
-#: `SearchSettings` as a record of float64, which a page can write without knowing more.
+#: `SearchSettings` as a record of float64, which a page can write without further knowledge.
 SETTINGS = record_dtype(*((name, np.float64) for name in SearchSettings._fields))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The memory of a search, which is fixed when a module or library is built.
+    """Limits of a search's memory, which is fixed when a module or library is built.
 
     Attributes:
         simulations: most simulations of a search.
@@ -50,24 +50,25 @@ class Limits:
 
 
 class GameMemory(NamedTuple):
-    """One game that is played, with A actions.
+    """The memory of one game in play, with A actions.
 
     Attributes:
         tables: the constants of the rules, structured [1].
         states: the position, structured [1].
-        rngs: int64 [1, 2], of a random start and of random actions.
+        rngs: int64 [1, 2], random numbers for the start and for random actions.
         mask: int8 [A], legal actions of the mover.
         planes: float32 [planes, cells], an observation.
         view_tables: the constants of the view, structured [1].
-        before: the position before the last action, structured [1], where a picture marks that.
-        seen: float32 [planes, cells], the observation that a picture is made of.
+        before: the position before the last action, structured [1], if a picture marks changes.
+        seen: float32 [planes, cells], the observation from which a picture is made.
         shown: int32 [slots], what each slot of the scene shows, by number.
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
-        line, next_action: what perft works with.
+        line, next_action: scratch memory of perft.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see
             ``ludarium.envs.engine.foresight``.
-        owner_sums: int32 [cells], and ``lots``, int64 [1, 2], of who will have each cell.
+        owner_sums: int32 [cells], and ``lots``, int64 [1, 2], sums and random numbers of
+            `game_ownership`.
     """
 
     tables: np.ndarray
@@ -90,20 +91,20 @@ class GameMemory(NamedTuple):
 
 
 class SearchMemory(NamedTuple):
-    """One search; the first axis of what is for a batch elsewhere has one entry here.
+    """The memory of one search; first axes that count a batch elsewhere have one entry here.
 
     Attributes:
         settings: structured [1] of `SETTINGS`.
-        level_settings: the same of a level, but for what its knobs decide.
-        knobs: structured [1] of `ludarium.training.search.level.KNOBS`, of a level.
-        rngs: int64 [1, 2], of the noise, and of a level's choice.
-        planes: float32 [1, planes, cells], what the network is asked.
+        level_settings: the same for a level, except for settings that its knobs decide.
+        knobs: structured [1] of `ludarium.training.search.level.KNOBS`, a level's knobs.
+        rngs: int64 [1, 2], random numbers for the noise and a level's choice.
+        planes: float32 [1, planes, cells], the network's input.
         tree: the search tree.
         cache: answers of the network; its ``words`` are the planes.
-        evaluation: what it answers.
+        evaluation: the network's answer.
         best_action, root_value, visits, action_values, priors: int64 [1], float32 [1], int32
             [1, A], float32 [1, A] and float32 [A], results; the policy is in ``tree.roots``.
-        noise: float32 [A], the root's while results are read.
+        noise: float32 [A], the root's noise while results are read.
         line: int32 [64], the actions of the principal variation.
     """
 
@@ -134,7 +135,7 @@ def memory_of(game: Game, limits: Limits) -> dict[str, Any]:
 
 
 def game_memory(game: Game) -> GameMemory:
-    """The memory of a game, its tables filled in."""
+    """The memory of a game, with its tables."""
     return GameMemory(
         tables=game.tables,
         states=game.new_states(1),
@@ -161,8 +162,8 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
 
     Args:
         game: the rules.
-        largest: settings with the most simulations and considered actions that fit; they are the
-            settings in memory too.
+        largest: settings with the most simulations and considered actions that fit; memory starts
+            with them.
         cache: megabytes for the network's answers.
     """
     planes = np.zeros((1, *game.planes_shape), np.float32)
@@ -215,9 +216,9 @@ def describe_type(dtype: np.dtype) -> dict[str, Any]:
 
     Returns:
         - ``type``: numpy's name of a number's type, or ``record``;
-        - ``bytes``: of one entry;
-        - ``fields``: of a record, by name; each has an ``offset`` in bytes, a ``shape``, which is
-          empty for a single value, and what this function says of its type.
+        - ``bytes``: size of one entry;
+        - ``fields``: fields of a record, by name; each has an ``offset`` in bytes, a ``shape``,
+          empty for a single value, and the description of its type.
     """
     if dtype.fields is None:
         return {"type": dtype.name, "bytes": dtype.itemsize}

@@ -1,4 +1,4 @@
-"""Modules: building one, reading what it says of itself, and telling whether it is stale."""
+"""Modules: building them, reading their manifests, and telling whether they are stale."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _MAKERS = ("../objects.py", "compiler.py", "linker.py", "memory.py", "module.py"
 
 @dataclass(frozen=True)
 class Module:
-    """A WebAssembly module and its manifest, which it holds in a custom section too."""
+    """A WebAssembly module and its manifest, which it also contains in a custom section."""
 
     content: bytes
     manifest: dict[str, Any]
 
 
 def module_name(game: Game) -> str:
-    """Name of a module: the game's, then each option that is not the default: ``onyx-size=8``."""
+    """Name of a module: the game's, then each option other than the default: ``onyx-size=8``."""
     defaults = {option.name: option.default for option in game.option_list}
     changed = [
         f"{name}={_as_word(value)}"
@@ -63,12 +63,12 @@ def _as_word(value: Any) -> str:
 
 
 def build_module(game: Game, limits: Limits | None = None) -> Module:
-    """Compile a game's rules and the search over them, in a process of its own.
+    """Compile a game's rules and the search over them, in a dedicated process.
 
     Raises:
         LinkerError: there is no linker, or it refuses.
     """
-    find_zig()  # rather than compile for half a minute and then miss it
+    find_zig()  # check before the long compilation
     return in_own_process(_build, game, limits or Limits())
 
 
@@ -95,7 +95,7 @@ def assemble(
     """Compile and link a template module; see `compile_object`.
 
     Args:
-        about: what the manifest says besides what every manifest does.
+        about: additional entries of the manifest.
     """
     loaded = loaded or {}
     compiled = compile_object(game, templates, memory, loaded, **given)
@@ -115,7 +115,7 @@ def _describe(
     for name, value in memory.items():
         for full_name, array in named_arrays(name, value).items():
             address = array.__array_interface__["data"][0]
-            if address not in addresses:  # not another view of one that is there
+            if address not in addresses:  # leave out further views of an array
                 arrays[full_name] = describe_array(array)
             addresses.add(address)
     return {
@@ -132,9 +132,9 @@ def _describe(
 
 
 def digest_of(game: Game) -> str:
-    """Digest of what a game's module is made of: sources, tables, and what describes the game.
+    """Digest of everything in a game's module: sources, tables, and the game's description.
 
-    The versions of the tools are not in it. With ``NUMBA_DISABLE_JIT=1`` it is another.
+    It does not include the versions of the tools. ``NUMBA_DISABLE_JIT=1`` changes it.
     """
     return digest_of_parts(
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
@@ -143,7 +143,7 @@ def digest_of(game: Game) -> str:
 
 
 def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
-    """Digest of what a template module of this package and a game's rules are compiled from."""
+    """Digest of the sources of a template module of this package and a game's rules."""
     digest = hashlib.sha256(sources_of(templates, game.rules, game.view).encode())
     for name in _MAKERS:
         digest.update((Path(__file__).parent / name).read_bytes())
@@ -155,10 +155,10 @@ def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
 
 
 def require_current(manifest: dict[str, Any]) -> None:
-    """Check that a module is that of the sources that are here.
+    """Check that a module fits the present sources.
 
     Raises:
-        ValueError: it is stale, or its game is not here; the message says which and the remedy.
+        ValueError: it is stale, or its game is missing; the message says which and the remedy.
     """
     about = manifest["description"]
     game = make_stored_game(about["game"], about["options"])
@@ -173,7 +173,7 @@ def read_module(path: str | os.PathLike[str]) -> Module:
     """Read a module from a file.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no such file.
         ValueError: it is no module of this package, or one of another format.
     """
     content = read_regular_file(path, _MOST_BYTES, "a WebAssembly module")
@@ -194,7 +194,7 @@ def parse_module(content: bytes, name: str) -> Module:
 
 
 def _is_manifest(found: Any) -> bool:
-    """Whether a JSON value has what is used of a manifest in Python."""
+    """Whether a JSON value has all fields of a manifest that Python uses."""
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         return False
     kinds = {"name": str, "sources": str, "description": dict}
@@ -214,14 +214,14 @@ def _as_json(value: Any) -> bytes:
 
 
 def custom_section(name: str, content: bytes) -> bytes:
-    """A custom section, which goes after a module."""
+    """A custom section, which can be appended to a module."""
     title = name.encode()
     body = _unsigned(len(title)) + title + content
     return b"\0" + _unsigned(len(body)) + body
 
 
 def _unsigned(number: int) -> bytes:
-    """A number in the LEB128 code."""
+    """A number in LEB128 code."""
     encoded = bytearray()
     while number >= 0x80:
         encoded.append(number & 0x7F | 0x80)
@@ -231,7 +231,7 @@ def _unsigned(number: int) -> bytes:
 
 
 def _read_unsigned(content: bytes, place: int) -> tuple[int, int]:
-    """A number in the LEB128 code, of at most 32 bits, and the place after it."""
+    """A number in LEB128 code, of at most 32 bits, and the place after it."""
     number = 0
     for shift in range(0, 35, 7):
         byte = content[place]
@@ -243,7 +243,7 @@ def _read_unsigned(content: bytes, place: int) -> tuple[int, int]:
 
 
 def _find_section(content: bytes, name: str) -> bytes | None:
-    """The content of a custom section, or None where there is none, or the file is torn."""
+    """The content of a custom section, or None if there is none, or the file is truncated."""
     place = len(_MAGIC)
     found = None
     try:

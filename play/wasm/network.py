@@ -1,8 +1,8 @@
 """Networks for modules: the arrays that their kernels read, and files that hold them.
 
 A module is compiled for all networks of its game. So a network's arrays have no fixed place in its
-memory: whoever loads a file puts them behind what is there, and writes address and length of each
-into the module's array ``network_places``.
+memory: a program that loads a file puts them behind the module's data, and writes address and
+length of each into the module's array ``network_places``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ludarium.training.networks import examples_of, network_shape, turn_of
 
 from ..objects import LINE
 
-#: What a file begins with.
+#: The first bytes of a file.
 MAGIC = b"ludarium network"
 _FORMAT = 2
 
@@ -33,7 +33,7 @@ _FORMAT = 2
 def packed_network(
     game: Game, network: Layers, ranges: np.ndarray, target: Target
 ) -> PackedNetwork:
-    """A network of a game in eight bits, as compiled searches take it; see `pack`."""
+    """A game's network in eight bits, in the form of compiled searches; see `pack`."""
     packed = pack(network, ranges, target)
     turn = turn_of(game)
     return packed if turn is None else turned(packed, turn, isinstance(network, BoardLayers))
@@ -48,12 +48,12 @@ def any_network(game: Game) -> PackedNetwork:
 
 
 def part_of(game: Game) -> GivenPart:
-    """The part that asks networks of a game."""
+    """The part that calls networks of a game."""
     return network_part("board" if len(game.observation_shape) == 3 else "vector")
 
 
 def layout_of(game: Game) -> str:
-    """Digest by which a module knows that a file is of its game, and of its kernels."""
+    """Digest by which a module recognises files for its game and its kernels."""
     about = (game.name, game.version, game.planes_shape, game.num_actions, digest_of(WASM))
     return hashlib.sha256(repr((_FORMAT, *about)).encode()).hexdigest()[:16]
 
@@ -61,12 +61,12 @@ def layout_of(game: Game) -> str:
 def network_content(game: Game, network: Layers) -> bytes:
     """The content of a network's file.
 
-    After `MAGIC` come two numbers, uint32 in little-endian order: the CRC-32 of all that is behind
+    After `MAGIC` come two numbers, uint32 in little-endian order: the CRC-32 of everything after
     it, and the length of a description in JSON, which follows. The description has ``format``,
-    ``game``, ``layout``; for each array of `PackedNetwork`, in their order, the place in a module's
-    memory, behind what is there, and the length (``places``); how many ``bytes`` these take
-    together; and of each array that is in the file the number, the length in bytes, and whether it
-    is of int8 that become float32 (``parts``). What these have follows, one after the other. All
+    ``game``, ``layout``; for each array of `PackedNetwork`, in order, its place in a module's
+    memory, behind the module's data, and its length (``places``); how many ``bytes`` these take
+    together; and for each array in the file its number, its length in bytes, and whether it holds
+    int8 that become float32 (``parts``). The contents of the parts follow, one after the other. All
     else is 0.
     """
     places: list[list[int]] = []

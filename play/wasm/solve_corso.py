@@ -1,4 +1,4 @@
-"""What a module with the search that was made for Corso exports; see `solving`.
+"""The exports of a module with the search that was made for Corso; see `solving`.
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` are Corso's.
 """
@@ -20,12 +20,12 @@ from .solving import BOUND, bounds_of, forget_bounds, note_bounds, note_bounds_o
 
 rules: Any = None  # Corso's rule module, filled in by `specialise`
 
-# Compiled along with the kernels below that call them.
+# Compiled along with the kernels below, which call them.
 cells_of = corso.cells_of
 search = corso.search
 learn = corso.learn
 
-#: Bytes of the table of positions, if they are enough.
+#: Bytes of the table of positions, or more if they do not suffice.
 TABLE_BYTES = 1 << 26
 
 
@@ -37,8 +37,8 @@ class Solver(NamedTuple):
         bounds: `BOUND` [A + 1].
         after: structured [1], the position after an action.
         tables: the constants of the rules.
-        known: what was found before, see ``ludarium.analysis.corso.known``; it may be empty.
-        boards, table, workers: as ``ludarium.analysis.corso.kernels.search`` takes their entries.
+        known: earlier results, see ``ludarium.analysis.corso.known``; it may be empty.
+        boards, table, workers: arguments of ``ludarium.analysis.corso.kernels.search``, as arrays.
     """
 
     states: np.ndarray
@@ -69,7 +69,7 @@ def solver_memory(game: Corso) -> Solver:
 
 @kernel
 def solver_begin(solver):
-    """Turn to the position in ``states``: write its legal actions, and which end the game how."""
+    """Turn to the position in ``states``: write its legal actions, and how some end the game."""
     state, after, bounds = solver.states[0], solver.after, solver.bounds
     sign = 1 - 2 * int(state.mover)
     actions = len(bounds) - 1
@@ -87,13 +87,13 @@ def solver_begin(solver):
 
 @kernel
 def solver_ask(solver, action, leads, budget):
-    """Go on to find out what an action is worth; the number of actions means the position.
+    """Continue to find the value of an action; the number of actions stands for the position.
 
-    ``leads`` is 1 to ask for the lead too. About ``budget`` positions are searched at most. What
-    was not answered then is asked anew the next time, and found sooner.
+    ``leads`` is 1 to ask for the lead too. About ``budget`` positions are searched at most. A
+    question that is not answered then is repeated the next time, and answered sooner.
 
     Returns:
-        1 if that is known, 0 if the budget was spent.
+        1 if the value is known, 0 if the budget was spent.
     """
     after, bounds, worker = solver.after, solver.bounds, solver.workers[0]
     after[0] = solver.states[0]
@@ -104,7 +104,7 @@ def solver_ask(solver, action, leads, budget):
     low, high = bounds_of(bounds, action, is_own)
     worker.limit = worker.nodes + budget
     target = first_target(low, high)
-    ply = np.int64(0)  # a constant would make another copy of the search
+    ply = np.int64(0)  # a constant would compile another copy of the search
     while is_open(low, high, leads):
         bound = search(solver.boards[0], solver.table, worker, cells, target, ply)
         if worker.nodes >= worker.limit:
@@ -120,7 +120,7 @@ def solver_ask(solver, action, leads, budget):
 
 @kernel
 def solver_learn(solver):
-    """Take what is ``known`` into the table, once, before the first question."""
+    """Put ``known`` into the table, once, before the first question."""
     learn(solver.boards[0], solver.table, solver.known)
     return len(solver.known)
 

@@ -1,4 +1,4 @@
-"""What a module with the search to the end of a game exports; see `solving`.
+"""The exports of a module with the search to the end of a game; see `solving`.
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 """
@@ -19,14 +19,14 @@ from .solving import BOUND, bounds_of, forget_bounds, note_bounds, note_bounds_o
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
-# Compiled along with the kernels below that call them.
+# Compiled along with the kernels below, which call them.
 begin = late.begin
 search = late.search
 
 #: Bytes of the table of positions.
 TABLE_BYTES = 1 << 25
 
-#: The question that is being answered: about which action, and the value asked about.
+#: The question that is being answered: its action and target value.
 QUESTION = record_dtype(("is_begun", np.int64), ("action", np.int64), ("target", np.int64))
 
 
@@ -37,9 +37,9 @@ class Solver(NamedTuple):
         states: structured [1], the position that is asked about.
         bounds: `BOUND` [A + 1].
         questions: `QUESTION` [1].
-        span: int64 [1], what a win is worth besides the lead.
-        tables, transpositions, masks, factors, line, words, workers, frames, children: as
-            ``ludarium.analysis.search.kernels.search`` takes them.
+        span: int64 [1], the value of a win besides the lead.
+        tables, transpositions, masks, factors, line, words, workers, frames, children: arguments of
+            ``ludarium.analysis.search.kernels.search``.
     """
 
     states: np.ndarray
@@ -81,7 +81,7 @@ def solver_memory(game: Game) -> Solver:
 
 @part
 def setting_of(solver):
-    """What `search` takes first."""
+    """The first argument of `search`."""
     buckets = len(solver.transpositions) // BUCKET
     return (
         solver.tables,
@@ -95,7 +95,7 @@ def setting_of(solver):
 
 @kernel
 def solver_begin(solver):
-    """Turn to the position in ``states``: write its legal actions, and which end the game how."""
+    """Turn to the position in ``states``: write its legal actions, and how some end the game."""
     state, line, bounds = solver.states[0], solver.line, solver.bounds
     span = solver.span[0]
     sign = 1 - 2 * int(state.mover)
@@ -115,12 +115,12 @@ def solver_begin(solver):
 
 @kernel
 def solver_ask(solver, action, leads, budget):
-    """Go on to find out what an action is worth; the number of actions means the position.
+    """Continue to find the value of an action; the number of actions stands for the position.
 
     ``leads`` is 1 to ask for the lead too. About ``budget`` positions are searched at most.
 
     Returns:
-        1 if that is known, 0 if the budget was spent.
+        1 if the value is known, 0 if the budget was spent.
     """
     state, line, bounds = solver.states[0], solver.line, solver.bounds
     question, worker = solver.questions[0], solver.workers[0]
@@ -161,7 +161,7 @@ def solver_ask(solver, action, leads, budget):
 
 @kernel
 def solver_learn(solver):
-    """Nothing: there is no table of what is known."""
+    """Do nothing, because there is no table of known positions."""
     return 0
 
 

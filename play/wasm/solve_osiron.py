@@ -1,8 +1,8 @@
-"""What a module that solves Osiron exports; see `solving`.
+"""The exports of a module that solves Osiron; see `solving`.
 
-Template functions (see ``ludarium.envs.engine.compile``): ``rules`` are Osiron's. No table comes
-along: the module makes the one that the first question needs, by the same retrograde analysis as in
-Python, and keeps it until a position comes in which other circles do not count.
+Template functions (see ``ludarium.envs.engine.compile``): ``rules`` are Osiron's. No table
+ships: the module makes the one that the first question needs, by the same retrograde analysis as in
+Python, and keeps it until a position arrives in which other circles do not count.
 """
 
 from typing import Any, NamedTuple
@@ -22,14 +22,14 @@ from .solving import BOUND, forget_bounds, note_bounds
 
 rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
-# Compiled along with the kernels below that call them.
+# Compiled along with the kernels below, which call them.
 start = osiron.start
 decide = osiron.decide
 look_up = osiron.look_up
 look_up_actions = osiron.look_up_actions
 
-#: How far the analysis is: the circles that count in it, as a position has them, the layer (0
-#: while finished games are looked for), the next place in it, and how many have changed.
+#: Progress of the analysis: the circles that count in it, in a position's form, the layer (0
+#: while finished games are sought), the next place in it, and how many places have changed.
 PROGRESS = record_dtype(
     ("counting", np.int32, (2,)),
     ("layer", np.int64),
@@ -49,9 +49,9 @@ class Solver(NamedTuple):
         tables: the constants of the rules.
         circles: int32[7], the spaces of each circle.
         progress: `PROGRESS` [1].
-        boards, views, colourings, words, odd_marks, even_marks: as
-            ``ludarium.analysis.osiron.kernels`` take them; the marks of odd and of even layers.
-        value: int8[1]; values: int8[1, A]: what they return.
+        boards, views, colourings, words, odd_marks, even_marks: arguments of
+            ``ludarium.analysis.osiron.kernels``; the marks of odd and of even layers.
+        value: int8[1]; values: int8[1, A]: results of these kernels.
     """
 
     states: np.ndarray
@@ -96,7 +96,7 @@ def solver_memory(game: Game) -> Solver:
 def solver_begin(solver):
     """Turn to the position in ``states``: write its legal actions, and values if they are there.
 
-    If other circles count than in the table, the analysis begins anew.
+    If other circles count than in the table, the analysis starts over.
     """
     state, bounds, progress = solver.states[0], solver.bounds, solver.progress[0]
     forget_bounds(bounds, WIN)
@@ -114,11 +114,11 @@ def solver_begin(solver):
 
 @kernel
 def solver_ask(solver, action, leads, budget):
-    """Go on with the analysis, by about ``budget`` places; all questions have the same answer.
+    """Continue the analysis by about ``budget`` places; all questions have the same answer.
 
     Returns:
-        1 if all is known that can be known, 0 if the budget was spent. Nothing can be known while
-        pieces are placed.
+        1 if everything that can be known is known, 0 if the budget was spent. Nothing can be known
+        while pieces are placed.
     """
     progress = solver.progress[0]
     if solver.states[0].empty == 0 and not progress.is_solved:
@@ -130,9 +130,9 @@ def solver_ask(solver, action, leads, budget):
 
 @kernel
 def solver_learn(solver):
-    """Write the colourings in rising order; returns how many.
+    """Write the colourings in rising order; return how many there are.
 
-    The next larger number with as many bits is made as in "HAKMEM" (Beeler, Gosper and
+    The next larger number with equally many bits is found as in "HAKMEM" (Beeler, Gosper and
     Schroeppel, 1972), item 175.
     """
     spaces = (1 << SPACES // 2) - 1
@@ -146,7 +146,7 @@ def solver_learn(solver):
 
 @kernel
 def solver_nodes(solver):
-    """Colourings that were won or lost so far, each counted in every phase."""
+    """How many colourings are won or lost so far, each counted in every phase."""
     return solver.progress[0].decided
 
 
@@ -171,7 +171,7 @@ def begin_anew(solver):
 
 @part
 def go_on(solver, budget):
-    """Look at ``budget`` further places, or at those that are left."""
+    """Process ``budget`` further places, or the remaining ones."""
     progress = solver.progress[0]
     boards, colourings, words = solver.boards, solver.colourings, solver.words
     left = budget

@@ -1,7 +1,7 @@
-"""What all modules with exact values do alike: keeping what is known of a position's actions.
+"""The common part of all modules with exact values: keeping bounds of a position's actions.
 
-Template parts (see ``ludarium.envs.engine.compile``). A value is a number, the greater the better
-for the mover; 0 is a draw, what is above a win. ``bounds`` has an entry for each action, and a
+Template parts (see ``ludarium.envs.engine.compile``). A value is a number, greater if better
+for the mover; 0 is a draw, greater ones are wins. ``bounds`` has an entry for each action, and a
 last one for the position itself.
 """
 
@@ -10,13 +10,13 @@ import numpy as np
 from ludarium.envs.engine.compile import part
 from ludarium.envs.engine.rule import record_dtype
 
-#: What is known of an action: its value is no less than ``low`` and no more than ``high``.
+#: Bounds of an action: its value is at least ``low`` and at most ``high``.
 BOUND = record_dtype(("low", np.int32), ("high", np.int32), ("is_legal", np.int32))
 
 
 @part
 def forget_bounds(bounds, most):
-    """Begin with another position: no action is legal yet, values are from ``-most`` to it."""
+    """Begin with another position: no action is legal yet, values are from ``-most`` on."""
     for entry in range(len(bounds)):
         bounds[entry].low = -most
         bounds[entry].high = most
@@ -26,10 +26,10 @@ def forget_bounds(bounds, most):
 
 @part
 def bounds_of(bounds, entry, is_movers):
-    """What is known of an entry: for the mover, or for the opponent, whose values are the opposite.
+    """The bounds of an entry: for the mover, or for the opponent, whose values are the opposite.
 
     Returns:
-        The least and the greatest value.
+        The lower and the upper bound.
     """
     if is_movers:
         return int(bounds[entry].low), int(bounds[entry].high)
@@ -38,7 +38,7 @@ def bounds_of(bounds, entry, is_movers):
 
 @part
 def note_bounds(bounds, entry, low, high):
-    """Write down what was found out about an action, or the position, and what follows from it."""
+    """Note bounds of an action, or of the position, and their consequences."""
     actions = len(bounds) - 1
     best = bounds[actions]
     bounds[entry].low = max(bounds[entry].low, low)
@@ -58,7 +58,7 @@ def note_bounds(bounds, entry, low, high):
 
 @part
 def note_bounds_of(bounds, entry, is_movers, low, high):
-    """As `note_bounds`, for bounds as `bounds_of` returns them."""
+    """`note_bounds` for bounds in the form of `bounds_of`."""
     if is_movers:
         note_bounds(bounds, entry, low, high)
     else:
