@@ -1,6 +1,6 @@
 /**
  * Plays and searches a game of ludarium outside Python, from a module that
- * `python -m ludarium.play.build` has made. Runs in a page, in a worker and in Node; needs nothing.
+ * `python -m ludarium.play.build` has made. Runs in a page, in a worker and in Node; needs no library.
  *
  *     const engine = await Engine.load("corso.wasm");
  *     engine.useNetwork(await (await fetch("corso.network")).arrayBuffer());
@@ -9,19 +9,19 @@
  *     const result = await game.search.run({ simulations: 128 });
  *     game.play(result.action);
  *
- * Actions, planes and results are numbered and laid out as in Python; docs/guide/wasm.md tells more.
+ * Actions, planes and results are numbered and laid out as in Python; see docs/guide/wasm.md.
  */
 
 const SECTION = "ludarium";
-export const FORMAT = 2; // of the modules that these files read
+export const FORMAT = 2; // format of the modules that these files read
 
-const NETWORK = "ludarium network"; // what the file of one begins with
+const NETWORK = "ludarium network"; // the first bytes of a network's file
 const NETWORK_FORMAT = 2;
 const NOT_FINITE = "the network's answers are not finite numbers, so it cannot play";
-const PAGE = 65536; // bytes by which a module's memory grows
-const SLICE = 8; // ms that a search asks its network before it looks up
+const PAGE = 65536; // bytes of a step in which a module's memory grows
+const SLICE = 8; // ms that a search runs before it checks for other tasks
 
-/** How a game stands: the values of `game.outcome`. */
+/** The state of a game: the values of `game.outcome`. */
 export const Outcome = Object.freeze({
   ONGOING: 0,
   PLAYER_0_WINS: 1,
@@ -55,11 +55,11 @@ export class Engine {
 
   /**
    * @param {WebAssembly.Module} module
-   * @throws {Error} it is no module of ludarium, or one of another format.
+   * @throws {Error} it is no module of ludarium, or has another format.
    */
   constructor(module) {
     this.module = module;
-    /** What the module says of itself; see docs/guide/wasm.md. */
+    /** The module's manifest; see docs/guide/wasm.md. */
     this.manifest = manifestOf(module);
     if (this.manifest === null) {
       throw new Error("this is no module of ludarium: it has no manifest");
@@ -71,7 +71,7 @@ export class Engine {
 
   /**
    * @param {string | URL | Response | BufferSource | WebAssembly.Module} source an address to fetch,
-   *   what fetching one gives, the bytes of a module (as read from a file in Node), or a module that
+   *   a response, the bytes of a module (as read from a file in Node), or a module that
    *   another thread has sent.
    * @returns {Promise<Engine>}
    */
@@ -81,21 +81,21 @@ export class Engine {
 
   /**
    * Let searches of the games that are made from now on ask a network.
-   * @param {ArrayBuffer | ArrayBufferView | null} content of a network's file; null for none.
-   * @throws {Error} it is no network's file, a damaged one, or one for another game or of other
+   * @param {ArrayBuffer | ArrayBufferView | null} content a network's file; null for none.
+   * @throws {Error} it is no network's file, a damaged one, or one for another game or other
    *   versions.
    */
   useNetwork(content) {
     this.#network = content && readNetwork(content, this.manifest);
   }
 
-  /** A game with a memory of its own, at the start; see `Game.start` for seed and diagram. */
+  /** A game at its start, with its own memory; see `Game.start` for seed and diagram. */
   newGame(seed = 0, diagram = null) {
     return new Game(this, this.#network, seed, diagram);
   }
 }
 
-/** A game that is being played, and the search in it. */
+/** A game in play, and its search. */
 export class Game {
   #memory;
   #functions;
@@ -129,8 +129,8 @@ export class Game {
   }
 
   /**
-   * Start anew. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
-   * and then gives the start that it gives in Python; it seeds `randomAction` and `playout` too.
+   * Start over. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
+   * and then gives the same start as in Python; it seeds `randomAction` and `playout` too.
    * A diagram is another start of a game that begins with one: an array that tells for each place
    * whether it has the first letter, see `Diagram` of Python's scenes.
    */
@@ -163,12 +163,12 @@ export class Game {
     return this.field("ply");
   }
 
-  /** Who is to move, 0 or 1; of no meaning when the game is over. */
+  /** Who is to move, 0 or 1; without meaning when the game is over. */
   get mover() {
     return this.field("mover");
   }
 
-  /** How the game stands, see `Outcome`. */
+  /** The state of the game, see `Outcome`. */
   get outcome() {
     return this.field("outcome");
   }
@@ -185,22 +185,22 @@ export class Game {
     return [0, 0];
   }
 
-  /** Player 0's lead in points, or a guess at who is ahead where a game counts none. */
+  /** Player 0's lead in points, or an estimate of who is ahead if the game counts none. */
   get score() {
     return this.#functions.game_score();
   }
 
-  /** A field of the position's record, as the rules name it: a number, or a copy of its array. */
+  /** A field of the position's record, by its name in the rules: a number, or a copy of its array. */
   field(name) {
     return this.#memory.field("game_states", name);
   }
 
-  /** A copy of the position's record: the bytes that it has in Python. */
+  /** A copy of the position's record: the same bytes as in Python. */
   get record() {
     return this.#state.slice();
   }
 
-  /** Int8Array by action, 1 where it is legal: a copy. */
+  /** Int8Array by action, 1 if it is legal: a copy. */
   get mask() {
     return this.#memory.array("game_mask").slice();
   }
@@ -240,19 +240,19 @@ export class Game {
     return this.outcome;
   }
 
-  /** Take the last action back; returns it, or undefined where there is none. */
+  /** Take the last action back; return it, or undefined if there is none. */
   undo() {
     const action = this.#actions.pop();
     if (action !== undefined) this.#show(this.#past.pop());
     return action;
   }
 
-  /** The game as it is, for `restore`: something plain that can be sent to a worker. */
+  /** The state of the game, for `restore`: plain data that can be sent to a worker. */
   save() {
     return { seed: this.#seed, actions: [...this.#actions], states: this.#states() };
   }
 
-  /** Go to a game that `save` of the same module returned. */
+  /** Restore a game from `save` of the same module. */
   restore({ seed, actions, states }) {
     if (
       states.length !== actions.length + 1 ||
@@ -267,9 +267,9 @@ export class Game {
   }
 
   /**
-   * What a player sees.
+   * A player's observation.
    * @param {object} [view]
-   * @param {0 | 1} [view.player] the mover if left out.
+   * @param {0 | 1} [view.player] default: the mover.
    * @returns {Float32Array} of `observationShape`.
    */
   observation({ player = this.mover } = {}) {
@@ -279,9 +279,9 @@ export class Game {
   }
 
   /**
-   * What people see and are told of the position; the scene (NAME.scene.json) says what it means.
-   * @returns {{shown: Int32Array, task: number, roles: number[], points: number[]}} what each
-   *   slot shows, the mover's task, and each player's role and points, by number.
+   * The picture and the facts of the position, by numbers that the scene (NAME.scene.json) explains.
+   * @returns {{shown: Int32Array, task: number, roles: number[], points: number[]}} the number that
+   *   each slot shows, the mover's task, and each player's role and points.
    */
   view() {
     const last = this.#actions.length ? this.#actions[this.#actions.length - 1] : -1;
@@ -303,9 +303,9 @@ export class Game {
   }
 
   /**
-   * Why an action is not legal, the end of a sentence.
+   * The reason why an action is not legal, as the end of a sentence.
    * @param {number} action
-   * @param {string[]} reasons of the scene.
+   * @param {string[]} reasons the scene's reasons.
    */
   reason(action, reasons) {
     checkWhole("action", action, 0, this.numActions - 1);
@@ -315,7 +315,7 @@ export class Game {
     return reasons[number % reasons.length].replace(/\{([01])\}/g, (_, which) => told[which]);
   }
 
-  /** How the mover's piece in hand lies after a quarter turn (0) or a flip (1), by number. */
+  /** The pose of the mover's piece in hand after a quarter turn (0) or a flip (1), by number. */
   nextPose(pose, way) {
     checkWhole("way", way, 0, 1);
     return this.#functions.game_next_pose(pose, way);
@@ -324,9 +324,9 @@ export class Game {
   /**
    * What each player could do at once, if it were their turn.
    * @returns {{actions: Int32Array[], cells: Int32Array[], isPassed: boolean}} by player: for each
-   *   action -1 if it wins, else on how many cells it takes what the game counts as at hand; for
-   *   each cell how many actions take what is there. Whether the player who is not to move was
-   *   asked: in some games nobody can pass.
+   *   action -1 if it wins, else on how many cells it takes something, as the game counts it; for
+   *   each cell how many actions take something there. `isPassed` tells whether the player who is
+   *   not to move was asked: in some games nobody can pass.
    */
   threats() {
     const isPassed = this.#functions.game_threats() > 0;
@@ -338,8 +338,8 @@ export class Game {
   }
 
   /**
-   * Who will have each cell, as far as random games from here tell: Float32Array by cell, from 1
-   * (player 0) to -1; all 0 where cells have no owners.
+   * The expected owner of each cell, by random games from here: Float32Array by cell, from 1
+   * (player 0) to -1; all 0 if cells have no owners.
    */
   ownership({ playouts = 200, seed = 0 } = {}) {
     checkWhole("playouts", playouts, 1, 1_000_000);
@@ -354,7 +354,7 @@ export class Game {
   }
 
   /**
-   * Play random actions to the end from here and come back.
+   * Play random actions to the end from here, and return to this position.
    * @returns {{outcome: number, score: number, plies: number}}
    */
   playout() {
@@ -373,8 +373,8 @@ export class Game {
   }
 
   /**
-   * Play random games from the start, fast, and come back; to measure and to compare.
-   * @returns {{plies: number, outcomes: number[]}} games by their outcome.
+   * Play random games from the start, fast, and return to this position; to measure and compare.
+   * @returns {{plies: number, outcomes: number[]}} plies in all, and games by outcome.
    */
   randomGames(games) {
     const state = this.#state.slice();
@@ -396,7 +396,7 @@ export class Game {
 }
 
 /**
- * A search from a game's position: Gumbel AlphaZero or PUCT, as `ludarium.training.search` does it.
+ * A search from a game's position: Gumbel AlphaZero or PUCT, as in `ludarium.training.search`.
  * There is one for each game; its memory, and so the largest search, is fixed when it is built.
  */
 export class Search {
@@ -405,41 +405,41 @@ export class Search {
   #functions;
   #running = false;
   #begun = false;
-  #slice = 1; // answers of the network at a time
-  #answerer = null; // `evaluate`, or null for the engine's network: whose answers are remembered
+  #slice = 1; // answers of the network before the next check for other tasks
+  #answerer = null; // whose answers are cached: `evaluate`, or null for the engine's network
 
   /** Called by `Game`. */
   constructor(game, memory, functions, hasNetwork) {
     this.#game = game;
     this.#memory = memory;
     this.#functions = functions;
-    /** Whether there is a network of the engine's. */
+    /** Whether the engine has a network. */
     this.hasNetwork = hasNetwork;
   }
 
-  /** Most simulations and considered actions, and megabytes of remembered answers. */
+  /** Most simulations and considered actions, and megabytes of cached answers. */
   get limits() {
     return this.#game.manifest.search.limits;
   }
 
-  /** The settings that hold where `run` is given no others. */
+  /** The default settings of `run`. */
   get defaults() {
     return { ...this.#game.manifest.search.defaults };
   }
 
-  /** Seed the noise, as the `seed` of a Search of one position does in Python. */
+  /** Seed the noise, like the `seed` of a Search of one position in Python. */
   seed(seed) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
     this.#functions.search_seed(seed);
   }
 
-  /** Forget the answers that are remembered, as a search does that asks somebody else than the last. */
+  /** Empty the cache of answers, as a search does that asks another network than the last one. */
   forget() {
     this.#functions.search_forget();
   }
 
   /**
-   * What the engine's network thinks of the game's position, for its mover.
+   * The answer of the engine's network for the game's position, for its mover.
    * @returns {{logits: Float32Array, wdl: Float32Array, score: number}} a logit for each action; the
    *   probabilities of a win, a draw and a loss; the expected final lead over the largest.
    * @throws {Error} there is no network, or a search is running.
@@ -456,22 +456,22 @@ export class Search {
 
   /**
    * Search the game's position, by the engine's network or another. The game may be played on while
-   * a promise is waited for.
+   * the promise is pending.
    *
-   * @param {object} [settings] instead of the `defaults`, by the names of SearchSettings:
+   * @param {object} [settings] replace the `defaults`, by the names of SearchSettings:
    *   simulations, noise, ...; `algorithm` is "gumbel" or "puct".
    * @param {object} [run]
    * @param {(observation: Float32Array, shape: number[]) =>
-   *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} [run.evaluate] a network
-   *   of one's own: from what the mover sees to what `evaluate` above returns; the score may be left
-   *   out. The observation is a view of the module's memory, to be read at once.
-   * @param {AbortSignal} [run.signal] ends the search early, with what it has found by then; the
-   *   network is asked once at least.
+   *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} [run.evaluate] a custom
+   *   network: takes the mover's observation and returns the same as `evaluate` above; the score may be
+   *   left out. The observation is a view of the module's memory, so read it at once.
+   * @param {AbortSignal} [run.signal] ends the search early, with the results so far; the
+   *   network is asked at least once.
    * @param {(simulations: number) => any} [run.onProgress] called some times a second, and after
-   *   every answer of `evaluate`. If it returns a promise, the search waits for that: for a look at
-   *   the signal, or at the other tasks of its thread.
-   * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without noise
-   *   of its own (`noise` 0 in the settings) adds to the logits.
+   *   every answer of `evaluate`. If it returns a promise, the search waits for it, so that the
+   *   signal or other tasks of its thread have a chance.
+   * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without its
+   *   own noise (`noise` 0 in the settings) adds to the logits.
    * @returns {Promise<object>} the results, see `results`.
    * @throws {RangeError} a setting is unknown or does not fit the memory.
    * @throws {Error} the game is over, a search is running, or there is no network.
@@ -489,12 +489,12 @@ export class Search {
   }
 
   /**
-   * Search and choose a move as a level of strength does; see docs/guide/levels.md.
-   * @param {object} knobs of the level, see levels.js.
-   * @param {number} seed of all that is drawn, a whole number from 0 to 2**53 - 1: the same gives
-   *   the same move everywhere.
+   * Search and choose a move like a level of strength; see docs/guide/levels.md.
+   * @param {object} knobs the level's knobs, see levels.js.
+   * @param {number} seed a whole number from 0 to 2**53 - 1, for everything that is drawn: the same
+   *   seed gives the same move everywhere.
    * @param {object} [run] evaluate, signal and onProgress, as for `run`.
-   * @returns {Promise<object>} the results, with the level's `action` instead of the best.
+   * @returns {Promise<object>} the results, with the level's `action` instead of the best one.
    * @throws {RangeError | Error} as `run`.
    */
   async playLevel(knobs, seed, run = {}) {
@@ -509,7 +509,7 @@ export class Search {
     return { ...found, action: this.#functions.level_choose() };
   }
 
-  /** Begin a search and go on with it to its end; the results. */
+  /** Begin a search and run it to its end; return the results. */
   async #go(begin, { evaluate = null, signal, onProgress }) {
     if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
     if (evaluate !== this.#answerer) this.forget();
@@ -541,7 +541,7 @@ export class Search {
     return { ...this.results(), evaluations };
   }
 
-  /** Go on with a search by the engine's network for about `SLICE` ms. */
+  /** Continue a search by the engine's network for about `SLICE` ms. */
   #askNetwork() {
     const began = performance.now();
     const count = this.#functions.search_run(this.#slice);
@@ -560,18 +560,18 @@ export class Search {
     }
   }
 
-  /** Simulations that the last search has done. */
+  /** How many simulations the last search has made. */
   get simulations() {
     return this.#memory.field("search_tree_roots", "simulation");
   }
 
   /**
-   * What the last search has found, or the running one so far, which this does not change.
+   * The results of the last search, or the results so far of a running one, which is not changed.
    * @returns {{action: number, value: number, proven: boolean, policy: Float32Array,
    *   prior: Float32Array, visits: Int32Array, actionValues: Float32Array, variation: number[],
    *   simulations: number}} the action to play; the value for the mover, and whether it is exact; by
-   *   action the policy, the network's own, the visits, and the values for the mover, NaN where the
-   *   action was not tried; the actions of the principal variation; simulations done.
+   *   action the policy, the network's own, the visits, and the values for the mover, NaN if the
+   *   action was not tried; the actions of the principal variation; the number of simulations.
    */
   results() {
     if (!this.#begun) throw new Error("no search has had an answer of the network yet");
@@ -650,13 +650,13 @@ function readNetwork(content, { network: layout, description }) {
   return { ...about, content: bytes.subarray(end) };
 }
 
-/** What each byte adds to a CRC-32. */
+/** The change of a CRC-32 by each byte. */
 const REMAINDERS = Uint32Array.from({ length: 256 }, (_, remainder) => {
   for (let bit = 0; bit < 8; bit += 1) remainder = (remainder >>> 1) ^ (-(remainder & 1) & 0xedb88320);
   return remainder;
 });
 
-/** The checksum of bytes that zlib, PNG and others use. */
+/** The checksum of bytes, as in zlib, PNG and others. */
 function crc32(bytes) {
   let sum = -1;
   for (let place = 0; place < bytes.length; place += 1) {
@@ -665,7 +665,7 @@ function crc32(bytes) {
   return ~sum >>> 0;
 }
 
-/** Put a network behind what there is in a module's memory. */
+/** Put a network behind the module's data in its memory. */
 function writeNetwork({ places, bytes, parts, content }, { memory, network_places: found }) {
   const base = memory.grow(Math.ceil(bytes / PAGE)) * PAGE;
   const addresses = new BigInt64Array(memory.buffer, found.value, 2 * places.length);
@@ -684,19 +684,19 @@ function writeNetwork({ places, bytes, parts, content }, { memory, network_place
 
 // For the files beside this one.
 
-/** A module from a source as `Engine.load` takes it. */
+/** The module from a source of `Engine.load`. */
 export async function compiled(source) {
   if (source instanceof WebAssembly.Module) return source;
   if (typeof source === "string" || source instanceof URL) source = await fetch(source);
   if (typeof Response !== "undefined" && source instanceof Response) {
     if (!source.ok) throw new Error(`cannot fetch ${source.url}: ${source.status}`);
-    // Not compileStreaming, which refuses what a simple server sends without a type of content.
+    // Not compileStreaming, which refuses files that a simple server sends without a content type.
     source = await source.arrayBuffer();
   }
   return WebAssembly.compile(source);
 }
 
-/** What a module says of itself, or null where it says nothing. */
+/** A module's manifest, or null if it has none. */
 export function manifestOf(module) {
   const sections = WebAssembly.Module.customSections(module, SECTION);
   return sections.length ? JSON.parse(new TextDecoder().decode(sections[0])) : null;

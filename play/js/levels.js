@@ -1,13 +1,13 @@
 /**
- * Levels of strength: reads the ladders that `ludarium levels` has measured (NAME.levels.json), whose
- * knobs a game's search plays by; docs/guide/levels.md tells how.
+ * Levels of strength: reads the ladders that `ludarium levels` has measured (NAME.levels.json); a
+ * game's search plays by their knobs, see docs/guide/levels.md.
  *
  *     const levels = readLevels(await (await fetch("corso.levels.json")).text());
  *     const { knobs } = levels.find(({ name }) => name === "easy");
  *     const seed = Math.floor(Math.random() * 2 ** 53);
  *     const { action } = await game.search.playLevel(knobs, seed);
  *
- * Needs nothing; `game` is one of engine.js.
+ * It needs no library; `game` is a `Game` of engine.js.
  */
 
 /** Words for levels, spread evenly from the weakest to the strongest. */
@@ -27,7 +27,7 @@ const RANGES = {
 
 /**
  * The levels in a ladder's file, from the weakest to the strongest.
- * @param {string | object} json the file's text, or what it holds.
+ * @param {string | object} json the file's text, or its parsed content.
  * @returns {{number: number, name: string, knobs: object, elo: number}[]} `name` is one of WORDS, or
  *   empty; `elo` is in points above random play.
  * @throws {Error} it is no ladder; the message says why.
@@ -81,7 +81,7 @@ function inRange(what, value, least, most) {
   return value;
 }
 
-/** The word for each level, empty where there is none; where two meet, the stronger word counts. */
+/** The word for each level, empty if there is none; where two meet, the stronger word counts. */
 function namesOf(count) {
   const names = new Array(count).fill("");
   WORDS.forEach((word, index) => {

@@ -1,19 +1,19 @@
 /**
- * Reads and writes game records, the same as `ludarium.envs.engine.record` in Python;
- * docs/guide/records.md tells what they hold. For browsers, workers and Node; needs nothing.
+ * Reads and writes game records, like `ludarium.envs.engine.record` in Python;
+ * docs/guide/records.md describes them. For browsers, workers and Node; needs no library.
  *
  *     const record = readRecord(text);
  *     record.moves.push("c3!");
  *     record.notes = { 3: "takes the centre" };
  *     const again = writeRecord(record);
  *
- * Whether moves are legal is for the game to say.
+ * The game decides whether moves are legal.
  */
 
-/** What a record may have at most. */
+/** Limits of a record. */
 export const LIMITS = Object.freeze({
   characters: 4 * 2 ** 20,
-  depth: 8, // of variations within each other
+  depth: 8, // of nested variations
   variedMoves: 10_000, // of all variations together
   jsonDepth: 32,
 });
@@ -22,15 +22,15 @@ const REQUIRED = ["game", "version", "options", "moves"];
 const NUMBER = /^[1-9][0-9]{0,8}$/;
 
 /**
- * Whether a text is to be a record; other texts are plain lists of moves, see `splitMoves`.
+ * Whether a text is meant as a record; other texts are plain lists of moves, see `splitMoves`.
  * @param {string} text
  */
 export const isRecord = (text) => /^\ufeff?[ \t\r\n]*[{[]/.test(text);
 
 /**
- * Split a text into moves: at commas and line ends, at spaces too where no move of the game has any.
+ * Split a text into moves: at commas and line ends, and at spaces if no move of the game has any.
  * @param {string} text
- * @param {boolean} hasSpaces whether moves of the game do.
+ * @param {boolean} hasSpaces whether moves of the game contain spaces.
  * @returns {string[]}
  */
 export function splitMoves(text, hasSpaces) {
@@ -41,7 +41,7 @@ export function splitMoves(text, hasSpaces) {
 /**
  * Read a record, which may come from a stranger.
  * @param {string} text
- * @returns {object} the record, as it is in JSON.
+ * @returns {object} the record, as in the JSON text.
  * @throws {Error} it is no record, or beyond a limit; the message names what is wrong.
  */
 export function readRecord(text) {
@@ -75,11 +75,11 @@ export function readRecord(text) {
  */
 export function writeRecord(record) {
   const text = `${JSON.stringify(record, null, 1)}\n`;
-  readRecord(text); // so that limits and types are told here, and not when it is read
+  readRecord(text); // reports limits and types now rather than when it is read
   return text;
 }
 
-/** Check a record's or variation's moves, notes and variations; returns the moves of these. */
+/** Check a record's or variation's moves, notes and variations; return the number of these moves. */
 function checkLine(line, what, first, depth) {
   const { moves } = line;
   if (!Array.isArray(moves)) throw new Error(`moves of ${what} are ${shown(moves)}, not a list`);
@@ -113,7 +113,7 @@ function checkLine(line, what, first, depth) {
   return varied;
 }
 
-/** What a line has under a key, with the numbers of the moves. */
+/** A line's values under a key, with the numbers of the moves. */
 function byMove(line, key, what, first) {
   const found = Object.hasOwn(line, key) ? line[key] : {};
   if (!isMapping(found)) throw new Error(`${key} of ${what} are ${shown(found)}, not by move`);

@@ -1,6 +1,6 @@
 /**
  * Exact values of a game's positions outside Python, from a module that the page's build makes with
- * `ludarium.play.wasm.exact`: what a position, and each action in it, is worth with best play.
+ * `ludarium.play.wasm.exact`: the value of a position, and of each action in it, with best play.
  * Runs in a worker and in Node.
  *
  *     const solver = await Solver.load("corso.exact.wasm");
@@ -11,9 +11,9 @@
 
 import { compiled, FORMAT, manifestOf, Memory } from "./engine.js";
 
-const FIRST_BUDGET = 1 << 14; // positions searched for a question in the first round
-const MOST_BUDGET = 1 << 20; // and at most: some tenths of a second
-const BREATH = 25; // ms of searching between looks at what else there is to do
+const FIRST_BUDGET = 1 << 14; // positions to search for a question in the first round
+const MOST_BUDGET = 1 << 20; // and in the last one: some tenths of a second
+const BREATH = 25; // ms of searching between checks for other tasks
 
 const WORDS = { 1: "win", 0: "draw", "-1": "loss" };
 
@@ -33,7 +33,7 @@ export class Solver {
   }
 
   /**
-   * @param {string | URL | Response | BufferSource | WebAssembly.Module} source as for `Engine.load`.
+   * @param {string | URL | Response | BufferSource | WebAssembly.Module} source see `Engine.load`.
    * @returns {Promise<Solver>}
    * @throws {Error} it is no such module.
    */
@@ -46,7 +46,7 @@ export class Solver {
     return new Solver(module, manifest);
   }
 
-  /** Where the values come from, in words. */
+  /** The source of the values, in words. */
   get source() {
     return this.#about.source;
   }
@@ -57,15 +57,15 @@ export class Solver {
   }
 
   /**
-   * Find out what a position and each of its actions are worth, from the easiest questions on.
-   * @param {Uint8Array} record of a position that is not finished: `game.record`.
+   * Find the values of a position and of its actions, from the easiest questions on.
+   * @param {Uint8Array} record `game.record` of an unfinished position.
    * @param {object} [run]
    * @param {number} [run.time] most milliseconds, roughly.
-   * @param {boolean} [run.leads] by how much too, not only who wins.
-   * @param {AbortSignal} [run.signal] ends the search with what is known by then.
-   * @param {(known: object) => void} [run.onProgress] called now and then, as more is known.
-   * @returns {Promise<object>} `position` and `actions` as above; `isComplete`, whether nothing is
-   *   left to find out; `nodes`, the positions searched for it.
+   * @param {boolean} [run.leads] find leads too, not only who wins.
+   * @param {AbortSignal} [run.signal] ends the search with the results so far.
+   * @param {(known: object) => void} [run.onProgress] called now and then, when more is known.
+   * @returns {Promise<object>} `position` and `actions` as above; `isComplete`, whether everything
+   *   is known; `nodes`, how many positions were searched.
    */
   async solve(record, { time = Infinity, leads = true, signal, onProgress = () => {} } = {}) {
     const states = this.#memory.bytes("solver_states");
@@ -99,13 +99,13 @@ export class Solver {
     return found(stages.length === 2 || this.#about.told !== "lead");
   }
 
-  /** What can be asked: the position itself, then each legal action. */
+  /** The open questions: about the position itself, then about each legal action. */
   #entries() {
     const legal = this.#bounds().flatMap(({ isLegal }, action) => (isLegal ? [action] : []));
     return [legal.at(-1), ...legal.slice(0, -1)];
   }
 
-  /** What is known of each action, and last of the position. */
+  /** The bounds of each action, and last of the position. */
   #bounds() {
     const { fields, bytes, shape } = this.manifest.arrays.solver_bounds;
     const room = this.#memory.bytes("solver_bounds");
@@ -127,7 +127,7 @@ export class Solver {
     return { position, actions };
   }
 
-  /** What bounds say: who wins, and where it is known by how much, or how soon. */
+  /** The meaning of bounds: who wins, and if that is known by how much, or how soon. */
   #answer({ low, high }) {
     const outcome = Math.sign(low) === Math.sign(high) ? Math.sign(low) : null;
     const { told, span, most, win } = this.#about;
@@ -143,7 +143,7 @@ export class Solver {
   }
 }
 
-/** A value in words, as Python has them. */
+/** A value in words, as in Python. */
 function words(outcome, lead, plies, [low, high]) {
   if (outcome === null) {
     if (low === 0) return "draw or win";

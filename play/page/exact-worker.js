@@ -1,8 +1,8 @@
 /**
  * The thread that finds exact values: the analysis of all positions, or a search to the end of the game.
  *
- * Serves (see serving.js) "open" (module: an address) and "solve" (record, time, leads); a
- * solve tells `{id, found}` on the way.
+ * It serves (see serving.js) "open" (module: an address) and "solve" (record, time, leads); a
+ * solve reports `{id, found}` on the way.
  */
 
 import { fetchFile } from "./fetching.js";

@@ -1,4 +1,4 @@
-/** Fetches files of the site, for the page and its threads: a failure is tried again, and named. */
+/** Fetches files of the site, for the page and its threads; a failure is retried, then reported. */
 
 const TRIES = 3;
 const PAUSE = 600; // ms before the second try; each further pause is twice as long
@@ -10,16 +10,16 @@ const wait = (time) => new Promise((resolve) => setTimeout(resolve, time));
 /**
  * Fetch a file of the site.
  * @param {string} address
- * @param {string} what the file is to people, at the beginning of a sentence.
+ * @param {string} what the file's name for people, at the beginning of a sentence.
  * @returns {Promise<Response>}
- * @throws {Error} in a sentence for the page, which names the file.
+ * @throws {Error} a sentence for the page, which names the file.
  */
 export async function fetchFile(address, what) {
   const failure = `${what} (${address.replace(BASE, "")}) could not be loaded`;
   for (let left = TRIES - 1, pause = PAUSE; ; left -= 1, pause *= 2) {
     const answer = await fetch(address).catch(() => null);
     if (answer?.ok) return answer;
-    const isGone = answer !== null && answer.status < 500; // the server will say so again
+    const isGone = answer !== null && answer.status < 500; // a retry would give the same answer
     if (isGone) throw new Error(`${failure}: the server said ${answer.status}.`);
     if (left === 0) {
       const why = answer ? `the server said ${answer.status}` : "is there a connection?";

@@ -1,15 +1,15 @@
 /**
- * A thread's end of `Thread` (app/thread.js): it takes messages `{type, id, ...}`, does what they ask
- * for one after the other, and answers each with `{id, done}` or `{id, error}`. "stop" with an id
- * ends what was asked for with it.
+ * A thread's end of `Thread` (app/thread.js): it takes messages `{type, id, ...}`, handles
+ * one after the other, and answers each with `{id, done}` or `{id, error}`. "stop" with an id
+ * ends the work on the message with that id.
  */
 
 const stops = new Map();
-let ended = Promise.resolve(); // when all that was asked for before has ended
+let ended = Promise.resolve(); // resolves when all earlier messages are done
 
 /**
- * @param {Object<string, (message: object, stop: AbortController) => any>} works by type; what
- *   they return, or come to, is the answer.
+ * @param {Object<string, (message: object, stop: AbortController) => any>} works handlers by type;
+ *   their return values, or the values of their promises, are the answers.
  */
 export function serve(works) {
   self.addEventListener("message", ({ data }) => {

@@ -1,14 +1,15 @@
 /**
- * Keeps the page and the games that were played in the browser, so that they open without a network.
+ * Keeps the page and the games that were played in the browser, so that they open offline.
  *
  * `site.json` lists the site's files and has a version, which changes when one of them does. Each
  * version has a cache of its own, complete once it has `site.json`. Files `on_demand`, those of the
- * games, go there once they are asked for, or a page names them; their names change with their content.
+ * games, are cached when they are requested, or when a page names them; their names change with
+ * their content.
  *
- * The oldest complete cache answers. Opening the page looks in the background whether there is a newer
- * version. When a window opens while no other is open, the newest version takes over, with what was
- * kept on demand, and the older ones go. So all windows that are open, and their threads, have files
- * of one version.
+ * The oldest complete cache answers. Opening the page checks in the background for a newer
+ * version. When a window opens while no other is open, the newest version takes over, with the
+ * files kept on demand, and older versions are deleted. So all open windows, and their threads,
+ * have files of one version.
  */
 
 const PREFIX = `ludarium ${self.registration.scope} `;
@@ -22,7 +23,7 @@ async function latestSite() {
   return answer;
 }
 
-/** Cache the latest version, unless it is there; returns whether it was new. */
+/** Cache the latest version, unless it is cached; return whether it was new. */
 async function update() {
   const answer = await latestSite();
   const { version, files, on_demand: waiting } = await answer.clone().json();
@@ -37,13 +38,13 @@ async function update() {
   return true;
 }
 
-/** Tell the pages that are open of a version that is newer than theirs. */
+/** Tell open pages of a version that is newer than theirs. */
 async function lookForNewer() {
-  if (!(await update().catch(() => false))) return; // without a connection nothing is newer
+  if (!(await update().catch(() => false))) return; // offline nothing is newer
   for (const page of await self.clients.matchAll()) page.postMessage("newer");
 }
 
-/** Whether a window is open that may still need files of the version it was loaded with. */
+/** Whether an open window may still need files of the version with which it was loaded. */
 async function isInUse() {
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
   return windows.some(({ url }) => url.startsWith(self.registration.scope));
@@ -60,18 +61,18 @@ async function versions() {
   return complete;
 }
 
-/** The addresses of files that a version keeps from when they are asked for. */
+/** The addresses of files that a version keeps once they are requested. */
 async function onDemand(cache) {
   const { on_demand: waiting } = await (await cache.match(here(LIST))).json();
   return waiting.map(here);
 }
 
-/** Keep a file, if there is room on the disk: if not, it is fetched again the next time. */
+/** Keep a file if the disk has room; if not, it is fetched again the next time. */
 const keep = (cache, file, answer) => cache.put(file, answer).catch(() => {});
 
-let current = null; // name of the cache that answers
+let current = null; // name of the cache in use
 
-/** Let the newest version answer; older ones go. */
+/** Switch to the newest version, and delete older ones. */
 async function turnToNewest() {
   const older = await versions();
   current = older.pop() ?? null;
@@ -97,7 +98,7 @@ async function respond(request) {
   return answer;
 }
 
-/** Keep files that a page has loaded without this worker: those of the game it began with. */
+/** Keep files that a page has loaded without this worker: those of its first game. */
 async function keepLoaded(files) {
   await Promise.allSettled(files.map((file) => respond(new Request(file))));
 }

@@ -1,15 +1,15 @@
 /**
  * The thread that thinks: rules, search and network of one game.
  *
- * Serves (see serving.js) "open" (module, network) and "search" (what `search` below takes); a search
- * tells `{id, found}` and an open `{id, loading}` on the way.
+ * It serves (see serving.js) "open" (module, network) and "search" (the job of `search` below); a
+ * search reports `{id, found}` and an open `{id, loading}` on the way.
  */
 
 import { Engine } from "./engine.js";
 import { fetchFile } from "./fetching.js";
 import { serve } from "./serving.js";
 
-const BREATH = 25; // ms of thinking between looks at the messages
+const BREATH = 25; // ms of searching between checks for messages
 const REPORT = 400; // ms between reports
 
 let game = null;
@@ -28,13 +28,13 @@ async function open({ id, module, network }) {
 /**
  * Search the position after `actions` from a start.
  * @param {object} job
- * @param {number} job.seed and
- * @param {boolean[] | null} job.diagram of the start, as for `Game.start`.
+ * @param {number} job.seed seed of the start, and
+ * @param {boolean[] | null} job.diagram its diagram, as for `Game.start`.
  * @param {number[]} job.actions
- * @param {object} [job.settings] of the search, where it is not a level's.
+ * @param {object} [job.settings] settings of the search, unless it is a level's.
  * @param {number} [job.time] most ms.
- * @param {object} [job.knobs] of a level, which then searches and chooses in its way.
- * @param {boolean} [job.reports] tell what is found on the way.
+ * @param {object} [job.knobs] a level's knobs, by which it then searches and chooses.
+ * @param {boolean} [job.reports] report results on the way.
  */
 async function search({ id, seed, diagram, actions, settings, time, knobs, reports }, stop) {
   if (!game.search.hasNetwork) {

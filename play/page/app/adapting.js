@@ -1,21 +1,21 @@
 /**
- * The level that suits the person here, found from the results of games against it, as `level:auto`
- * does in Python (`ludarium.arena.adaptive`): Bayes' rule over a grid of the strengths that the person
+ * The level that suits the person here, found from the results of games against it, like `level:auto`
+ * in Python (`ludarium.arena.adaptive`): Bayes' rule over a grid of the strengths that the person
  * may have, with the Bradley-Terry model as likelihood. Results are kept in this browser, by board.
  */
 
 import { recall, remember } from "./dom.js";
 
-const GRID = 10; // Elo points
-const MARGIN = 600; // Elo points beyond the ladder's ends that a person may have
-const PRIOR_SPREAD = 400; // standard deviation, Elo points
-const DRIFT = 25; // the same, of how a person changes in a game
-const NATURAL = Math.log(10) / 400; // of Elo points, in the exponent
-const MOST_RESULTS = 100; // the last ones count
+const GRID = 10; // step in Elo points
+const MARGIN = 600; // the grid reaches so many Elo points beyond the ladder's ends
+const PRIOR_SPREAD = 400; // standard deviation in Elo points
+const DRIFT = 25; // standard deviation of a person's change in a game
+const NATURAL = Math.log(10) / 400; // factor from Elo points to the exponent
+const MOST_RESULTS = 100; // only the latest count
 const FIRST_WORD = "easy"; // the level of a first game
 
 /**
- * The mean of what is known of a person's strength, in Elo points.
+ * The mean of the estimate of a person's strength, in Elo points.
  * @param {{elo: number, points: number}[]} results `points` (0, 0.5, 1) that the person got against
  *   an opponent of `elo`, in the order of the games.
  * @param {number} top Elo points of the strongest level; random play has 0.
@@ -67,7 +67,7 @@ export function learnResult({ id }, game, elo, points) {
   remember(`results.${id}`, [...others, { game, elo, points }].slice(-MOST_RESULTS));
 }
 
-/** The results at a board that can be read: what is stored may be of a visitor's own making. */
+/** The readable results at a board; stored data may be of a visitor's own making. */
 function resultsAt(id) {
   const stored = recall(`results.${id}`);
   const isResult = (each) => Number.isFinite(each?.elo) && [0, 0.5, 1].includes(each.points);

@@ -8,12 +8,12 @@ import { judgement } from "./moves.js";
 import { capital, playerName } from "./panels.js";
 
 const BEST = 8; // moves in the table
-const SECONDS = [0, 3, 10, 30, 120]; // for exact values
+const SECONDS = [0, 3, 10, 30, 120]; // choices of the time for exact values
 const WORST = 8; // moves in the review
-const LEAST_LOSS = 0.1; // of a move in the review
+const LEAST_LOSS = 0.1; // smaller losses are not in the review
 const GRAPH = { width: 600, height: 120, margin: 6 };
 
-/** Draw the bar of the value: the first player's share is at the left. */
+/** Draw the bar of the value: the first player's share is on the left. */
 export function showBar(container, session, isOn) {
   const value = isOn ? valueFor0(session.view) : null;
   container.hidden = !isOn;
@@ -29,7 +29,7 @@ export function showBar(container, session, isOn) {
   );
 }
 
-/** What the bar says: the exact value where it is known, or else who is ahead. */
+/** The text of the bar: the exact value if it is known, else who is ahead. */
 function standing(session, value) {
   const answer = session.view.isOver ? null : exactAnswer(session.view);
   if (!answer) return lead(session, value);
@@ -40,7 +40,7 @@ function standing(session, value) {
   return { words, mark: winner === 0 ? `◂ ${text}, exact` : `${text}, exact ▸` };
 }
 
-/** Who is ahead by how much, in words and beside the side of who it is. */
+/** Who is ahead and by how much, in words beside that player's side. */
 function lead(session, value) {
   if (value === null) return { words: "not known yet", mark: "…" };
   const by = Math.abs(value).toFixed(2);
@@ -89,7 +89,7 @@ export class AnalysisView {
 
   /**
    * @param {import("./session.js").Session} session
-   * @param {string} legend of the layers on the board.
+   * @param {string} legend text about the layers on the board.
    */
   show(session, legend) {
     this.#owners.hidden = !session.table.scene.has_owners;
@@ -142,7 +142,7 @@ function discs(on) {
   return choice("analysis-discs", label, Object.entries(DISCS), null, on.discs);
 }
 
-/** How long exact values are looked for. */
+/** The choice of the time for exact values. */
 function seconds(analyst, on) {
   const options = SECONDS.map((each) => [each, each ? `${each} s` : "none"]);
   const label = "Seconds for the exact values of a position";
@@ -189,7 +189,7 @@ function bestMoves(session, analyst, on) {
   );
 }
 
-/** Where a move stands in the table: exact wins, what is not known, exact draws, exact losses. */
+/** The order of moves in the table: exact wins, unknown ones, exact draws, exact losses. */
 function place(node, action) {
   const known = exactAction(node, action);
   const rank = known === null ? 1 : { 1: 0, 0: 2, "-1": 3 }[known.outcome];
@@ -225,7 +225,7 @@ function exactCell(node, action) {
   return el("span", { class: `exact ${kind}` }, known.text);
 }
 
-/** The exact value of the position in a sentence, and where it comes from. */
+/** The exact value of the position in a sentence, with its source. */
 function exactly(session, analyst) {
   const node = session.view;
   const { exact } = node;
@@ -257,7 +257,7 @@ function line(session, found) {
   return el("p", { class: "line" }, el("span", { class: "faint" }, "Line: "), texts.join(", "));
 }
 
-/** The values of the line over its plies. */
+/** The values along the line, by ply. */
 function graph(session, on) {
   const nodes = [session.table.root, ...session.view.end.path];
   const known = nodes.map((node) => valueFor0(node));
@@ -364,7 +364,7 @@ function badMove(session, node, on) {
   );
 }
 
-/** What a move lost, in words: exactly, where both positions are known. */
+/** The loss of a move in words: exact if both positions are known. */
 function whatItLost(node) {
   if (!node.isExact) return `lost ${node.loss.toFixed(2)}`;
   const sign = node.parent.mover === 0 ? 1 : -1;

@@ -1,13 +1,13 @@
-/** Analyses positions: the one that is looked at, and all of a game in a review. */
+/** Analyses positions: the one on view, and all positions of a game in a review. */
 
 import { exactBest, exactFor0 } from "./exact.js";
 import { MOST_SIMULATIONS } from "./seats.js";
 
 const REVIEW_TIME = 3000; // ms for the exact values of a position in a review
-const FAILURES = 3; // positions in a row without one, after which a review asks for no more
-const SEEN = { algorithm: "puct" }; // its visits are shares of what is good
+const FAILURES = 3; // after so many positions in a row without exact values a review asks for no more
+const SEEN = { algorithm: "puct" }; // its visits show how good moves are
 
-/** The value of a node for player 0, from -1 to 1, or null where it is not known. */
+/** The value of a node for player 0, from -1 to 1, or null if it is not known. */
 export function valueFor0(node) {
   if (node.outcome === 1) return 1;
   if (node.outcome === 2) return -1;
@@ -18,7 +18,7 @@ export function valueFor0(node) {
   return node.mover === 0 ? node.found.value : -node.found.value;
 }
 
-/** Looks at one position at a time, and gives up what is no longer wanted. */
+/** Works on one position at a time, and drops work that is no longer wanted. */
 class Look {
   #find;
   #done;
@@ -27,8 +27,8 @@ class Look {
 
   /**
    * @param {(node: object, most: number, stop: AbortController) => Promise<void>} find
-   * @param {() => void} done it has ended.
-   * @param {(error: Error) => void} failed likewise, before `done`.
+   * @param {() => void} done called when the work has ended.
+   * @param {(error: Error) => void} failed called when it has failed, before `done`.
    */
   constructor(find, done, failed) {
     this.#find = find;
@@ -40,7 +40,7 @@ class Look {
     return this.#work !== null;
   }
 
-  /** Look at a node, for `most` seconds or simulations, if that is due. */
+  /** Work on a node, for `most` seconds or simulations, if that is due. */
   update(node, most, isDue) {
     const work = this.#work;
     if (work && (!isDue || work.node !== node || work.most !== most)) {
@@ -70,8 +70,8 @@ export class Analyst {
   #exact;
   #session;
   #tell;
-  #search; // of the position that is looked at
-  #solution; // its exact values
+  #search; // search of the position on view
+  #solution; // search for its exact values
   #review = null;
 
   /**
@@ -89,7 +89,7 @@ export class Analyst {
     this.#tell = tell;
     this.isOn = false;
     this.simulations = 400;
-    this.seconds = 10; // for the exact values of a position; 0 looks for none
+    this.seconds = 10; // time for the exact values of a position; 0 for none
     this.#search = new Look(
       (node, simulations, stop) => this.#think(node, simulations, stop),
       tell.found,
@@ -108,7 +108,7 @@ export class Analyst {
     );
   }
 
-  /** Whether the board at hand can be analysed: by a network, or by exact values. */
+  /** Whether the present board can be analysed: by a network, or by exact values. */
   get isThere() {
     return this.hasNetwork || this.#exact.isThere;
   }
@@ -121,12 +121,12 @@ export class Analyst {
     return this.#exact.isThere;
   }
 
-  /** Where exact values come from, in words. */
+  /** The source of exact values, in words. */
   get source() {
     return this.#exact.source;
   }
 
-  /** Whether exact values are being looked for. */
+  /** Whether exact values are being computed. */
   get isSolving() {
     return this.#solution.isAtWork;
   }
@@ -139,7 +139,7 @@ export class Analyst {
     return this.#review !== null;
   }
 
-  /** Done and all positions of the review at work. */
+  /** How many of the review's positions are done, and how many there are; null without one. */
   get progress() {
     return this.#review;
   }
@@ -159,7 +159,7 @@ export class Analyst {
     this.update();
   }
 
-  /** Begin or end the search of the position that is looked at, as is due. */
+  /** Begin or end the search of the position on view, as is due. */
   update() {
     const node = this.#session.view;
     const idle = this.#session.agent === null && this.#review === null;
@@ -183,7 +183,7 @@ export class Analyst {
     this.#review?.stop.abort();
   }
 
-  /** Analyse every position of the line through the one that is looked at, and judge its moves. */
+  /** Analyse every position of the line through the position on view, and judge its moves. */
   async review() {
     const nodes = [this.#session.table.root, ...this.#session.view.end.path];
     const review = { done: 0, all: nodes.length, stop: new AbortController() };
@@ -208,7 +208,7 @@ export class Analyst {
     this.#tell.found();
   }
 
-  /** Find exact values from the end of a line on, as far back as they are found in time. */
+  /** Find exact values from the end of a line backwards, as far as time allows. */
   async #solveBackwards(nodes, stop) {
     let failures = 0;
     for (const node of [...nodes].reverse()) {
@@ -249,12 +249,12 @@ export class Analyst {
     );
     if (found === null) return;
     keep(found);
-    // A search may end early, where all is proven: it is complete all the same.
+    // A search may end early, when all is proven: it is complete even so.
     if (!stop.signal.aborted) node.found.searched = simulations;
   }
 }
 
-/** Write on a node what its move lost, for who played it, where that is known. */
+/** Write the loss of a node's move, for its player, on the node if it is known. */
 function judge(node) {
   if (!node.parent) return;
   const before = valueFor0(node.parent);

@@ -4,19 +4,19 @@ import { button, el } from "./dom.js";
 import { DARK, discRadius, fittedSize, leastDistance, LIGHT } from "./heat.js";
 
 const SAME = 1; // units within which two spots are one
-const REACH = [44, 100]; // least and most units from a click to the spot that it means
-const HELD_REACH = 150; // likewise, to where a piece in hand would come to rest
+const REACH = [44, 100]; // smallest and largest distance in units from a click to its spot
+const HELD_REACH = 150; // likewise, to the place where a piece in hand would come to rest
 const OVERLAP = 0.5; // share of the reach within which two places overlap
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The SVG of what a slot shows by the number that the view has written, about the slot's place. */
+/** The SVG of a slot for a number that the view has written, about the slot's place. */
 export function shapesOf(scene, slot, number) {
   const kind = scene.kinds[scene.slots[slot][2]];
   if (!kind.several) return scene.shapes[kind.shapes[number]];
   return kind.shapes.map((shape, bit) => ((number >> bit) & 1 ? scene.shapes[shape] : "")).join("");
 }
 
-/** Where a slot is, as the transformation of an element about the origin. */
+/** The place of a slot, as the transformation of an element about the origin. */
 export const placeOf = ([x, y]) => `translate(${x} ${y})`;
 
 const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
@@ -30,7 +30,7 @@ function rings([cx, cy], r) {
   ];
 }
 
-/** Lines from a place to others, and a ring at each of these. */
+/** Lines from a place to others, with a ring at each of these. */
 function joined(place, others) {
   return others.flatMap((other) => [
     ...[DARK, LIGHT].map((stroke, number) =>
@@ -52,28 +52,28 @@ export class BoardView {
   #onMiss;
   #scene = null;
   #parts = null;
-  #position = []; // what each slot shows in it, by number
-  #shown = []; // what is drawn
-  #radius = 0; // of discs
+  #position = []; // the number that each slot shows in the position
+  #shown = []; // the numbers that are drawn
+  #radius = 0; // radius of discs
   #reach = 0;
-  #legal = []; // {action, text} that may be played and have a spot
+  #legal = []; // {action, text} of playable actions with a spot
   #node = null;
   #mayPlay = false;
   #aim = null;
   #choice = null;
-  #picked = null; // one of the two places that an action joins
-  #pressed = null; // likewise, where a drag has begun
+  #picked = null; // the picked one of the two places that an action joins
+  #pressed = null; // likewise, the place where a drag has begun
   #hand = null;
-  #preview = null; // what the hand shows beforehand
+  #preview = null; // the hand's preview
   #isTouch = false; // the last pointer is a finger
 
   /**
    * @param {HTMLElement} container
    * @param {object} on
    * @param {(action: number) => void} on.play
-   * @param {(texts: string) => void} on.aim what the keys point at.
-   * @param {(action: number | null) => void} on.miss a click means no legal action; that of its
-   *   place, if it has one.
+   * @param {(texts: string) => void} on.aim called with what the keys point at.
+   * @param {(action: number | null) => void} on.miss a click means no legal action; the argument is
+   *   the action of its place, if it has one.
    */
   constructor(container, { play, aim, miss }) {
     this.#container = container;
@@ -90,7 +90,7 @@ export class BoardView {
     container.addEventListener("blur", () => this.#leave());
   }
 
-  /** @param {import("./hand.js").Hand} hand whose piece is moved over the board. */
+  /** @param {import("./hand.js").Hand} hand the hand whose piece is moved over the board. */
   setHand(hand) {
     this.#hand = hand;
   }
@@ -119,13 +119,13 @@ export class BoardView {
   /**
    * Draw a position.
    * @param {object} position
-   * @param {object} position.node of the tree: another one ends what keys and clicks have begun.
-   * @param {ArrayLike<number>} position.shown what each slot shows, by number.
+   * @param {object} position.node node of the tree: another one ends input that keys and clicks began.
+   * @param {ArrayLike<number>} position.shown the number that each slot shows.
    * @param {{action: number, text: string}[]} position.legal the legal actions.
    * @param {boolean} position.mayPlay whether they may be played here and now.
    * @param {({fill: string, ink: string, text: string} | null)[]} position.discs by action.
-   * @param {SVGElement[]} position.under what lies on the board, below the hints and discs.
-   * @param {SVGElement[]} position.layers what lies on top.
+   * @param {SVGElement[]} position.under elements on the board, below the hints and discs.
+   * @param {SVGElement[]} position.layers elements on top.
    * @param {string} position.label the position in words.
    */
   show({ node, shown, legal, mayPlay, discs, under, layers, label }) {
@@ -162,7 +162,7 @@ export class BoardView {
     this.#parts.hint.replaceChildren(...marks);
   }
 
-  /** Show where a piece in hand would come to rest, `{action, shown}`, or no more. */
+  /** Show where a piece in hand would come to rest, `{action, shown}`, or stop showing it. */
   preview(place) {
     if (place === this.#preview) return;
     this.#preview = place;
@@ -189,7 +189,7 @@ export class BoardView {
       slot.innerHTML = shapesOf(this.#scene, number, shown[number]);
       slot.classList.remove("fresh");
     });
-    // One layout for all of them, so that their fades begin anew.
+    // One layout for all of them, so that their fades begin again.
     if (fresh.length) this.#parts.svg.getBoundingClientRect();
     for (const slot of fresh) slot.classList.add("fresh");
   }
@@ -205,7 +205,7 @@ export class BoardView {
       .map(({ action }) => {
         const [cx, cy] = this.#spot(action);
         const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
-        // What lies below, such as the height at one of Obelisk's landing places, shows through.
+        // Lower elements, such as the height at one of Obelisk's landing places, show through.
         return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line });
       });
   }
@@ -230,7 +230,7 @@ export class BoardView {
     return elements;
   }
 
-  /** The legal actions that a point means: those of one spot, or none. */
+  /** The legal actions at a point: those of one spot, or none. */
   #meant(point) {
     let nearest = null;
     for (const each of this.#legal) {
@@ -239,8 +239,8 @@ export class BoardView {
         nearest = { away, spot: this.#spot(each.action), action: each.action };
     }
     if (nearest === null || nearest.away > this.#reach) return [];
-    // A place beside it that is not legal now; those that overlap with it do not count, nor what lies
-    // between two places where a place itself is meant.
+    // A place beside it that is not legal now; places that overlap with it do not count, nor spots
+    // between two places if a place itself is meant.
     const joinsTwo = this.#joinsTwo(nearest.action);
     const isOther = (spot, action) =>
       spot !== null &&
@@ -335,7 +335,7 @@ export class BoardView {
     return away <= this.#reach && away < distance(spot, point) ? end : null;
   }
 
-  /** Pick a place, or play the action that joins it to the one that is picked. */
+  /** Pick a place, or play the action that joins it to the picked one. */
   #join(end) {
     const from = this.#picked;
     if (from !== null && distance(from, end) <= SAME) {
@@ -352,7 +352,7 @@ export class BoardView {
     if (found) this.#onPlay(found.action);
   }
 
-  /** Mark a place that is picked, and the places that legal actions join to it; or none. */
+  /** Mark a picked place, and the places that legal actions join to it; or none. */
   #pick(place) {
     this.#picked = place;
     if (!place) {
@@ -372,7 +372,7 @@ export class BoardView {
     this.#pressed = this.#legal.length ? this.#end(this.#point(event)) : null;
   }
 
-  /** The end of a drag from one place to another; where it is the same, a click follows. */
+  /** Handle the end of a drag from one place to another; if they are the same, a click follows. */
   #release(event) {
     const from = this.#pressed;
     this.#pressed = null;
@@ -391,7 +391,7 @@ export class BoardView {
     else if (actions.length > 1) this.#ask(actions);
   }
 
-  /** Let one choose between actions of the same spot. */
+  /** Let the person choose between actions on the same spot. */
   #ask(actions) {
     const [left, top, width, height] = this.#scene.box;
     const [x, y] = this.#spot(actions[0].action);

@@ -1,10 +1,10 @@
-/** The games of the site: what there is, and their files. */
+/** The games of the site: the list, and their files. */
 
 import { Engine } from "../engine.js";
 import { fetchFile } from "../fetching.js";
 import { readLevels } from "../levels.js";
 
-// A module with one 128-bit instruction: the games' modules have such.
+// A module with one 128-bit instruction, which the games' modules have too.
 const SIMD = [
   ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0],
   ...[10, 8, 1, 6, 0, 65, 0, 253, 15, 11],
@@ -17,7 +17,7 @@ export const address = (path) => new URL(`../${path}`, import.meta.url).href;
 
 /**
  * Fetch a file of the site.
- * @throws {Error} in a sentence for the page.
+ * @throws {Error} a sentence for the page.
  */
 export const load = (path, what) => fetchFile(address(path), what);
 
@@ -50,11 +50,11 @@ export class Catalog {
 
   constructor({ version, games }, isKept) {
     this.version = version;
-    this.isKept = isKept; // the host lets browsers keep the page
+    this.isKept = isKept; // whether the host lets browsers keep the page
     this.games = games;
   }
 
-  /** The addresses of what belongs to a variant and its game. */
+  /** The addresses of the files of a variant and its game. */
   filesOf({ rules }, { module, scene, network, levels }) {
     return [rules, module, scene, network, levels].filter(Boolean).map(address);
   }
@@ -63,7 +63,7 @@ export class Catalog {
     return this.games.find((game) => game.name === name) ?? null;
   }
 
-  /** A variant with the game it belongs to, by their names, or null. */
+  /** A variant and its game, by their names, or null. */
   find(name, id) {
     const game = this.game(name);
     const variant = game?.variants.find((each) => each.id === id) ?? null;
@@ -75,7 +75,7 @@ export class Catalog {
     return game.variants.filter((variant) => !hasClock(variant));
   }
 
-  /** A variant with its clock or without it; null where there is no such variant. */
+  /** A variant with its clock or without it; null if there is no such variant. */
   withClock(game, variant, isOn) {
     if (hasClock(variant) === isOn) return variant;
     if (!variant.clock) return null;
@@ -84,8 +84,8 @@ export class Catalog {
   }
 
   /**
-   * The variant of a game with these options, as records name them, or null; with a `diagram` where
-   * the start is one of the players' own.
+   * The variant of a game with these options, as records name them, or null; with a `diagram` if
+   * the players have set up the start.
    */
   withOptions(name, options) {
     const game = this.game(name);
@@ -101,7 +101,7 @@ export class Catalog {
     return own ? this.withDiagram(game, own, options[own.diagram.option]) : null;
   }
 
-  /** The variant whose start is a diagram: one that has a name, or else a start of one's own. */
+  /** The variant whose start is a diagram: a named one, or else one that players set up. */
   withDiagram(game, own, diagram) {
     const isIt = (each) =>
       !each.diagram.is_own &&
@@ -111,7 +111,7 @@ export class Catalog {
     return named ? { game, variant: named, diagram: null } : { game, variant: own, diagram };
   }
 
-  /** The variant that a kept game is of, by its id, or else by the options of its record; or null. */
+  /** The variant of a kept game, by its id, or else by the options of its record; or null. */
   findKept({ game, options }, id) {
     const found = this.find(game, id);
     if (!found) return this.withOptions(game, options);
@@ -132,7 +132,7 @@ export class Catalog {
     });
   }
 
-  /** The levels of a variant as `readLevels` gives them; none where it has no ladder. */
+  /** The levels of a variant from `readLevels`; none if it has no ladder. */
   levels(variant) {
     if (!variant.levels || !variant.network) return Promise.resolve([]);
     return kept(this.#ladders, variant.id, async () => {
@@ -143,13 +143,13 @@ export class Catalog {
 
 const plain = (all) => JSON.stringify(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Options without the one that a variant's diagram is of. */
+/** Options without the one that holds a variant's diagram. */
 const withoutStart = (options, { diagram }) => ({ ...options, [diagram.option]: null });
 
 /**
- * Why a text is no diagram of a variant, or nothing if it is one.
+ * The reason why a text is no diagram of a variant, or an empty text if it is one.
  * @param {unknown} text
- * @param {{letters: string, places: number}} about of the variant.
+ * @param {{letters: string, places: number}} about the variant's `diagram`.
  */
 export function whyNoDiagram(text, { letters, places }) {
   if (typeof text !== "string") return `it is ${JSON.stringify(text)}, no text`;
@@ -164,7 +164,7 @@ export function whyNoDiagram(text, { letters, places }) {
 /** Whether a variant is played with its clock. */
 export const hasClock = ({ clock, options }) => Boolean(clock && options[clock.option]);
 
-/** What `make` promised under a key; forgotten where it failed, so that it is tried again. */
+/** The promise of `make` under a key; forgotten if it fails, so that it is tried again. */
 function kept(store, key, make) {
   if (!store.has(key)) {
     const promise = make();

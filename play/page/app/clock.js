@@ -1,12 +1,12 @@
 /**
  * A game's clock, such as an hourglass: it runs while its action is legal and the same player is to
- * move, and plays the action when it has run out. The scene tells of it, under `clock`.
+ * move, and plays the action when it has run out. The scene describes it, under `clock`.
  */
 
 import { el } from "./dom.js";
 
-const TICK = 200; // ms
-const TOLD = [30, 10]; // seconds left that are said
+const TICK = 200; // ms between updates
+const TOLD = [30, 10]; // seconds left that are announced
 
 /** An hourglass whose upper part holds a share of the sand. */
 function hourglass(share) {
@@ -35,8 +35,8 @@ export class Clock {
   #on;
   #session = null;
   #turn = null; // the node at which the clock was set
-  #left = 0; // ms
-  #since = null; // the time from which on it runs, null while it stands
+  #left = 0; // ms left
+  #since = null; // the time since which it runs, null while it stands
   #isPaused = false;
   #timer = null;
 
@@ -52,9 +52,9 @@ export class Clock {
   }
 
   /**
-   * Run, stand or be set, as the game asks.
+   * Run, stop or set the clock, as the game requires.
    * @param {import("./session.js").Session} session
-   * @param {boolean} isPaused nobody plays just now.
+   * @param {boolean} isPaused whether nobody plays just now.
    */
   update(session, isPaused) {
     const clock = session.table.scene.clock;
@@ -127,7 +127,7 @@ export class Clock {
   }
 }
 
-/** The node from which on the same player has been to move with the clock, or null. */
+/** The node since which the same player has been to move with the clock, or null. */
 function beginning(table, node) {
   const { action } = table.scene.clock;
   if (!table.isLegal(node, action)) return null;

@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 
 /**
  * @param {object} board `{engine, scene}` of the variant.
- * @param {string} letters of the diagram to begin with.
+ * @param {string} letters letters of the first diagram.
  * @param {(letters: string) => void} changed called after each change.
  * @returns {HTMLElement}
  */

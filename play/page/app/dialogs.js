@@ -1,4 +1,4 @@
-/** Dialogs of the page; none stops what goes on behind it. */
+/** Dialogs of the page; the page goes on behind them. */
 
 import { button, el } from "./dom.js";
 
@@ -18,7 +18,7 @@ export function openDialog(title, ...content) {
   return dialog;
 }
 
-/** Ask before something is done that cannot be undone. */
+/** Ask before an action that cannot be undone. */
 export function confirmed(question, yes, onYes) {
   const dialog = openDialog(
     question,
@@ -41,9 +41,9 @@ export function confirmed(question, yes, onYes) {
 /**
  * Share, save and load.
  * @param {object} given
- * @param {string} given.address of the game.
+ * @param {string} given.address address of the game.
  * @param {() => string} given.record the game as text.
- * @param {string} given.file name for a saved file.
+ * @param {string} given.file name of a saved file.
  * @param {(text: string) => Promise<void>} given.load read a record; rejects with a message.
  */
 export function shareDialog({ address, record, file, load }) {
@@ -114,7 +114,7 @@ export function shareDialog({ address, record, file, load }) {
  * @param {{id: string, title: string, players: string[], plies: number, result: number[] | null,
  *   saved: number, isOpen: boolean}[]} games
  * @param {object} on
- * @param {(id: string) => Promise<void>} on.open go on with a game; rejects with a message.
+ * @param {(id: string) => Promise<void>} on.open continue a game; rejects with a message.
  * @param {(id: string) => void} on.remove forget a game.
  */
 export function gamesDialog(games, { open, remove }) {

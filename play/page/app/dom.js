@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * An element.
- * @param {string} tag "svg:circle" and so on for those of pictures.
+ * @param {string} tag "svg:circle" and so on for elements of pictures.
  * @param {object} [attributes] functions under "on..." listen to events; true and false set or
  *   leave out; null and undefined leave out.
  * @param {...(Node | string | null)} children null is left out.
@@ -24,7 +24,7 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A button with a text or a symbol; `label` is what it is called where the text is a symbol. */
+/** A button with a text or a symbol; `label` is its name if the text is a symbol. */
 export function button(text, onclick, { label, ...attributes } = {}) {
   const more = label === undefined ? {} : { "aria-label": label, title: label };
   return el("button", { type: "button", onclick, ...more, ...attributes }, text);
@@ -48,21 +48,21 @@ export function recall(name, store = "localStorage") {
   }
 }
 
-/** Keep a value in this browser, where it allows that. */
+/** Keep a value in this browser, if it allows that. */
 export function remember(name, value, store = "localStorage") {
   try {
     window[store].setItem(`ludarium.${name}`, JSON.stringify(value));
   } catch {
-    // A private window has no store: the choice is then for this visit.
+    // A private window has no store: then the choice lasts for this visit.
   }
 }
 
-/** Forget what is kept under a name. */
+/** Forget the value under a name. */
 export function forget(name, store = "localStorage") {
   try {
     window[store].removeItem(`ludarium.${name}`);
   } catch {
-    // Where there is no store, there is nothing to forget.
+    // Without a store there is nothing to forget.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Exact values of positions, where they are known or are found in time. */
+/** Exact values of positions, if they are known or found in time. */
 
 import { address } from "./catalog.js";
 import { Thread } from "./thread.js";
@@ -8,8 +8,8 @@ export class ExactValues {
   #variant = null;
 
   /**
-   * Turn to a variant; what is needed for it is loaded with the first question.
-   * @param {object} variant of the list of games.
+   * Turn to a variant; its files are loaded with the first question.
+   * @param {object} variant a variant from the list of games.
    */
   open(variant) {
     if (variant === this.#variant) return;
@@ -18,31 +18,31 @@ export class ExactValues {
     this.#thread.open({ module: address(variant.exact.module) });
   }
 
-  /** Where they come from, in words. */
+  /** The source of the values, in words. */
   get source() {
     return this.#variant.exact.source;
   }
 
-  /** The addresses of what was loaded. */
+  /** The addresses of the loaded files. */
   get files() {
     return this.isThere && this.#thread.isOpened ? [address(this.#variant.exact.module)] : [];
   }
 
-  /** Whether there are any in the variant. */
+  /** Whether the variant has any. */
   get isThere() {
     return Boolean(this.#variant?.exact);
   }
 
   /**
-   * Find out what a position and its actions are worth, and write it on its node as `exact`: what
-   * `Solver.solve` returns, and `time`, the milliseconds that it was given.
-   * @param {object} node not finished.
-   * @param {Uint8Array} record of its position.
+   * Find the values of a position and of its actions, and write them on its node as `exact`: the
+   * result of `Solver.solve`, with `time`, the milliseconds that it was given.
+   * @param {object} node an unfinished node.
+   * @param {Uint8Array} record the record of its position.
    * @param {object} run
    * @param {number} run.time most milliseconds.
-   * @param {boolean} [run.leads] by how much too.
+   * @param {boolean} [run.leads] find leads too.
    * @param {AbortSignal} run.signal
-   * @param {() => void} run.onFound there is more.
+   * @param {() => void} run.onFound called when more is known.
    */
   async find(node, record, { time, leads = true, signal, onFound }) {
     const keep = (found) => {
@@ -71,15 +71,15 @@ function decided({ position, actions }) {
   return [position, ...actions].filter(({ outcome }) => outcome !== null).length;
 }
 
-/** What is known exactly of a node's position, for its mover; null where nothing is. */
+/** The exact value of a node's position, for its mover; null if it is not known. */
 export function exactAnswer(node) {
   const own = node.exact?.position;
   return own && own.outcome !== null ? own : null;
 }
 
 /**
- * Who wins at a node with best play, for player 0: 1, 0, -1, or null where that is not known. Where
- * nobody has looked at it, its parent's actions may tell.
+ * Who wins at a node with best play, for player 0: 1, 0, -1, or null if that is not known. If
+ * nobody has asked about it, its parent's actions may tell.
  */
 export function exactFor0(node) {
   const own = exactAnswer(node);
@@ -92,13 +92,13 @@ export function exactFor0(node) {
 
 const seenBy0 = (outcome, mover) => (mover === 0 ? outcome : -outcome) + 0;
 
-/** The exact value of an action at a node, or null where it is not known. */
+/** The exact value of an action at a node, or null if it is not known. */
 export function exactAction(node, action) {
   const known = node.exact?.actions.find((each) => each.action === action);
   return known && known.outcome !== null ? known : null;
 }
 
-/** The action that is exactly best at a node, or null where that is not known. */
+/** The exactly best action at a node, or null if it is not known. */
 export function exactBest(node) {
   const answer = exactAnswer(node);
   if (!answer) return null;
@@ -108,7 +108,7 @@ export function exactBest(node) {
 
 const SIGNS = { 1: "+", 0: "=", "-1": "−" };
 
-/** A value in a sign, as on the board: + wins, = draws, − loses, and by how much or in how many. */
+/** A value as a sign on the board: + wins, = draws, − loses, with the lead or the number of plies. */
 export function exactMark({ outcome, lead, plies }) {
   const by = lead === null || outcome === 0 ? plies : outcome * lead;
   return SIGNS[outcome] + (by === null ? "" : String(by).replace("-", "−"));

@@ -1,9 +1,9 @@
 /**
  * Games that this browser keeps: a new game, a closed tab or a reload loses none of them.
  *
- * Each is `{format: 1, saved, variant, seats, live, view, studying, record}` in a place of its own, so
- * that two windows do not overwrite each other's: `saved` is a time in ms, `variant` an id, `live` and
- * `view` are where the game goes on and where one looks, as the actions that lead there.
+ * Each is `{format: 1, saved, variant, seats, live, view, studying, record}` under its own key, so
+ * that two windows do not overwrite each other's: `saved` is a time in ms, `variant` an id; `live` is
+ * where the game continues and `view` the position on view, as the actions that lead there.
  */
 
 import { readRecord } from "../record.js";
@@ -12,19 +12,19 @@ import { isSeat } from "./seats.js";
 
 const FORMAT = 1;
 const PREFIX = "game.";
-const MOST = 50; // games; those that were played last stay
+const MOST = 50; // games; the latest ones stay
 
-/** A name for a game, which no other one has. */
+/** A unique name for a game. */
 export const newGameId = () =>
   `${Date.now().toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 
-/** Keep a game in the place of its name. */
+/** Keep a game under its name. */
 export function keepGame(id, game) {
   remember(PREFIX + id, { format: FORMAT, saved: Date.now(), ...game });
   for (const { id: old } of keptGames().slice(MOST)) forgetGame(old);
 }
 
-/** The game of a name, or null where there is none that can be read. */
+/** The game with a name, or null if there is none that can be read. */
 export function keptGame(id) {
   const game = recall(PREFIX + id);
   try {
@@ -36,7 +36,7 @@ export function keptGame(id) {
 
 export const forgetGame = (id) => forget(PREFIX + id);
 
-/** All games that can be read, `{id, ...game}`, those played last first. */
+/** All games that can be read, `{id, ...game}`, the latest first. */
 export function keptGames() {
   return stored(PREFIX)
     .map((name) => name.slice(PREFIX.length))
@@ -45,7 +45,7 @@ export function keptGames() {
     .sort((a, b) => b.saved - a.saved);
 }
 
-/** What is stored may be of another version of the page, or of a visitor's own making. */
+/** Check stored data, which may come from another version of the page, or from the visitor. */
 function check(game) {
   const { format, saved, variant, seats, live, view, studying, record } = game;
   const isLine = (actions) =>

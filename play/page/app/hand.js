@@ -1,8 +1,8 @@
 /**
  * A piece in hand: turned, flipped and moved about, with a preview of where it comes to rest.
  *
- * What there is to know of pieces the scene tells, under `handling`: how they lie that actions put
- * down, and which slots of the picture show where. What they do there, the rules show: a preview is
+ * The scene describes pieces, under `handling`: the poses in which actions put them down, and
+ * the slots of the picture that show where. The rules show the effect: a preview is
  * the picture after the action.
  */
 
@@ -11,8 +11,8 @@ import { capital } from "./panels.js";
 
 const TURN = 0;
 const FLIP = 1;
-const STILL = 8; // px that a finger may move in a tap
-const TWIST = Math.PI / 4; // of two fingers, for a turn
+const STILL = 8; // most px that a finger moves in a tap
+const TWIST = Math.PI / 4; // angle between two fingers that makes a turn
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 const apart = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
@@ -30,18 +30,18 @@ export class Hand {
   #node = null;
   #mayPlay = false;
   #handling = null;
-  #shown = null; // of the position
-  #moves = new Map(); // by pose: {action, text} that may be played
-  #places = new Map(); // likewise, with what is seen of them
+  #shown = null; // the numbers that the position's slots show
+  #moves = new Map(); // by pose: {action, text} of playable actions
+  #places = new Map(); // likewise, with their places in the picture
   #pose = 0;
   #at = null; // the place where the piece is held
-  #point = null; // where it was last moved to
+  #point = null; // the point to which it was last moved
   #fingers = new Map(); // on the pad, by id
-  #tap = null; // what the first finger would do if it went now
-  #twist = null; // of two fingers: the angle from which it counts
+  #tap = null; // the effect if the first finger were lifted now
+  #twist = null; // the two fingers' angle at which counting starts
 
   /**
-   * @param {HTMLElement} panel where a piece in hand is told of.
+   * @param {HTMLElement} panel element that describes a piece in hand.
    * @param {import("./board.js").BoardView} board
    * @param {object} on
    * @param {(action: number) => void} on.play
@@ -68,11 +68,11 @@ export class Hand {
   }
 
   /**
-   * Take up the piece that the mover has to put down, if that is so.
+   * Take up the piece that the mover has to put down, if there is one.
    * @param {object} position
    * @param {object} position.table
    * @param {object} position.node
-   * @param {ArrayLike<number>} position.shown what each slot shows, by number.
+   * @param {ArrayLike<number>} position.shown the number that each slot shows.
    * @param {{action: number, text: string}[]} position.legal
    * @param {boolean} position.mayPlay
    */
@@ -100,13 +100,13 @@ export class Hand {
     return this.#moves.size > 0;
   }
 
-  /** The action that would put the piece down where it is held, or null. */
+  /** The action that would put the piece down at its present place, or null. */
   get action() {
     return this.#at?.action ?? null;
   }
 
   /**
-   * The place nearest to a point, of those at which the piece can be put down as it lies.
+   * The place nearest to a point at which the piece can be put down in its present pose.
    * @returns {{place: object, away: number} | null}
    */
   nearest(point) {
@@ -118,13 +118,13 @@ export class Hand {
     return best;
   }
 
-  /** Hold the piece over a place; `point` is where it was moved to. */
+  /** Hold the piece over a place; `point` is the point to which it was moved. */
   hold(place, point) {
     this.#point = point;
     if (place !== this.#at) this.#hold(place);
   }
 
-  /** Hold the piece as an action would put it down; returns whether there is such a one. */
+  /** Hold the piece as an action would put it down; return whether such an action exists. */
   holdFor(action) {
     const place = this.#placeOf(action);
     if (place === null) return false;
@@ -133,14 +133,14 @@ export class Hand {
     return true;
   }
 
-  /** Show for a while what an action would do; null ends it. */
+  /** Show the effect of an action for a while; null ends it. */
   peek(action) {
     if (!this.isHolding) return;
     const place = (action === null ? null : this.#placeOf(action)) ?? this.#at;
     this.#board.preview(place);
   }
 
-  /** Turn or flip the piece where it is held; `isBack` turns it the other way. */
+  /** Turn or flip the piece at its present place; `isBack` turns it the other way. */
   turn(way, isBack = false) {
     const after = (pose) => this.#table.nextPose(this.#node, pose, way);
     const before = [...this.#moves.keys()].find((pose) => after(pose) === this.#pose);
@@ -152,7 +152,7 @@ export class Hand {
     this.#on.say(`${told}: ${this.#text()}`);
   }
 
-  /** Hold the piece nowhere, and as it lay at first. */
+  /** Hold the piece over no place, in its first pose. */
   putBack() {
     if (!this.#at) return;
     this.#pose = Math.min(...this.#moves.keys());
@@ -161,7 +161,7 @@ export class Hand {
     this.#on.say(`The ${this.#handling.piece} is put back.`);
   }
 
-  /** Do what a key means for the piece in hand; returns whether it means something. */
+  /** Handle a key for the piece in hand; return whether it has a meaning. */
   key(event) {
     if (!this.isHolding || event.ctrlKey || event.metaKey || event.altKey) return false;
     const letter = event.key.toLowerCase();
@@ -172,7 +172,7 @@ export class Hand {
     return true;
   }
 
-  /** Do what a key means on the board; returns whether it means something. */
+  /** Handle a key on the board; return whether it has a meaning. */
   boardKey(event) {
     if (!this.isHolding || event.ctrlKey || event.metaKey || event.altKey) return false;
     const way = ARROWS[event.key];
@@ -196,7 +196,7 @@ export class Hand {
     return this.#placesOf(pose).find((place) => place.action === action) ?? null;
   }
 
-  /** What is seen of an action: the picture after it, and where it changes. */
+  /** The preview of an action: the picture after it, and where it changes. */
   #place({ action, text }) {
     const shown = this.#table.shownAfter(this.#node, action);
     const points = this.#handling.drawings
@@ -273,7 +273,7 @@ export class Hand {
     this.#showText();
   }
 
-  // The pad: the place enlarged, for fingers.
+  // The pad: the place, enlarged for fingers.
 
   #touch(event) {
     if (!this.isHolding) return;
@@ -305,7 +305,7 @@ export class Hand {
       const turned = Math.sin(this.#angle() - this.#twist.angle);
       if (Math.abs(turned) < Math.sin(TWIST)) return;
       this.#twist = { angle: this.#angle(), turned: true };
-      this.turn(TURN, turned > 0); // on the screen y goes down
+      this.turn(TURN, turned > 0); // y points down on the screen
     } else if (this.#fingers.size === 1 && !this.#twist) {
       if (this.#tap && apart([this.#tap.x, this.#tap.y], [finger.x, finger.y]) <= STILL) return;
       this.#tap = null;

@@ -1,9 +1,9 @@
-/** Colours and sizes of what is drawn on the board, as envs/engine/draw/layers.py has them. */
+/** Colours and sizes of marks on the board, as in envs/engine/draw/layers.py. */
 
 export const DARK = "#14161a";
 export const LIGHT = "#fff6d8";
 export const SMALL_TEXT = 22;
-const WIDE = 0.55; // of a letter, as a share of the size of the text
+const WIDE = 0.55; // width of a letter, as a share of the text's size
 const HEAT = [
   [255, 246, 200],
   [248, 182, 92],
@@ -19,10 +19,10 @@ const FOR_AND_AGAINST = [
   [13, 72, 145],
 ];
 
-/** The colour of a share of the largest, from 0 to 1, and of what is written on it. */
+/** The colour for a share of the largest, from 0 to 1, and the colour of a text on it. */
 export const heat = (share) => colours(HEAT, share);
 
-/** The colour of a value, from -1 (bad, orange) to 1 (good, blue), and of what is written on it. */
+/** The colour for a value, from -1 (bad, orange) to 1 (good, blue), and that of a text on it. */
 export const forAndAgainst = (value) => colours(FOR_AND_AGAINST, (value + 1) / 2);
 
 function colours(scale, at) {
@@ -48,7 +48,7 @@ export function leastDistance(spots) {
   return least;
 }
 
-/** The largest radius at which discs on all spots stay apart, a little less, within reason. */
+/** The largest radius, within bounds, at which discs on all spots stay slightly apart. */
 export function discRadius(spots) {
   const apart = leastDistance(spots);
   return apart === Infinity ? 30 : Math.min(Math.max(0.46 * apart, 8), 44);

@@ -1,4 +1,4 @@
-/** What is drawn on top of the board, as envs/engine/draw/layers.py draws it. */
+/** Layers on top of the board, as envs/engine/draw/layers.py draws them. */
 
 import { el } from "./dom.js";
 import { exactAction, exactMark } from "./exact.js";
@@ -9,14 +9,14 @@ const MARKS = {
   0: { fill: "#f6f4ee", ink: DARK, edge: DARK },
   "-1": { fill: "#9e4708", ink: "#ffffff", edge: LIGHT },
 };
-const SIZE = 27; // of the text of a mark
-const LEAST_SHARE = 0.005; // of a disc
-const LEAST_OWNER = 0.05; // of a cell that is shown
-const WINS = -1; // among the threats of actions
+const SIZE = 27; // size of a mark's text
+const LEAST_SHARE = 0.005; // smaller shares have no disc
+const LEAST_OWNER = 0.05; // cells with a weaker owner are not shown
+const WINS = -1; // marks a winning action among the threats
 // Where the marks of threats lie around a spot, and how large they are: shares of a disc's radius.
 const [ASIDE, LARGE, SMALL] = [0.6, 0.42, 0.36];
 
-/** What the discs on actions can tell of an analysis. */
+/** The kinds of numbers that discs on actions can show of an analysis. */
 export const DISCS = { visits: "visits", policy: "prior", values: "values" };
 
 /** The discs on the actions of a node, by action: null, or their colours and text. */

@@ -31,11 +31,11 @@ const ICONS = {
   forward: "M9 5l8 7-8 7",
   end: "M18 5v14M6 5l8 7-8 7",
 };
-const MOST_BUTTONS = 12; // of actions that have no place on the board
-const TALL = 0.8; // width of a board by its height, below which it is tall
+const MOST_BUTTONS = 12; // for actions without a place on the board
+const TALL = 0.8; // a board whose width is a smaller share of its height is tall
 const LOW_WINDOW = matchMedia("(max-height: 560px) and (min-width: 520px)");
 const WIDE_WINDOW = matchMedia("(min-width: 861px)");
-const KEEPING_PAUSE = 1000; // ms between two times that the game is kept
+const KEEPING_PAUSE = 1000; // ms between two saves of the game
 const HINT_SIMULATIONS = 200;
 
 const thinker = new Thinker();
@@ -87,14 +87,14 @@ const shown = {
   discs: "visits",
   threats: false,
   ownership: false,
-  legend: "", // of what lies on the board
+  legend: "", // text about the layers on the board
   rules: null,
   loading: false,
-  hint: null, // the node for which one is sought
+  hint: null, // the node for which a hint is sought
 };
 let catalog = null;
 
-/** Say something to those who listen to the page. */
+/** Announce a text to screen readers. */
 function say(text) {
   byId("live").textContent = text;
 }
@@ -108,10 +108,10 @@ function complain(text, { isFault = true } = {}) {
   if (text) say(text);
 }
 
-/** What the page calls a player of the rules, who count from 0. */
+/** The page's name for a player of the rules, who count from 0. */
 const asPeopleCount = (_, number) => `player ${Number(number) + 1}`;
 
-/** Answer a click on what is no legal move now. */
+/** Answer a click that is not a legal move now. */
 function tellIllegal(action) {
   const { view, table } = session;
   const { names } = table.engine.manifest.description.actions;
@@ -132,11 +132,11 @@ function sayMove(node) {
   say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
 }
 
-/** An opponent that adapts learns from the result. */
+/** Let an opponent that adapts learn from the result. */
 function learn() {
   const { id, board, first, seats, person, winner } = session;
   const level = person === null ? null : seats[1 - person];
-  if (!level?.adapts || first !== board.table.root) return; // a game from the start alone tells
+  if (!level?.adapts || first !== board.table.root) return; // only a game from the start counts
   const points = winner === null ? 0.5 : Number(winner === person);
   learnResult(board.variant, id, board.levels[level.level - 1].elo, points);
 }
@@ -196,7 +196,7 @@ function keep() {
   });
 }
 
-/** Put what belongs to the board beside it, where there is more room than below. */
+/** Put the panels of the board beside it if there is more room than below. */
 function layOut() {
   const [, , width, height] = session.table.scene.box;
   const isTall = width < TALL * height;
@@ -217,7 +217,7 @@ function showLayer(name, setting) {
   showFindings();
 }
 
-/** What lies on the board, and what it means in words. */
+/** The layers on the board, and their meaning in words. */
 function layersOf(view, legal) {
   const { table } = session;
   const { scene } = table;
@@ -264,14 +264,14 @@ function boardLabel() {
   return `Board of ${session.board.game.title}. ${last}${standing()}${keys}`;
 }
 
-/** What the keys do on the board. */
+/** The effects of keys on the board. */
 function boardKeys() {
   if (!hand.isHolding) return "The arrow keys point at a legal move, Enter plays it.";
   const { piece } = session.table.scene.handling;
   return `The arrow keys move the ${piece} in hand, R turns and F flips it, Enter places it, Escape puts it back.`;
 }
 
-/** What changes as an analysis goes on. */
+/** Update the parts that change during an analysis. */
 function showFindings() {
   const { view, table } = session;
   showBoard(table.legal(view));
@@ -289,7 +289,7 @@ function showEvaluation() {
 function showOffBoard(legal) {
   const { spots, clock: kept } = session.table.scene;
   const isOff = ({ action }) =>
-    spots[action] === null && (session.isStudy || action !== kept?.action); // the clock plays that
+    spots[action] === null && (session.isStudy || action !== kept?.action); // the clock plays that one
   const off = legal.filter(isOff).slice(0, MOST_BUTTONS);
   byId("off-board").replaceChildren(
     ...off.map(({ action, text }) => button(capital(text), () => play(action))),
@@ -335,7 +335,7 @@ function showControls() {
   if (label) byId("controls").querySelector(`[aria-label="${label}"]:enabled`)?.focus();
 }
 
-/** Show a move that the agent would play. */
+/** Show the move that the agent would play. */
 async function hint() {
   const { view: node, table } = session;
   shown.hint = node;
@@ -437,7 +437,7 @@ function askNew() {
   );
 }
 
-/** Who plays, where an address names an opponent; null where it does not. */
+/** The players, if an address names an opponent; null otherwise. */
 function askedSeats({ opponent, seat }, board) {
   if (opponent === null) return null;
   if (opponent.level > board.levels.length) {
@@ -449,7 +449,7 @@ function askedSeats({ opponent, seat }, board) {
   return [0, 1].map((player) => (player === seat ? PERSON : { ...opponent, ...level }));
 }
 
-/** Go to what an address asks for; a malformed one changes nothing but gives a message. */
+/** Go to the target of an address; a malformed one only gives a message. */
 async function follow(fragment) {
   addressBar.leave();
   try {
@@ -478,8 +478,8 @@ async function readGame(text) {
 }
 
 /**
- * Go on with a game that was kept.
- * @throws {Error} it cannot be read, or is of another version of the rules.
+ * Continue a game that was kept.
+ * @throws {Error} it cannot be read, or belongs to another version of the rules.
  */
 async function resume(id) {
   const kept = keptGame(id);
@@ -499,7 +499,7 @@ async function resume(id) {
   });
 }
 
-/** Go on with what this window showed before it was loaded again. */
+/** Continue with what this window showed before a reload. */
 async function resumeCurrent(fragment) {
   const [loading] = performance.getEntriesByType("navigation");
   const current = recall("current", "sessionStorage");
@@ -510,7 +510,7 @@ async function resumeCurrent(fragment) {
     await resume(current.id);
     return true;
   } catch {
-    return false; // the address tells the moves
+    return false; // the moves come from the address
   }
 }
 
@@ -556,7 +556,7 @@ function key(event) {
   event.preventDefault();
 }
 
-/** Show what the address asks for, or else the first game and the question what to play. */
+/** Show the target of the address, or else the first game and the setup dialog. */
 async function openFirst() {
   complain("");
   if (await resumeCurrent(location.hash)) return;
@@ -589,7 +589,7 @@ function listen() {
 }
 
 function keepOffline() {
-  // Without a service worker the page works, but only with a connection.
+  // Without a service worker the page works, but only online.
   if (!catalog.isKept) return;
   const { game, variant } = session.board;
   navigator.serviceWorker?.ready.then(({ active }) =>

@@ -1,9 +1,9 @@
-/** The moves played, with variations, and those that may be played. */
+/** The moves played, with variations, and the legal moves. */
 
 import { button, el } from "./dom.js";
 import { pieceOf } from "./panels.js";
 
-/** How bad a move was, by what it lost: a mark behind it, as in chess. */
+/** The mark behind a move by its loss, as in chess. */
 export function judgement(loss) {
   if (loss >= 0.6) return { mark: "??", word: "blunder" };
   if (loss >= 0.3) return { mark: "?", word: "mistake" };
@@ -49,7 +49,7 @@ function line(start, session, onLook) {
   return parts;
 }
 
-/** Draw the tree of moves, and bring the one that is looked at into sight. */
+/** Draw the tree of moves, and scroll to the one on view. */
 export function showMoves(container, session, { look, promote }) {
   const { root } = session.table;
   const isVariation = session.view.path.some((node) => node.parent.children[0] !== node);

@@ -1,11 +1,11 @@
-/** The players above the board, and how the game stands in words. */
+/** The players above the board, and the state of the game in words. */
 
 import { el } from "./dom.js";
 import { seatName } from "./seats.js";
 
 const OUTCOMES = { DRAW: 3, TRUNCATED: 4 };
 const MOST_NAME = 40; // letters of a player's name
-const LONG_TASK = 20; // letters that a panel has room for in a line
+const LONG_TASK = 20; // letters that fit into a line of a panel
 
 /** The drawing of a role's piece. */
 export function pieceOf(role, style) {
@@ -14,7 +14,7 @@ export function pieceOf(role, style) {
   return svg;
 }
 
-/** What a player is called in a sentence: by number, with the words of the role. */
+/** A player's name in a sentence: by number, with the words of the role. */
 export function playerName(session, player) {
   const words = roleOf(session, player).words;
   return `player ${player + 1}${words ? `, ${words}` : ""}`;
@@ -25,7 +25,7 @@ function roleOf(session, player) {
   return session.table.scene.roles[roles[player]];
 }
 
-/** Who sits there: what stands at the top of a panel. */
+/** The player's kind, at the top of a panel. */
 function sitter(session, player) {
   const seat = session.seats[player];
   const name = session.headers?.players?.[player];
@@ -87,7 +87,7 @@ export function showPlayer(container, session, player, loading) {
   const told = status(session, player);
   const acts = !session.view.isOver && session.view.mover === player && session.resigned === null;
   container.className = `player${acts ? " acts" : ""}${told === "has won" ? " won" : ""}`;
-  // Room for what may come, so that the board below does not jump from ply to ply.
+  // Leave room for later texts, so that the board below does not jump from ply to ply.
   container.classList.toggle("tall", scene.tasks.some((task) => task.length > LONG_TASK));
   const symbol = told === "has won" ? "★ " : acts ? "▸ " : "";
   container.replaceChildren(

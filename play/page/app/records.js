@@ -1,11 +1,11 @@
-/** Games as records: between the tree of the page and the JSON of ../record.js. */
+/** Games as records: converts between the page's tree and the JSON of ../record.js. */
 
 import { isRecord, readRecord, splitMoves, writeRecord } from "../record.js";
 import { seatName } from "./seats.js";
 
 const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // by outcome
 
-/** What a record says of the game itself; the rest is its headers. */
+/** The keys of a record about the game itself; the rest are its headers. */
 const OF_GAME = new Set([
   ...["game", "version", "options", "seed", "moves", "result", "notes", "variations"],
 ]);
@@ -15,7 +15,7 @@ export function recordText(session) {
   return writeRecord(recordOf(session));
 }
 
-/** The game as a record; one that was read before keeps its headers. */
+/** The game as a record; one that was read from a record keeps its headers. */
 export function recordOf(session) {
   const { table, game, levels } = session.board;
   const { version, options: usual } = table.engine.manifest.description;
@@ -39,19 +39,19 @@ export function recordOf(session) {
   };
 }
 
-/** What a record has besides the game itself, such as its players and its day. */
+/** The headers of a record, such as its players and its date. */
 export function headersOf(record) {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !OF_GAME.has(key)));
 }
 
-/** The player who has resigned by a record, at the end of its moves; null where nobody has. */
+/** The player who has resigned in a record, at the end of its moves; null if nobody has. */
 export function resignedBy({ result }, end) {
   if (end.isOver || !Array.isArray(result)) return null;
   const [one, other] = result;
   return one === 1 && other === -1 ? 1 : one === -1 && other === 1 ? 0 : null;
 }
 
-/** The main line after a node, with what else was played in place of its moves. */
+/** The main line after a node, with the alternatives to its moves. */
 function lineFrom(node) {
   const moves = [];
   const notes = {};
@@ -71,7 +71,7 @@ function lineWith(node) {
   return { moves: [node.text, ...moves], ...withEntries({ notes, variations }) };
 }
 
-/** Without the objects that hold nothing. */
+/** An object without empty values. */
 function withEntries(objects) {
   return Object.fromEntries(
     Object.entries(objects).filter(([, object]) => Object.keys(object).length),
@@ -79,12 +79,12 @@ function withEntries(objects) {
 }
 
 /**
- * What a text asks for: a record, with the game and the variant of the site; or a plain list of
- * moves, which is of the board that is there.
+ * The content of a text: a record, with its game and the site's variant; or a plain list of
+ * moves, for the present board.
  * @param {string} text
  * @param {import("./catalog.js").Catalog} catalog
  * @param {object} board
- * @throws {Error} it is neither, or of a board that this site lacks.
+ * @throws {Error} it is neither, or for a board that this site lacks.
  */
 export function readText(text, catalog, { game, variant, table }) {
   if (!isRecord(text)) {
@@ -108,7 +108,7 @@ export function readText(text, catalog, { game, variant, table }) {
 
 /**
  * Play all moves of a record, with the variations.
- * @throws {Error} a move is not legal, or the record is of another version of the rules.
+ * @throws {Error} a move is not legal, or the record belongs to another version of the rules.
  */
 export function playRecord(table, record) {
   const { version } = table.engine.manifest.description;

@@ -10,7 +10,7 @@ export const PERSON = Object.freeze({ kind: "person" });
 
 const isWhole = (value, most) => Number.isInteger(value) && value >= 1 && value <= most;
 
-/** Whether a value, such as one that was stored, is a seat; a board may lack its level or network. */
+/** Whether a value, such as a stored one, is a seat; a board may lack its level or network. */
 export function isSeat(seat) {
   if (typeof seat !== "object" || seat === null) return false;
   const { kind, level, simulations, seconds } = seat;
@@ -48,7 +48,7 @@ export function readSeat(text, variant) {
   );
 }
 
-/** A seat's name for people; `levels` are those of the board. */
+/** A seat's name for people; `levels` are the board's. */
 export function seatName(seat, levels) {
   if (seat.kind === "person") return "Person";
   if (seat.kind === "random") return "Random mover";
@@ -62,7 +62,7 @@ export function seatName(seat, levels) {
   return `Network, ${simulations}`;
 }
 
-/** What the worker is to search for a seat with a network. */
+/** The worker's search job for a seat with a network. */
 export function seatJob(seat, levels) {
   if (seat.kind === "level") return { knobs: levels[seat.level - 1].knobs };
   if (seat.seconds !== undefined) {

@@ -1,29 +1,29 @@
 /**
- * What is going on at the board: the game's tree, where one looks, where the game goes on, and who
- * sits where. Agents move by themselves where the game goes on.
+ * The state at the board: the game's tree, the position on view, where the game continues, and who
+ * sits where. Agents move by themselves where the game continues.
  */
 
 import { newGameId } from "./games.js";
 import { seatJob } from "./seats.js";
 
-const PACE = 350; // ms that an agent's move takes at least
-const WATCHING_PACE = 800; // the same where two agents play
+const PACE = 350; // least ms for an agent's move
+const WATCHING_PACE = 800; // the same if two agents play
 
 const wait = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
 export class Session {
   #thinker;
   #tell;
-  #agent = null; // the move that an agent thinks about
-  #taken = []; // what was taken back, and how it stood before
+  #agent = null; // the move on which an agent works
+  #taken = []; // the states before moves were taken back
 
   /**
    * @param {import("./thinker.js").Thinker} thinker
    * @param {object} tell
    * @param {() => void} tell.changed
-   * @param {() => void} tell.thinking an agent has got on with its move.
+   * @param {() => void} tell.thinking an agent has made progress.
    * @param {(node: object) => void} tell.played after a move.
-   * @param {() => void} tell.ended the game that is played here is over.
+   * @param {() => void} tell.ended the game in play is over.
    * @param {(text: string) => void} tell.failed an agent could not move.
    */
   constructor(thinker, tell) {
@@ -45,14 +45,14 @@ export class Session {
    * Go to another game, or to another state of it.
    * @param {object} board `{game, variant, table, levels}`
    * @param {object} state
-   * @param {object[]} state.seats of both players.
-   * @param {object} [state.node] where to play on.
-   * @param {object} [state.view] where to look.
-   * @param {boolean} [state.studying] nobody plays: both sides may be moved, and agents do not.
+   * @param {object[]} state.seats the seats of both players.
+   * @param {object} [state.node] node at which play continues.
+   * @param {object} [state.view] node on view.
+   * @param {boolean} [state.studying] nobody plays: both sides may be moved, and agents do not move.
    * @param {number | null} [state.resigned] the player who has resigned at `node`.
-   * @param {object | null} [state.headers] what the record that it was read from has besides the
-   *   game itself, such as `players` and `date`; null for a game that is begun here.
-   * @param {string} [state.id] its name among the games that are kept.
+   * @param {object | null} [state.headers] headers of the record from which it was read, such as
+   *   `players` and `date`; null for a game that began here.
+   * @param {string} [state.id] its name among the kept games.
    * @param {boolean} [state.isKept] whether it is one of them, or is to be.
    */
   begin(
@@ -75,7 +75,7 @@ export class Session {
     this.headers = headers;
     this.view = view;
     this.live = node;
-    this.first = node; // where the game began to be played
+    this.first = node; // the node at which play began
     this.resigned = resigned;
     this.paused = false;
     this.studying = studying;
@@ -87,12 +87,12 @@ export class Session {
     return this.board.table;
   }
 
-  /** Whether nobody waits for a move: the game is over, or was never played here. */
+  /** Whether nobody has to move: the game is over, or was never played here. */
   get isStudy() {
     return this.studying || this.resigned !== null || this.live.isOver;
   }
 
-  /** What the agent at work is doing, `{node, simulations}`, or null. */
+  /** The work of the agent, `{node, simulations}`, or null. */
   get agent() {
     return this.#agent;
   }
@@ -107,7 +107,7 @@ export class Session {
     return persons.length === 1 ? persons[0] : null;
   }
 
-  /** Whether a person may move in the position that is looked at. */
+  /** Whether a person may move in the position on view. */
   get mayPlay() {
     if (this.view.isOver || (this.resigned !== null && this.view === this.live)) return false;
     return this.isStudy || this.seats[this.view.mover].kind === "person";
@@ -124,7 +124,7 @@ export class Session {
     this.#change();
   }
 
-  /** Play an action for whoever is to move in the game: the clock has run out. */
+  /** Play an action for the mover of the game, because the clock has run out. */
   runOut(action) {
     this.#taken = [];
     const child = this.table.play(this.live, action);
@@ -138,7 +138,7 @@ export class Session {
     this.#change();
   }
 
-  /** Where the last move of a person is taken back to, or null. */
+  /** The node to which a person's last move is taken back, or null. */
   get takeBackTo() {
     if (this.studying) return this.view.parent;
     let node = this.live.parent;
@@ -164,7 +164,7 @@ export class Session {
     return last !== undefined && last.node.parent === (this.studying ? this.view : this.live);
   }
 
-  /** Put back what was taken back last. */
+  /** Restore the moves that were taken back last. */
   redo() {
     const { node, place, view, live, resigned } = this.#taken.pop();
     node.parent.children.splice(place, 0, node);
@@ -194,7 +194,7 @@ export class Session {
     this.#change();
   }
 
-  /** The game goes on at a node. */
+  /** Continue the game at a node. */
   #goOn(node) {
     this.live = node;
     this.#tell.played(node);
@@ -206,7 +206,7 @@ export class Session {
     this.#tell.changed();
   }
 
-  /** Start the agent that is to move, and stop one that is not. */
+  /** Start the agent that is to move, and stop any other. */
   #drive() {
     const node = this.live;
     const seat = this.seats[node.mover];

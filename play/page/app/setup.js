@@ -17,7 +17,7 @@ const KINDS = {
 };
 const SIDES = { 0: "First", 1: "Second", lot: "By lot", watch: "I watch" };
 
-/** What is chosen at first. */
+/** The first choice. */
 const FIRST_CHOICE = Object.freeze({
   side: "0",
   clock: false,
@@ -27,7 +27,7 @@ const FIRST_CHOICE = Object.freeze({
   ],
 });
 
-/** What was chosen the last time, as it was stored; `FIRST_CHOICE` where that is not whole. */
+/** The last choice, as it was stored; `FIRST_CHOICE` if it is not valid. */
 export function readChoice(stored) {
   const isText = (value) => value === undefined || value === null || typeof value === "string";
   const isOpponent = (value) => {
@@ -79,7 +79,7 @@ function select(label, entries, value, onchange) {
  * Ask what to play.
  * @param {import("./catalog.js").Catalog} catalog
  * @param {object} chosen `{game, variant, diagram, side, opponents}`, names of the first two, and the
- *   letters of a start of one's own; it is kept up to date.
+ *   letters of a start that people set up; it is kept up to date.
  * @param {object} may
  * @param {string | null} may.goOn id of the variant whose position can be played on, or null.
  * @param {(choice: {game, variant, diagram, seats, goOn: boolean}) => Promise<void>} start
@@ -89,7 +89,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
   const told = el("p", { class: "told", role: "alert" });
   let from = "start";
   let levels = [];
-  let board = null; // of a variant whose start people set up
+  let board = null; // board of a variant whose start people set up
 
   const entry = () => {
     const game = catalog.game(chosen.game) ?? catalog.games[0];
@@ -142,7 +142,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     fields.map((field) => part?.querySelector(field)).find(Boolean)?.focus();
   }
 
-  /** The letters of the start that is set up, those of the variant at first. */
+  /** The letters of the present start, at first the variant's own. */
   function diagramOf({ diagram }) {
     const { letters, places } = diagram;
     const isOne = chosen.diagram?.length === places && [...chosen.diagram].every((each) => letters.includes(each));
@@ -176,7 +176,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     return radios("Begin with", entries, from, (value) => (from = value));
   }
 
-  /** The kinds of opponents that there are on a board. */
+  /** The kinds of opponents on a board. */
   function kinds(variant) {
     const isThere = {
       level: levels.length > 0,

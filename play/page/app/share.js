@@ -1,6 +1,6 @@
 /**
  * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
- * variant, the actions as numbers (or texts), and the ply that is looked at, the last if left out;
+ * variant, the actions as numbers (or texts), and the ply on view, the last one if left out;
  * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start of one's own. With `opponent=level:3` (or `network:64`, `random`) a
  * game begins at once, in which a person has the `seat` 0 or 1, drawn by lot if left out.
  */
@@ -12,7 +12,7 @@ import { Throttle } from "./throttle.js";
 const ADDRESS_PAUSE = 400; // ms: browsers allow some hundred changes of an address in 30 s
 const MOST_ACTIONS = 10_000;
 
-/** The fragment of the line through the node that is looked at. */
+/** The fragment for the line through the node on view. */
 export function writeFragment({ board, view }) {
   const { game, variant, table } = board;
   const { end } = view;
@@ -25,9 +25,9 @@ export function writeFragment({ board, view }) {
 }
 
 /**
- * What a fragment asks for, `{game, variant, diagram, seed, moves, ply, opponent, seat}`, or null if for
- * nothing; `opponent` is a seat, or null where nobody is to play.
- * @throws {Error} in a sentence for the page.
+ * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat}`, or null if
+ * it is empty; `opponent` is a seat, or null if nobody is to play.
+ * @throws {Error} a sentence for the page.
  */
 export function readFragment(fragment, catalog) {
   const text = fragment.replace(/^#/, "");
@@ -82,7 +82,7 @@ function whole(given, key, most) {
 
 /**
  * Play the moves of a fragment.
- * @returns {object} the node at the ply that is to be looked at.
+ * @returns {object} the node at the ply that is to be shown.
  * @throws {Error} a move is not legal.
  */
 export function playMoves(table, moves, ply) {
@@ -100,7 +100,7 @@ export function playMoves(table, moves, ply) {
   return wanted;
 }
 
-/** The window's address, which follows the game a few times a second at most. */
+/** The window's address, which follows the game at most a few times a second. */
 export class AddressBar {
   #fragment = null;
   #throttle = new Throttle(() => this.#write(), ADDRESS_PAUSE);
@@ -111,7 +111,7 @@ export class AddressBar {
     this.#throttle.ask();
   }
 
-  /** Leave the address as it is: the visitor has changed it. */
+  /** Leave the address as it is, because the visitor has changed it. */
   leave() {
     this.#fragment = null;
     this.#throttle.drop();
@@ -125,7 +125,7 @@ export class AddressBar {
     try {
       history.replaceState(null, "", this.#fragment);
     } catch {
-      this.#fragment = null; // a browser's limit: the next change shows it
+      this.#fragment = null; // the browser's limit is reached; the next change shows it
     }
   }
 }

@@ -1,16 +1,16 @@
-/** The rules at work: a tree of nodes, and the engine's game, which stands at any of them. */
+/** The rules: a tree of nodes, and the engine's game, which can be moved to any of them. */
 
 import { Node } from "./tree.js";
 
 export class Table {
   #game;
-  #places; // of the diagram, as `Game.start` takes it
+  #places; // the diagram's places, as for `Game.start`
 
   /**
    * @param {import("../engine.js").Engine} engine
    * @param {object} scene NAME.scene.json
-   * @param {number} seed of the start, where that is random.
-   * @param {string | null} diagram letters of a start of one's own, see the scene; null for the
+   * @param {number} seed seed of the start, if it is random.
+   * @param {string | null} diagram letters of a start that people set up, see the scene; null for the
    *   variant's.
    */
   constructor(engine, scene, seed = 0, diagram = null) {
@@ -24,7 +24,7 @@ export class Table {
     this.root = new Node(null, -1, "", -1, this.#game);
   }
 
-  /** The engine's game at a node; it stays there until the next call. */
+  /** The engine's game, moved to a node; it stays there until the next call. */
   at(node) {
     const wanted = node.actions;
     const actual = this.#game.actions;
@@ -35,12 +35,12 @@ export class Table {
     return this.#game;
   }
 
-  /** What tells another thread of a node: how the game starts, and the actions that lead there. */
+  /** A node for another thread: the game's start, and the actions that lead there. */
   way(node) {
     return { seed: this.seed, diagram: this.#places, actions: node.actions };
   }
 
-  /** What the picture's slots show after an action at a node. */
+  /** The numbers that the picture's slots show after an action at a node. */
   shownAfter(node, action) {
     const game = this.at(node);
     game.play(action);
@@ -49,19 +49,19 @@ export class Table {
     return shown;
   }
 
-  /** What each player could do at once at a node, see `Game.threats` of engine.js; found once. */
+  /** The threats of both players at a node, see `Game.threats` of engine.js; computed once. */
   threats(node) {
     node.threats ??= this.at(node).threats();
     return node.threats;
   }
 
-  /** Who will own what from a node on, see `Game.ownership` of engine.js; found once. */
+  /** The expected ownership at a node, see `Game.ownership` of engine.js; computed once. */
   ownership(node) {
     node.ownership ??= this.at(node).ownership();
     return node.ownership;
   }
 
-  /** How the mover's piece in hand lies after a turn (0) or a flip (1), see the scene. */
+  /** The pose of the mover's piece in hand after a turn (0) or a flip (1), see the scene. */
   nextPose(node, pose, way) {
     return this.at(node).nextPose(pose, way);
   }
@@ -86,7 +86,7 @@ export class Table {
   }
 
   /**
-   * The node that an action leads to, new or known.
+   * The node after an action, new or known.
    * @throws {RangeError} it is not legal.
    */
   play(node, action) {
@@ -105,7 +105,7 @@ export class Table {
     return child;
   }
 
-  /** The node of the tree that actions lead to from the start, as far as it has them. */
+  /** The last node of the tree on the path of these actions from the start. */
   follow(actions) {
     let node = this.root;
     for (const action of actions) node = node.childBy(action) ?? node;

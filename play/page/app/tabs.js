@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 
 /**
- * @param {HTMLElement} list where the tabs go; the panels are `panel-NAME`.
+ * @param {HTMLElement} list element for the tabs; the panels are `panel-NAME`.
  * @param {Record<string, string>} names the tabs' texts by name; the first is shown.
  * @param {(name: string) => void} onShow
  */

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, or as a button says. */
+/** Light or dark: as in the system, or as chosen by a button. */
 
 import { icon, recall, remember } from "./dom.js";
 
@@ -17,7 +17,7 @@ function apply(control, theme) {
   control.setAttribute("aria-label", THEMES[theme]);
 }
 
-/** Make a button go through the themes. */
+/** Make a button that cycles through the themes. */
 export function setUpTheme(control) {
   const kept = recall("theme");
   let theme = Object.hasOwn(THEMES, kept) ? kept : "system";

@@ -6,10 +6,10 @@ export class Thinker {
   #thread = new Thread("worker.js", "The agent's thread");
 
   /**
-   * Think about a game from now on; what was asked before ends. It is loaded when it is needed.
+   * Think about a game from now on; earlier work ends. Its files are loaded when they are needed.
    * @param {WebAssembly.Module} module
-   * @param {string | null} network address of its file.
-   * @param {(loading: boolean) => void} onLoading while the network is fetched.
+   * @param {string | null} network address of the network's file.
+   * @param {(loading: boolean) => void} onLoading called while the network is fetched.
    */
   open(module, network, onLoading = () => {}) {
     this.#thread.open({ module, network }, onLoading);
@@ -20,7 +20,7 @@ export class Thinker {
     return this.#thread.run({ type: "search", ...job }, run);
   }
 
-  /** End all that is under way. */
+  /** End all work in progress. */
   stop() {
     this.#thread.stop();
   }

@@ -1,4 +1,4 @@
-/** The page's end of a thread: it does one thing at a time, in the order of asking. */
+/** The page's end of a thread, which does one thing at a time, in the order of the requests. */
 
 export class Thread {
   #script;
@@ -6,12 +6,12 @@ export class Thread {
   #worker = null;
   #waiting = new Map(); // by id: resolve, reject, onReport
   #lastId = 0;
-  #opening = null; // what `open` was called with
-  #opened = null; // null: to be opened (again) when it is needed
+  #opening = null; // the arguments of `open`
+  #opened = null; // null if it must be opened (again) when needed
 
   /**
-   * @param {string} script of the thread, beside index.html.
-   * @param {string} name of the thread, where it has failed.
+   * @param {string} script file of the thread, beside index.html.
+   * @param {string} name name of the thread in messages about failures.
    */
   constructor(script, name) {
     this.#script = script;
@@ -19,9 +19,9 @@ export class Thread {
   }
 
   /**
-   * Work on something else from now on; what was asked before ends. It is loaded when it is needed.
-   * @param {object} message for the thread's "open".
-   * @param {(loading: boolean) => void} onLoading while what it needs is fetched.
+   * Work on something else from now on; earlier work ends. Files are loaded when they are needed.
+   * @param {object} message message for the thread's "open".
+   * @param {(loading: boolean) => void} onLoading called while its files are fetched.
    */
   open(message, onLoading = () => {}) {
     this.stop();
@@ -30,10 +30,10 @@ export class Thread {
   }
 
   /**
-   * Let the thread do something.
+   * Let the thread do a job.
    * @param {object} job the message, with its type.
    * @param {object} [run]
-   * @param {AbortSignal} [run.signal] ends it with what it has found.
+   * @param {AbortSignal} [run.signal] ends the job with the results so far.
    * @param {(report: object) => void} [run.onReport]
    * @returns {Promise<object | null>} null if it was ended before it began.
    */
@@ -43,12 +43,12 @@ export class Thread {
     return this.#ask(job, onReport, signal);
   }
 
-  /** Whether what the thread works on was loaded, or is being loaded. */
+  /** Whether the thread's files were loaded, or are being loaded. */
   get isOpened() {
     return this.#opened !== null;
   }
 
-  /** End all that is under way. */
+  /** End all work in progress. */
   stop() {
     for (const id of this.#waiting.keys()) this.#worker.postMessage({ type: "stop", id });
   }

@@ -1,4 +1,4 @@
-/** Work that is done at most a few times a second, however often it is asked for. */
+/** Work that is done at most a few times a second, however often it is requested. */
 
 export class Throttle {
   #work;
@@ -8,7 +8,7 @@ export class Throttle {
 
   /**
    * @param {() => void} work
-   * @param {number} pause ms between one time and the next.
+   * @param {number} pause ms between two runs.
    */
   constructor(work, pause) {
     this.#work = work;
@@ -21,7 +21,7 @@ export class Throttle {
     if (this.#timer === null) this.flush();
   }
 
-  /** Do at once what still waits. */
+  /** Do pending work at once. */
   flush() {
     if (!this.#isWanted) return;
     this.#isWanted = false;
@@ -33,7 +33,7 @@ export class Throttle {
     this.#work();
   }
 
-  /** Forget what still waits. */
+  /** Drop pending work. */
   drop() {
     this.#isWanted = false;
   }

@@ -1,8 +1,8 @@
 /**
  * A game with all its variations: nodes, each of which is an action that led from its parent.
  *
- * The first child of a node continues the main line. What a node tells of its position (who is to
- * move, how it stands) the table has written there.
+ * The first child of a node continues the main line. The table writes the facts about a node's
+ * position (who is to move, the outcome) on it.
  */
 
 export class Node {
@@ -10,15 +10,15 @@ export class Node {
     this.parent = parent;
     this.action = action;
     this.text = text;
-    this.role = role; // of who played it, see the scene
+    this.role = role; // role of its player, see the scene
     this.mover = mover;
     this.outcome = outcome;
     this.ply = parent ? parent.ply + 1 : 0;
     this.children = [];
     this.comment = "";
     this.found = null; // the result of an analysis
-    this.exact = null; // what is known exactly, see exact.js
-    this.threats = null; // once somebody has asked, see table.js
+    this.exact = null; // its exact values, see exact.js
+    this.threats = null; // computed on demand, see table.js
     this.ownership = null; // likewise
   }
 
@@ -43,7 +43,7 @@ export class Node {
     return node;
   }
 
-  /** The last node of the line that goes on from here by first children. */
+  /** The last node of the line that continues from here by first children. */
   get end() {
     let node = this;
     while (node.children.length) node = node.children[0];
@@ -59,7 +59,7 @@ export class Node {
     return false;
   }
 
-  /** Take this node, with all after it, out of the tree. */
+  /** Remove this node, with everything after it, from the tree. */
   remove() {
     this.parent.children = this.parent.children.filter((child) => child !== this);
   }
