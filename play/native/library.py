@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.storage import replacing
 from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork
 from ludarium.models.kernels.target import Target as Blocks
 from ludarium.training.networks import examples_of
-from ludarium.training.runs.files import make_folders, write_file
 
 from ..objects import in_own_process
 from ..wasm.linker import find_zig, run_zig
@@ -32,7 +32,7 @@ def write_library(
     Raises:
         ValueError: the folder exists, and is neither empty nor for a library of this game.
         LinkerError: there is no linker, or it refuses.
-        StorageError: a file cannot be written.
+        OSError: a file cannot be written.
     """
     header_file = folder / f"{library.prefix}.h"
     if folder.is_dir() and any(folder.iterdir()) and not header_file.is_file():
@@ -51,7 +51,6 @@ def write_library(
     header = texts.header(library, scratch)
     build = texts.build_number(library, networks.values())
     objects = _objects(library, chosen, networks)
-    make_folders(folder)
     for name, text in {
         header_file.name: header,
         "example.c": texts.template(library, "example.c"),
@@ -59,20 +58,24 @@ def write_library(
         "LICENCES.md": texts.licences(library),
         "scene.json": json.dumps(describe_scene(library.game), ensure_ascii=False) + "\n",
     }.items():
-        write_file(folder / name, text.encode())
+        _write(folder / name, text.encode())
     written = []
     for name, target in chosen.items():
         say(f"linking for {name}")
-        make_folders(folder / name)
         sources = {
             header_file.name: header,
             "made.h": texts.made(library, target, scratch, build),
             "glue.c": texts.template(library, "glue.c"),
         }
         for file, content in _linked(library, target, objects[name], sources).items():
-            write_file(folder / name / file, content)
+            _write(folder / name / file, content)
             written.append(folder / name / file)
     return written
+
+
+def _write(path: Path, content: bytes) -> None:
+    with replacing(path) as partial:
+        partial.write_bytes(content)
 
 
 def _objects(
