@@ -30,6 +30,7 @@ except ImportError as error:
     raise ImportError("ludarium.envs.openspiel needs OpenSpiel: pip install open_spiel") from error
 
 from .engine.game import Game
+from .engine.numbers import checked_flag
 from .engine.options import Option
 from .engine.position import Position
 from .registry import GAMES
@@ -61,7 +62,7 @@ class SpielGame(pyspiel.Game):
         canonical: whether observations and actions are as each player sees the board.
 
     Raises:
-        ValueError: a value that an option does not accept.
+        ValueError: a value that an option or ``canonical`` does not accept.
     """
 
     kind: ClassVar[type[Game]]
@@ -69,7 +70,7 @@ class SpielGame(pyspiel.Game):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         given = dict(params or {})
         options = given.copy()
-        self.canonical = bool(options.pop(_CANONICAL, False))
+        self.canonical = checked_flag(_CANONICAL, options.pop(_CANONICAL, False))
         rules = self.kind(**_options(self.kind, options))
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_actions,

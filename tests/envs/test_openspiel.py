@@ -194,6 +194,13 @@ def test_a_random_start_is_that_of_its_seed():
 # Beside other things.
 
 
+@pytest.mark.parametrize("wrong", [1, "False", None, [False]])
+def test_canonical_is_a_flag(wrong: Any) -> None:
+    kind = type(pyspiel.load_game("ludarium_corso"))
+    with pytest.raises(ValueError, match=r"canonical is .*; accepted: False or True"):
+        kind({"canonical": wrong})
+
+
 def test_python_ends_in_peace():
     """OpenSpiel drops the games that it holds after Python has ended."""
     script = "import pyspiel, ludarium.envs.openspiel; pyspiel.load_game('ludarium_corso')"
