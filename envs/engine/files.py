@@ -169,20 +169,24 @@ def _misfit(
     if isinstance(value, dict):  # the reason names its key
         return MisfitError(": ".join(part for part in (what, place, reason) if part), key)
     if reason.startswith("invalid enum value"):
-        accepted = _accepted(kind, [name for name, _ in steps])
+        accepted = _accepted(kind, steps)
         reason = f"accepted: {', '.join(map(str, accepted))}" if accepted else reason
     return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}: {reason}", key)
 
 
-def _accepted(kind: inspect.Type, names: list[str]) -> list[Any]:
-    """The values that a type names at a place; ``names`` are the fields there, "" for a list."""
+def _accepted(kind: inspect.Type, steps: list[tuple[str, str]]) -> list[Any]:
+    """The values that a type names at a place; a step there is a field's name or a list's index."""
     if isinstance(kind, inspect.UnionType):
-        return [value for each in kind.types for value in _accepted(each, names)]
-    if not names:
+        return [value for each in kind.types for value in _accepted(each, steps)]
+    if not steps:
         return list(getattr(kind, "values", ()))
-    fields = {field.encode_name: field.type for field in getattr(kind, "fields", ())}
-    inner = fields.get(names[0], getattr(kind, "item_type", None))
-    return [] if inner is None else _accepted(inner, names[1:])
+    name, index = steps[0]
+    if isinstance(kind, inspect.TupleType):
+        inner = kind.item_types[int(index)] if index else None
+    else:
+        fields = {field.encode_name: field.type for field in getattr(kind, "fields", ())}
+        inner = fields.get(name, getattr(kind, "item_type", None))
+    return [] if inner is None else _accepted(inner, steps[1:])
 
 
 def _check_tokens(text: str) -> None:
@@ -198,9 +202,10 @@ def _check_tokens(text: str) -> None:
             keys = keys[:-1]
         elif first == '"':
             if match[2] and keys:
-                if match[1] in keys[-1]:
+                key = msgspec.json.decode(match[1]) if "\\" in match[1] else match[1][1:-1]
+                if key in keys[-1]:
                     raise ValueError(f"key {shortened(match[1], 60)} is there twice")
-                keys[-1].add(match[1])
+                keys[-1].add(key)
         else:
             digits = match.end() - match.start()
             raise ValueError(f"a number has {digits} digits, {_MOST_DIGITS} are the most")

@@ -9,7 +9,7 @@ import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from msgspec import Meta
@@ -105,8 +105,10 @@ def test_an_impossible_name_is_a_value_error(name: str) -> None:
         (b"\xff\xfe[\x00", "utf-8"),
         ("x\n" * 100_000, "invalid character"),
         ('[{"a": {"a": 1}, "b": "a", "a" :2}]', 'key "a" is there twice'),
+        ('{"a": 1, "\\u0061": 2}', r'key "\\u0061" is there twice'),
+        ('{"\\q": 1}', "JSON"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_what_is_no_json_within_bounds_is_refused(text: str | bytes, reason: str) -> None:
     begin = time.process_time()
@@ -132,6 +134,7 @@ def test_the_largest_depth_and_integers_are_read() -> None:
 class _Point:
     x: Annotated[int, Meta(ge=0)]
     names: list[str]
+    signs: tuple[int, Literal[-1, 1]] = (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +143,7 @@ class _Point:
         ('[{"x": 1, "names": []}, {"x": -7, "names": []}]', r"[1].x is -7: expected `int` >= 0"),
         ('[{"x": 1.5, "names": []}]', "[0].x is 1.5: expected `int`, got `float`"),
         ('[{"x": 1, "names": ["a", 5]}]', "[0].names[1] is 5: expected `str`, got `int`"),
+        ('[{"x": 1, "names": [], "signs": [0, 5]}]', "[0].signs[1] is 5: accepted: -1, 1"),
         ('[{"x": 1}]', "[0]: missing required field `names`"),
         ("3", "it is 3: expected `array`, got `int`"),
     ],
