@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.storage import cache_folder, replacing
-from ludarium.models.header import MOST_BYTES, MOST_HEADER_BYTES, naming, open_file
+from ludarium.models.header import MOST_BYTES, MOST_HEADER_BYTES, open_file
 
 _SUFFIX = ".table.safetensors"
 _ARRAY, _DESCRIPTION, _CHECKSUM = "table", "description", "sha256"
@@ -68,10 +68,7 @@ def read_table(
         ValueError: it is no table, has been changed, or has another array; the message
             names it.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no table {quoted(str(path), 100)}")
-    with naming(path), open_file(path, "np", "a table") as file:
+    with open_file(Path(path), "np", "table") as file:
         text = (file.metadata() or {}).get(_DESCRIPTION)
         if file.keys() != [_ARRAY] or text is None:
             raise ValueError("it is no table of a solved game")

@@ -87,7 +87,7 @@ def open_checkpoint(
         path: path of the file.
         framework: framework of the tensors that are read: ``np`` or ``pt``.
     """
-    with naming(Path(path)), open_file(Path(path), framework, "a checkpoint") as file:
+    with open_file(Path(path), framework, "checkpoint") as file:
         text = (file.metadata() or {}).get(KEY)
         if text is None:
             raise ValueError("it is a safetensors file, but not a ludarium checkpoint")
@@ -101,15 +101,15 @@ def open_checkpoint(
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """A context in which every error becomes a short `ValueError` that names the file."""
+def _naming(path: Path, what: str) -> Iterator[None]:
+    """Turns every error into a short `ValueError` that names the file."""
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
     try:
         yield
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no checkpoint {name}") from None
-    except Exception as error:  # damaged files and custom networks may raise anything
+        raise FileNotFoundError(f"there is no {what} {name}") from None
+    except Exception as error:  # whatever a damaged file, or a network of someone's own, leads to
         reason = str(error) or type(error).__name__
         reason = reason if reason.isprintable() else ascii(reason)
         raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
@@ -117,30 +117,34 @@ def naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
-    """Open a file of the safetensors format.
+    """Open a file of the safetensors format. Every error within names the file.
 
     Args:
-        path: path of the file.
-        framework: framework of the tensors that are read: ``np`` or ``pt``.
-        what: name of the expected content, for errors: ``a checkpoint``.
+        path: of the file.
+        framework: of the tensors that are read: ``np`` or ``pt``.
+        what: what the file should be, for errors: ``checkpoint``.
 
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: it is no regular file, too large, or damaged.
     """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError("it is no regular file")
-    if status.st_size > MOST_BYTES:
-        raise ValueError(f"it has {status.st_size:,} bytes; {what} has at most {MOST_BYTES:,}")
-    with path.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-    if length > min(MOST_HEADER_BYTES, status.st_size - 8):
-        raise ValueError("it is not a readable safetensors file: its header is cut or too long")
-    try:
-        with safe_open(path, framework) as file:
-            yield file
-    except SafetensorError as error:
-        raise ValueError(f"it is not a readable safetensors file: {error}") from None
+    with _naming(path, what):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is no regular file")
+        if status.st_size > MOST_BYTES:
+            raise ValueError(
+                f"it has {status.st_size:,} bytes; a {what} has at most {MOST_BYTES:,}"
+            )
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+        if length > min(MOST_HEADER_BYTES, status.st_size - 8):
+            raise ValueError("it is not a readable safetensors file: its header is cut or too long")
+        try:
+            with safe_open(path, framework) as file:
+                yield file
+        except SafetensorError as error:
+            raise ValueError(f"it is not a readable safetensors file: {error}") from None
 
 
 class _Network(msgspec.Struct):
