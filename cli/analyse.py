@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.live import Live
 from rich.text import Text
@@ -22,7 +22,7 @@ from ludarium.training.table import text_table
 from .arguments import add_json, add_options, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, FALLBACK, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
-from .progress import progress
+from .progress import drawn, progress
 from .result import Result, warn
 from .thoughts import effort, headline, moves_table
 
@@ -132,13 +132,15 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
     if not console.is_terminal:
         yield None
         return
-    with Live(Text("thinking ..."), console=console, transient=True, auto_refresh=False) as live:
+    live = Live(Text("thinking ..."), console=console, transient=True, auto_refresh=False)
+    with drawn(live):
 
         def show(analysis: PositionAnalysis) -> None:
             table = moves_table(analysis, max(1, console.height - 4), terminal=False)
             lines = [headline(analysis, who), table, f"{effort(analysis)} (Ctrl-C stops)"]
             shown = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-            live.update(shown, refresh=True)
+            with suppress(OSError):  # nobody looks any more
+                live.update(shown, refresh=True)
 
         yield show
 

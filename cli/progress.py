@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from rich.live import Live
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -104,10 +105,17 @@ def _bar(hint: str = "") -> Iterator[Progress | None]:
         console=console,
         transient=True,
     )
-    with suppress(OSError):
-        bar.start()
-    try:
+    with drawn(bar):
         yield bar
+
+
+@contextmanager
+def drawn(display: Live | Progress) -> Iterator[None]:
+    """Within it something is drawn on a terminal, which may be gone by then."""
+    with suppress(OSError):
+        display.start()
+    try:
+        yield
     finally:
-        with suppress(OSError, IndexError):  # rich raises the second if its start has failed
-            bar.stop()
+        with suppress(OSError, IndexError):  # the second is rich's, where the start has failed
+            display.stop()

@@ -108,6 +108,16 @@ def test_a_game_in_a_terminal_that_is_gone_is_saved(tmp_path: Path) -> None:
     assert done.returncode == 130, done.stderr
 
 
+def test_a_table_in_a_terminal_that_is_gone_does_not_end_the_thinking() -> None:
+    program = (
+        "import sys; from ludarium.cli import main\n"
+        "sys.exit(main(['analyse', 'corso', '--agent', 'uct:500', '--json']))"
+    )
+    done = run_unread(program, "stderr", env={**os.environ, "FORCE_COLOR": "1"})
+    assert json.loads(done.stdout)["simulations"] == 500
+    assert done.returncode == 0
+
+
 @needs_full
 @pytest.mark.parametrize("arguments", [["games"], ["games", "--json"], ["--help"], ["--version"]])
 def test_a_full_disk_is_told_and_no_success(arguments: list[str]) -> None:
