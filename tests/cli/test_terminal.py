@@ -246,6 +246,13 @@ def test_ctrl_c_stops_a_hint_and_not_the_game(play, monkeypatch, here):
     assert not list(here.iterdir())
 
 
+def test_saving_touches_no_other_file(play, here):
+    Path("game.json.partial").write_text("mine")
+    play(["b2", "save game.json", "save game.json", "quit"], *QUICK)
+    assert Path("game.json.partial").read_text() == "mine"
+    assert sorted(file.name for file in here.iterdir()) == ["game.json", "game.json.partial"]
+
+
 def test_a_saved_game_goes_on_in_the_same_seat(play):
     arguments = ("tictactoe", "--opponent", "random")
     for seat in ("0", "1"):
