@@ -254,6 +254,20 @@ def test_trials_without_evaluations_are_refused():
         Plan(Space(config, ()), 1)
 
 
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [("device=cuda:77", "not on this machine"), ("network={module: 'no:Net'}", "network 'no:Net'")],
+)
+def test_what_cannot_be_trained_is_refused_before_a_folder_is_made(
+    setting, problem, tmp_path, capsys
+):
+    folder = tmp_path / "study"
+    arguments = ["tune", "corso", *ARGUMENTS, f"--set={setting}", "--folder", str(folder)]
+    assert main(arguments) == 2
+    assert problem in capsys.readouterr().err
+    assert not folder.exists()
+
+
 def test_the_command_trains_runs_that_other_commands_read(tmp_path, capsys):
     folder = tmp_path / "study"
     search = ["--grid", "--search=learner.learning_rate=0.001,0.01", "--seeds=2"]

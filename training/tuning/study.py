@@ -28,10 +28,12 @@ from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
 from ludarium.envs.engine.messages import shortened
+from ludarium.training.networks import fresh_network
 from ludarium.training.runs.evaluation import check_opponents
 from ludarium.training.runs.files import write_file
 from ludarium.training.runs.folder import RunFolder, compared, differences
 from ludarium.training.runs.lock import FolderLock
+from ludarium.training.runs.resources import check_device
 from ludarium.training.runs.trainer import DivergedError, RunResult
 
 from .space import Space, Values
@@ -73,7 +75,11 @@ class Plan:
         if not self.space.config.evaluation.every:
             raise ValueError("evaluation.every is 0: trials are compared by their evaluations")
         config = self.space.config
-        check_opponents(config.evaluation, make_game(config.game, **config.options))
+        game = make_game(config.game, **config.options)
+        check_opponents(config.evaluation, game)
+        check_device(config.device)
+        if config.network.module is not None:
+            fresh_network(game, config.network)
         if self.grid:
             self.space.grid()
 
