@@ -147,7 +147,8 @@ class _Parser(argparse.ArgumentParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             meant = did_you_mean(str(value), map(str, action.choices or ()))
-            raise argparse.ArgumentError(action, f"{error.message}{meant}") from None
+            message = error.message.replace(repr(value), quoted(value))
+            raise argparse.ArgumentError(action, f"{message}{meant}") from None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments, and suggest what was meant."""
@@ -163,7 +164,7 @@ class _Parser(argparse.ArgumentParser):
     def _unrecognized(self, words: Sequence[str]) -> str:
         word = words[0].partition("=")[0]
         meant = did_you_mean(word, self._option_string_actions) if word[:1] == "-" else ""
-        return f"unrecognized arguments: {' '.join(words)}{meant}"
+        return f"unrecognized arguments: {shortened(' '.join(words))}{meant}"
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print the help or the version, or raise the error that prevents it."""

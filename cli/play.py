@@ -27,7 +27,7 @@ from ludarium.training.agents.checkpoints import (
 )
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
-from .arguments import add_options
+from .arguments import add_options, read_count
 from .common import AGENTS_HELP, FALLBACK, game_of, read_options
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--simulations",
-        type=int,
+        type=read_count,
         default=DEFAULT_SIMULATIONS,
         help=f"a trained opponent's simulations for each move (default {DEFAULT_SIMULATIONS})",
     )
@@ -88,7 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument(
         "--no-browser", action="store_true", help="print the page's address, and open no browser"
     )
-    page.add_argument("--port", type=int, help="port of the page's address (default: any free one)")
+    page.add_argument(
+        "--port", type=read_count, help="of the page's address (default: any that is free)"
+    )
     terminal = parser.add_argument_group("in the terminal")
     terminal.add_argument("--terminal", action="store_true", help="play there")
     terminal.add_argument("--resume", metavar="FILE", help="continue a saved game")

@@ -16,7 +16,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task
 from ludarium.envs.engine.storage import replacing
 
-from .arguments import add_options, output_file
+from .arguments import add_options, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, game_and_agent, read_options, read_record
 from .progress import progress
 
@@ -60,19 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"file to write; its ending selects the format: {', '.join(_SUFFIXES)}",
     )
-    parser.add_argument("--ply", type=int, metavar="N", help="the position after N plies")
+    parser.add_argument("--ply", type=read_count, metavar="N", help="the position after N plies")
     parser.add_argument(
         "--every",
-        type=int,
+        type=read_count,
         nargs="?",
         const=1,
         metavar="K",
         help="every K-th ply (default: every one) and the last: a contact sheet, or an animation",
     )
-    parser.add_argument("--width", type=int, default=800, help="pixels of one picture (800)")
-    parser.add_argument("--columns", type=int, help=f"columns of a contact sheet ({_COLUMNS})")
+    parser.add_argument("--width", type=read_count, default=800, help="pixels of one picture (800)")
+    parser.add_argument("--columns", type=read_count, help=f"of a contact sheet ({_COLUMNS})")
     parser.add_argument(
-        "--seconds", type=float, help=f"how long a GIF shows each ply ({_SECONDS:g})"
+        "--seconds", type=read_seconds, help=f"of a GIF, that each ply is shown ({_SECONDS:g})"
     )
     parser.add_argument(
         "--layer",
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--agent", metavar="AGENT", help="the agent that searches for these layers")
     parser.add_argument(
-        "--simulations", type=int, default=64, help="a trained agent's, for each position"
+        "--simulations", type=read_count, default=64, help="of a trained agent, for each position"
     )
 
 

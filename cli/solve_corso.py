@@ -15,7 +15,14 @@ from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
 from ludarium.training.table import percent, text_table
 
-from .arguments import add_json, add_options, add_resources, output_file
+from .arguments import (
+    add_json,
+    add_options,
+    add_resources,
+    output_file,
+    read_count,
+    read_seed,
+)
 from .common import read_options
 from .interrupt import STOPPED
 from .progress import progress
@@ -71,22 +78,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plies",
-        type=int,
+        type=read_count,
         help="with --opening-book or --known: how many of the first plies (default "
         f"{PLIES}, {KNOWN_PLIES})",
     )
     parser.add_argument(
         "--entries",
-        type=int,
+        type=read_count,
         default=KNOWN_ENTRIES,
         help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the places in the table (default 0)"
+        "--seed", type=read_seed, default=0, help="of the places in the table (default 0)"
     )
     parser.add_argument(
         "--eager",
-        type=int,
+        type=read_count,
         default=EAGER,
         metavar="CELLS",
         help="an expansion that gains so many cells is searched before placements "

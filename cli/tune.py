@@ -12,7 +12,7 @@ from ludarium.envs.engine.console import say
 from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
-from .arguments import add_folder, add_json
+from .arguments import add_folder, add_json, read_count
 from .common import read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
@@ -65,12 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grid", action="store_true", help="try every combination of the values")
     parser.add_argument(
         "--trials",
-        type=int,
-        help=f"how many trials (default {_TRIALS}; with --grid all, without --search one)",
+        type=read_count,
+        help=f"how many (default {_TRIALS}; with --grid all, without --search one)",
     )
     parser.add_argument(
         "--seeds",
-        type=int,
+        type=read_count,
         default=1,
         help="runs of each trial, each with another seed (default 1)",
     )

@@ -99,7 +99,8 @@ def test_layers_of_a_search(record: str) -> None:
         (["--output", "a.png", "--columns", "3"], "give --every too"),
         (["--output", "a.png", "--seconds", "3"], "name a .gif"),
         (["--output", "a.gif", "--every", "0"], "take a positive number"),
-        (["--output", "a.gif", "--seconds", "nan"], "--seconds is nan"),
+        (["--output", "a.gif", "--seconds", "nan"], "'nan' is not a number of seconds"),
+        (["--output", "a.png", "--ply", "-1"], "'-1' is no whole number"),
     ],
 )
 def test_mistakes_are_explained(

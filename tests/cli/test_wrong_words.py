@@ -75,6 +75,13 @@ def test_the_word_that_was_meant_is_named(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("command", [["solve"], ["games"], [], ["tune", "corso", "--trials"]])
+def test_a_long_word_is_cut(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "9" * 5000]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert len(line) < 500
+
+
 def test_what_takes_too_much_memory_is_refused_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
