@@ -26,9 +26,10 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.threads import available_cores, one_core, take_turns
+from ludarium.envs.one_side import MOST_OPENING_PLIES
 from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation import Games, play_match
-from ludarium.training.evaluation.openings import MOST_PLIES, Openings, draw_openings
+from ludarium.training.evaluation.openings import Openings, draw_openings
 
 #: Openings in a chunk.
 CHUNK = 10
@@ -115,9 +116,11 @@ def check_seed(seed: int, opening_plies: int | None) -> None:
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise ValueError(f"a seed is from 0 to {MOST_SEED}, not {quoted(seed)}")
     if opening_plies is not None and (
-        type(opening_plies) is not int or not 0 <= opening_plies <= MOST_PLIES
+        type(opening_plies) is not int or not 0 <= opening_plies <= MOST_OPENING_PLIES
     ):
-        raise ValueError(f"opening plies are from 0 to {MOST_PLIES}, not {quoted(opening_plies)}")
+        raise ValueError(
+            f"opening plies are from 0 to {MOST_OPENING_PLIES}, not {quoted(opening_plies)}"
+        )
 
 
 def play_chunks(
@@ -149,7 +152,7 @@ def play_chunks(
         BaseException: whatever ``finished`` raised.
     """
     if workers is not None and workers < 1:
-        raise ValueError(f"workers are 1 or more, not {workers!r}")
+        raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(chunks)))
     hall = _Hall(game, agents, _Openings(game, opening_plies, seed), seed, workers, task)
     handing_over = threading.Lock()

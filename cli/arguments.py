@@ -12,7 +12,7 @@ from types import ModuleType
 from ludarium.arena.chunks import MOST_SEED
 from ludarium.arena.contest import MOST_GAMES
 from ludarium.envs.engine.threads import available_cores
-from ludarium.training.evaluation.openings import MOST_PLIES
+from ludarium.envs.one_side import MOST_OPENING_PLIES
 
 _MOST_SECONDS = 7 * 24 * 3600.0
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -166,7 +166,7 @@ def read_games(text: str) -> int:
 
 
 def _read_opening_plies(text: str) -> int:
-    return read_number(text, 0, MOST_PLIES, "a number of random plies")
+    return read_number(text, 0, MOST_OPENING_PLIES, "a number of random plies")
 
 
 def add_folder(parser: argparse.ArgumentParser, about: str) -> None:

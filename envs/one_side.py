@@ -10,6 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from .batch import BatchEnv
 from .engine.game import Game
+from .engine.numbers import checked_whole
 from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
 from .opponents import (
     BOTH,
@@ -27,6 +28,9 @@ from .opponents import (
     restarted,
 )
 
+#: Random plies that a game may start with.
+MOST_OPENING_PLIES = 100
+
 
 class OneSide:
     """One side of N games for an agent; opponents play the other sides.
@@ -37,8 +41,8 @@ class OneSide:
     Args:
         game, num_envs, opponent, seat, illegal, observation_dtype, canonical: as for
             `VectorBoardGameEnv`.
-        opening_plies: each game starts with a random number of random plies, from 0 to this; an
-            opening that would end the game is omitted.
+        opening_plies: each game starts with a random number of random plies, from 0 to this, which
+            is at most `MOST_OPENING_PLIES`; an opening that would end the game is omitted.
 
     Attributes:
         batch: the `BatchEnv` of both sides. In all unfinished games the agent is to move, so
@@ -63,8 +67,6 @@ class OneSide:
         if seat == BOTH and opponent != "random":
             raise ValueError('with seat="both" the agent plays both sides: leave out the opponent')
         check_choice("illegal", illegal, ("lose", "raise"))
-        if type(opening_plies) is not int or opening_plies < 0:
-            raise ValueError(f"opening_plies is {opening_plies!r}; accepted: 0, 1, 2, ...")
         is_many = isinstance(opponent, Opponents) and not isinstance(opponent, Player | type)
         self._opponent = opponent
         self._made = opponent if is_many else make_opponent(opponent, game, None)
@@ -75,7 +77,7 @@ class OneSide:
         self.rewards = np.zeros(num_envs, np.float32)
         self.terminated = np.zeros(num_envs, np.bool_)
         self.truncated = np.zeros(num_envs, np.bool_)
-        self.opening_plies = opening_plies
+        self.opening_plies = checked_whole("opening_plies", opening_plies, 0, MOST_OPENING_PLIES)
         self._every = np.arange(num_envs)
         self._seats = seat
         self._raises = illegal == "raise"

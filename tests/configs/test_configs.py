@@ -13,7 +13,7 @@ import pytest
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config, read_yaml
 from ludarium.envs import GAMES, make_game
-from ludarium.training.evaluation.openings import MOST_PLIES
+from ludarium.envs.one_side import MOST_OPENING_PLIES
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -54,8 +54,9 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         *(
             (
                 f"game: corso\nalgorithm: {algorithm}\n"
-                f"{section}: {{opening_plies: {MOST_PLIES + 1}}}",
-                rf"opening_plies is {MOST_PLIES + 1}: expected `int` <= {MOST_PLIES}$",
+                f"{section}: {{opening_plies: {MOST_OPENING_PLIES + 1}}}",
+                rf"opening_plies is {MOST_OPENING_PLIES + 1}: "
+                rf"expected `int` <= {MOST_OPENING_PLIES}$",
             )
             for algorithm, section in (("alphazero", "self_play"), ("ppo", "rollout"))
         ),

@@ -101,6 +101,12 @@ def test_openings_are_of_all_lengths_and_leave_games_unfinished() -> None:
     assert set(states["ply"]) == {0, 2, 4}
 
 
+@pytest.mark.parametrize("wrong", [-1, 101, 2**70, 1.5, True, None])
+def test_opening_plies_are_refused_when_it_is_made(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="accepted: a whole number from 0 to 100"):
+        BoardGameVecEnv("corso", 1, size=3, opening_plies=wrong)
+
+
 def test_sb3_contribs_ppo_learns_on_it() -> None:
     contrib = pytest.importorskip("sb3_contrib")
     env = BoardGameVecEnv("corso", 8, size=3, seed=0)

@@ -10,11 +10,12 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
+from ludarium.envs.one_side import MOST_OPENING_PLIES
 
-MOST_PLIES = 100
 MOST_DEFAULT_PLIES = 3
 _TRIES = 100  # draws before a repeated opening is accepted
 
@@ -77,10 +78,10 @@ def draw_openings(
         Openings in which no game is over.
 
     Raises:
-        ValueError: ``plies`` is negative, or more than `MOST_PLIES`.
+        ValueError: ``plies`` is negative, or more than `MOST_OPENING_PLIES`.
     """
-    if plies is not None and not 0 <= plies <= MOST_PLIES:
-        raise ValueError(f"opening plies are from 0 to {MOST_PLIES}, not {plies!r}")
+    if plies is not None and not 0 <= plies <= MOST_OPENING_PLIES:
+        raise ValueError(f"opening plies are from 0 to {MOST_OPENING_PLIES}, not {quoted(plies)}")
     require_memory(f"{count} openings", count * game.state_dtype.itemsize)
     random = np.random.default_rng(require_seed(seed))
     states = game.new_states(count)
