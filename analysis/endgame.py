@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay, Seed, read_agent
@@ -67,7 +68,7 @@ class EndgameAgent(Agent):
         seed: Seed = None,
     ) -> None:
         if not 1 <= positions <= _MOST_POSITIONS:
-            raise ValueError(f"positions are 1 to {_MOST_POSITIONS:,}, not {positions!r}")
+            raise ValueError(f"positions are 1 to {_MOST_POSITIONS:,}, not {quoted(positions)}")
         if points and not player.game.max_score:
             raise ValueError(f"{player.game} counts no points to play for: leave out points")
         self.player = player

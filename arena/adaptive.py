@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, GameInPlay, Seed
 from ludarium.training.search import Finding
 
@@ -105,7 +106,7 @@ class AdaptiveAgent(Agent):
         seed: Seed = None,
     ) -> None:
         if start is not None and not 0 <= start <= _MOST_ELO:
-            raise ValueError(f"elo of {name} is 0 to {_MOST_ELO:,.0f}, not {start!r}")
+            raise ValueError(f"elo of {name} is 0 to {_MOST_ELO:,.0f}, not {quoted(start)}")
         self._ladder = ladder
         self._start = start
         knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
@@ -127,7 +128,7 @@ def calibrate(
     top = strongest(simulations)
     _check_games(games)
     if levels is not None and not 2 <= levels <= 50:
-        raise ValueError(f"levels are 2 to 50, not {levels!r}")
+        raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
     started = perf_counter()
     bench = _bench(game, network, simulations, games, seed, task)
     survey = _survey(bench, top)
@@ -169,7 +170,7 @@ def _bench(
 
 def _check_games(games: int) -> None:
     if games < 4 or games % 4:
-        raise ValueError(f"games of a match are a multiple of 4, not {games!r}")
+        raise ValueError(f"games of a match are a multiple of 4, not {quoted(games)}")
 
 
 def check_steps(

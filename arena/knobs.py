@@ -95,6 +95,6 @@ def strongest(most_simulations: int) -> float:
     if not FEWEST_SIMULATIONS <= most_simulations <= MOST_SIMULATIONS:
         raise ValueError(
             f"simulations of the strongest level are {FEWEST_SIMULATIONS} to "
-            f"{MOST_SIMULATIONS:,}, not {most_simulations!r}"
+            f"{MOST_SIMULATIONS:,}, not {quoted(most_simulations)}"
         )
     return _DEEPER + math.log2(most_simulations / FEWEST_SIMULATIONS)

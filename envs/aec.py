@@ -78,7 +78,7 @@ class BoardGameEnv(AECEnv):
         super().__init__()
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
-            raise ValueError(f"render_mode is {render_mode!r}; accepted: {', '.join(modes)}")
+            raise ValueError(f"render_mode is {quoted(render_mode)}; accepted: {', '.join(modes)}")
         self.game = game
         self.metadata = self.metadata | {"name": f"{game.name}_v{game.version}"}
         self.render_mode = render_mode

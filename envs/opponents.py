@@ -294,7 +294,7 @@ def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
         maker = next(iter(makers)).load()
     except (StopIteration, ModuleNotFoundError) as error:
         raise ImportError(
-            f"the opponent {spec!r} needs the training package: "
+            f"the opponent {quoted(spec)} needs the training package: "
             'pip install "ludarium[train]"; without it, opponents are "random" and functions'
         ) from error
     return maker(spec, game, seed)
@@ -333,4 +333,4 @@ def check_choice(name: str, value: Any, accepted: tuple) -> None:
         value = int(value)
     if not any(type(value) is type(known) and value == known for known in accepted):
         choices = ", ".join(repr(known) for known in accepted)
-        raise ValueError(f"{name} is {value!r}; accepted: {choices}")
+        raise ValueError(f"{name} is {quoted(value)}; accepted: {choices}")

@@ -225,7 +225,7 @@ def as_game(game: str | Game, options: dict[str, Any]) -> Game:
     if isinstance(game, str):
         return make_game(game, **options)
     if not isinstance(game, Game):
-        raise ValueError(f"game is {game!r}; accepted: the name of a game, or a Game")
+        raise ValueError(f"game is {quoted(game)}; accepted: the name of a game, or a Game")
     if options:
         raise UnknownOptionError(
             f"got an unexpected keyword argument {quoted(next(iter(options)))}: options go with a "

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores, split
 
 from .evaluation import Evaluation, Evaluator, NetworkInSearch
@@ -121,7 +122,7 @@ class InferenceEngine:
         turn: Turn | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
-            raise ValueError(f"backend is {backend!r}; accepted: auto, {', '.join(BACKENDS)}")
+            raise ValueError(f"backend is {quoted(backend)}; accepted: auto, {', '.join(BACKENDS)}")
         self.batch = batch
         self.device = device
         self.backend = backend

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ludarium.envs.engine.messages import quoted
+
 from .layers import Layers, action_order, layers
 from .shape import NetworkShape
 
@@ -275,7 +277,7 @@ def network_size(shape: NetworkShape, size: str) -> tuple[int, int]:
     if sizes is None:
         raise ValueError(f"no network for observations of shape {shape.observation}")
     if size not in sizes:
-        raise ValueError(f"a network's size is {size!r}; accepted: {', '.join(sizes)}")
+        raise ValueError(f"a network's size is {quoted(size)}; accepted: {', '.join(sizes)}")
     return sizes[size]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
@@ -71,7 +72,7 @@ class ReportSettings:
     def __post_init__(self) -> None:
         games = self.games
         if games is not None and (type(games) is not int or games < 4 or games % 2):
-            raise ValueError(f"games of a report are an even number from 4 on, not {games!r}")
+            raise ValueError(f"games of a report are an even number from 4 on, not {quoted(games)}")
 
     @classmethod
     def quick(cls, **others: Any) -> ReportSettings:

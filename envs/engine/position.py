@@ -35,7 +35,7 @@ def checked_dtype(game: Game, dtype: Any) -> np.dtype:
     except TypeError:
         chosen = None
     if chosen not in (np.float32, np.uint8):
-        raise ValueError(f"observation_dtype is {dtype!r}; accepted: float32, uint8")
+        raise ValueError(f"observation_dtype is {quoted(dtype)}; accepted: float32, uint8")
     if chosen == np.uint8 and not game.binary_observation:
         raise ValueError(
             f"observation_dtype is uint8, but observations of {game.name} are not all zeros "

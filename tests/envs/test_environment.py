@@ -150,6 +150,10 @@ def test_rendering_needs_a_known_mode() -> None:
         env.render()
     with pytest.raises(ValueError, match=r"render_mode is 'png'; accepted: human, rgb_array"):
         make("corso", render_mode="png")
+    for long in ("x" * 10_000, 10**5000):
+        with pytest.raises(ValueError, match=r"render_mode is .*; accepted") as caught:
+            make("corso", render_mode=long)
+        assert len(str(caught.value)) < 200
 
 
 def test_the_window_can_be_closed_twice_and_opened_again() -> None:

@@ -350,6 +350,7 @@ def test_stepping_needs_a_game() -> None:
         ({"game": "corso", "size": 30}, "option 'size' is 30"),
         ({"game": "corso", "seat": "left"}, "seat is 'left'; accepted: 0, 1, 'random'"),
         ({"game": "corso", "seat": True}, "seat is True"),
+        ({"game": "corso", "seat": 10**5000}, "seat is <an integer of 16610 bits>; accepted"),
         ({"game": "corso", "illegal": None}, "illegal is None; accepted: 'lose', 'raise'"),
         ({"game": "corso", "opponent": None}, "opponent is None; accepted"),
         ({"game": "corso", "opponent": ""}, "opponent is ''; accepted"),

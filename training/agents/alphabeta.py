@@ -8,6 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.training.search.finding import Budget, Finding
 
@@ -44,7 +45,7 @@ class AlphaBetaSearcher(Searcher):
 
     def __init__(self, game: Game, depth: int = DEFAULT_DEPTH) -> None:
         if not 1 <= depth <= MOST_DEPTH:
-            raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {depth!r}")
+            raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {quoted(depth)}")
         if not hasattr(game.rules, "score"):
             raise ValueError(
                 f"alphabeta and greedy need a score, and the rules of {game.name} have none; "

@@ -10,6 +10,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.messages import quoted
 from ludarium.training.search.finding import Budget, Finding
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Drawn:
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < np.inf:
-            raise ValueError(f"temperature is a number above 0, not {self.temperature!r}")
+            raise ValueError(f"temperature is a number above 0, not {quoted(self.temperature)}")
 
     def __call__(self, found: Finding, rng: np.random.Generator) -> np.ndarray:
         """The actions."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, split, take_turns
 from ludarium.training.search.finding import Budget, Finding
@@ -54,7 +55,7 @@ class UCTSearcher(Searcher):
 
     def __init__(self, game: Game, exploration: float = EXPLORATION) -> None:
         if not 0 <= exploration < np.inf:
-            raise ValueError(f"uct exploration is a number from 0 on, not {exploration!r}")
+            raise ValueError(f"uct exploration is a number from 0 on, not {quoted(exploration)}")
         super().__init__(game)
         workers = available_cores()
         self._exploration = exploration
@@ -73,7 +74,7 @@ class UCTSearcher(Searcher):
             return
         playouts = budget.simulations
         if playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
-            raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {playouts!r}")
+            raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {quoted(playouts)}")
         if playouts != self._playouts:
             self._make_room(playouts)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.progress import UNWATCHED, Task
 
@@ -191,7 +192,7 @@ def play_anchors(
         raise ValueError("there are no anchors to play against")
     checked_whole("games", games, 2)
     if games % 2:
-        raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
+        raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")
     elo = min(anchors.values()) if guess is None else guess
     played = dict.fromkeys(anchors, 0)
     points = dict.fromkeys(anchors, 0.0)

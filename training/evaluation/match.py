@@ -8,6 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.numbers import checked_seed, checked_whole
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
@@ -54,7 +55,7 @@ def play_match(
     """
     checked_whole("games", games, 2)
     if games % 2:
-        raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
+        raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")
     game = as_game(game, {})
     agents = as_agent(first, game), as_agent(second, game)
     seeds = np.random.SeedSequence(None if seed is None else checked_seed(seed)).spawn(3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from ludarium.envs.engine.messages import quoted
+
 from .finding import Budget
 
 
@@ -31,7 +33,7 @@ class Watch:
     ) -> None:
         seconds = budget.seconds
         if not every >= 0:
-            raise ValueError(f"every is {every!r}; accepted: seconds from 0 on")
+            raise ValueError(f"every is {quoted(every)}; accepted: seconds from 0 on")
         now = time.perf_counter()
         self.is_over = False
         self._deadline = float("inf") if seconds is None else now + seconds
