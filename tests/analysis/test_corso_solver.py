@@ -16,10 +16,10 @@ from ludarium.analysis import Value
 from ludarium.analysis.corso import SIZES, CorsoSolver, first_actions
 from ludarium.analysis.corso.board import board_record, new_workers, smallest_table
 from ludarium.analysis.corso.kernels import Cells, scramble, write_keys
+from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
-from tests.analysis.corso_proof import ProofSolver
 from tests.tasks import Told
 
 MEMORY = 1 << 25
@@ -122,25 +122,22 @@ def test_questions_about_the_lead_agree() -> None:
         assert not solver.at_least(position, lead + 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [4, 5])
-def test_proof_numbers_agree(size: int) -> None:
+def test_the_search_of_every_game_finds_the_same(size: int) -> None:
+    """It goes by proof numbers through the rules of the game: of this search it shares nothing."""
     game = make_game("corso", size=size)
-    solver = CorsoSolver(game, MEMORY)
-    proof = ProofSolver(game, MEMORY, seed=1)
-    for seed in range(20):
-        position = random_position(game, seed, range(5, 9))
-        lead = solver.answer(position).lead
-        assert proof.at_least(position, lead)
-        assert not proof.at_least(position, lead + 1)
+    positions = [random_position(game, seed, range(5, 9)) for seed in range(20)]
+    found, expected = (
+        solver(game, MEMORY).answer_all(positions) for solver in (CorsoSolver, EndgameSolver)
+    )
+    assert [(each.low, each.high) for each in found] == [(each.low, each.high) for each in expected]
+    assert len({each.lead for each in found}) > 5
 
 
 @pytest.mark.slow
-def test_proof_numbers_agree_on_the_start_of_4x4() -> None:
+def test_the_search_of_every_game_agrees_on_the_start_of_4x4() -> None:
     game = make_game("corso", size=4)
-    proof = ProofSolver(game, 1 << 27)
-    assert proof.at_least(game.start(), 0)
-    assert not proof.at_least(game.start(), 1)
+    assert EndgameSolver(game, 1 << 27).answer(game.start(), leads=False).outcome == 0
 
 
 def test_keys_tell_all_positions_apart_but_symmetric_ones() -> None:

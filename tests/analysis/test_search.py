@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ludarium.analysis import Answer, Value
-from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
@@ -158,20 +157,6 @@ def test_actions_are_worth_what_comes_after_them(make: Callable[[], Game]) -> No
             assert found == (expected if game.max_score else expected[0])
         best = result_of(Answer.best(answers.values()), position.mover)
         assert best == (result if game.max_score else result[0])
-
-
-@pytest.mark.slow
-def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
-    game = make_game("corso")
-    positions = []
-    for seed in range(12):
-        late = [position for position in played(game, seed) if position.state.open_cells <= 7]
-        positions += late[:3]
-    found = EndgameSolver(game, memory=MEMORY).answer_all(positions)
-    expected = CorsoSolver(game, 1 << 25).answer_all(positions)
-    assert len({answer.lead for answer in expected}) > 5
-    for answer, corso_answer in zip(found, expected, strict=True):
-        assert (answer.low, answer.high) == (corso_answer.low, corso_answer.high)
 
 
 @pytest.mark.slow
