@@ -96,6 +96,20 @@ def random_positions(game: Game, count: int, seed: int = 0) -> list[Position]:
     return [positions[0], *(positions[index] for index in between), positions[-1]]
 
 
+def after(position: Position, *actions: int | str) -> Position:
+    """The position after actions, as numbers or as texts; the one that is given stays."""
+    position = position.copy()
+    for action in actions:
+        is_text = isinstance(action, str)
+        position.play(position.text_to_action(action) if is_text else int(action))
+    return position
+
+
+def children(position: Position) -> dict[int, Position]:
+    """The position after each legal action."""
+    return {int(action): after(position, action) for action in position.legal_actions}
+
+
 def changed(position: Position, **fields: Any) -> Position:
     """The position with other entries in some fields of its record."""
     states = position.states

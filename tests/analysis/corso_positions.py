@@ -7,6 +7,7 @@ import random
 import numpy as np
 
 from ludarium.envs import Game, Position
+from tests.games import children
 
 
 def minimax(position: Position, known: dict[tuple[bytes, int], int]) -> int:
@@ -15,18 +16,8 @@ def minimax(position: Position, known: dict[tuple[bytes, int], int]) -> int:
         return position.score * (1 - 2 * position.mover)
     key = position.state.cells.tobytes(), position.mover
     if key not in known:
-        known[key] = max(-minimax(child, known) for child in children(position))
+        known[key] = max(-minimax(child, known) for child in children(position).values())
     return known[key]
-
-
-def children(position: Position) -> list[Position]:
-    """The positions after each legal action."""
-    after = []
-    for action in position.legal_actions:
-        child = position.copy()
-        child.play(int(action))
-        after.append(child)
-    return after
 
 
 def position_of(game: Game, cells: bytes, mover: int) -> Position:

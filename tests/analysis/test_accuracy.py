@@ -21,6 +21,7 @@ from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, RandomAgent, make_agent
 from tests.analysis.corso_positions import minimax
+from tests.games import children
 from tests.tictactoe import TicTacToe
 
 
@@ -49,11 +50,8 @@ def test_results_are_those_of_minimax(corso_test):
     assert len(corso_test) == 60
     for state, results in zip(corso_test.states, corso_test.results, strict=True):
         position = Position.of_state(corso_test.game, state)
-        legal = position.legal_actions.tolist()
-        assert np.flatnonzero(results != ILLEGAL).tolist() == legal
-        for action in legal:
-            child = position.copy()
-            child.play(action)
+        assert np.flatnonzero(results != ILLEGAL).tolist() == position.legal_actions.tolist()
+        for action, child in children(position).items():
             assert results[action] == -np.sign(minimax(child, known))
     assert {-1, 1} <= set(corso_test.values.tolist())
 

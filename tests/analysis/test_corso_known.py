@@ -10,10 +10,10 @@ import pytest
 from ludarium.analysis.corso import CorsoSolver, shipped_known
 from ludarium.analysis.corso.known import first_positions, read_known, write_known
 from ludarium.analysis.probing import solver_of
-from ludarium.analysis.solver import after
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
+from tests.games import after
 
 MEMORY = 1 << 25
 

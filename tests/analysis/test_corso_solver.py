@@ -20,6 +20,7 @@ from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
+from tests.games import after, children
 from tests.tasks import Told
 
 MEMORY = 1 << 25
@@ -46,10 +47,8 @@ def test_late_positions_have_the_value_that_minimax_finds(seed: int) -> None:
     worth = solver.actions(position)
     assert set(worth) == set(position.legal_actions)
     assert max(answer.lead for answer in worth.values()) == lead
-    for action, answer in worth.items():
-        child = position.copy()
-        child.play(action)
-        assert answer.lead == -minimax(child, {})
+    for action, child in children(position).items():
+        assert worth[action].lead == -minimax(child, {})
     leads = [answer.lead for answer in worth.values()]
     assert leads == sorted(leads, reverse=True)
 
@@ -69,9 +68,7 @@ def test_first_actions_of_small_boards(size: int, leads: dict[str, int]) -> None
     assert [start.action_to_text(action) for action in first_actions(game)] == list(leads)
     assert solver.answer(start).lead == max(leads.values())
     for text, lead in leads.items():
-        child = start.copy()
-        child.play(start.text_to_action(text))
-        assert solver.answer(child).lead == -lead
+        assert solver.answer(after(start, text)).lead == -lead
 
 
 @pytest.mark.parametrize(

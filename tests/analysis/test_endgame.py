@@ -13,6 +13,7 @@ from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.evaluation import play_match
+from tests.games import after
 from tests.tictactoe import TicTacToe
 
 
@@ -67,9 +68,7 @@ def test_with_points_the_lead_is_kept_too(corso_test):
 
 def test_an_action_that_is_proven_to_lose_is_not_played():
     game = TicTacToe()
-    position = game.start()
-    for action in (0, 4, 1):  # the next player must stop three in a row at 2
-        position.play(action)
+    position = after(game.start(), 0, 4, 1)  # the next player must stop three in a row at 2
     blind = Stubborn(game, [0, 0, 1, 9, 0, 8, 7, 6, 5])
     assert blind.choose(position) == 3
     for limit in (200, 100_000):  # too few for the value of the position, and enough

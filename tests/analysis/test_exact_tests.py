@@ -22,6 +22,7 @@ from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import make_agent
 from tests.analysis.corso_positions import minimax
+from tests.games import after, children
 
 #: Games and options that have a hard test.
 SHIPPED = [
@@ -48,9 +49,7 @@ def file(with_leads, tmp_path):
 
 def test_origins_lead_to_the_positions(with_leads):
     for state, origin in zip(with_leads.states, with_leads.origins, strict=True):
-        position = with_leads.game.start(origin.seed)
-        for action in origin.actions:
-            position.play(action)
+        position = after(with_leads.game.start(origin.seed), *origin.actions)
         assert contents_of(position.states[0]) == contents_of(state)
 
 
@@ -58,9 +57,7 @@ def test_leads_are_those_of_minimax(with_leads):
     known: dict = {}
     for state, leads in zip(with_leads.states, with_leads.leads, strict=True):
         position = Position.of_state(with_leads.game, state)
-        for action in position.legal_actions.tolist():
-            child = position.copy()
-            child.play(action)
+        for action, child in children(position).items():
             assert leads[action] == -minimax(child, known)
 
 
@@ -91,9 +88,7 @@ def test_hard_positions_have_few_good_actions_and_no_win_at_once():
     assert (test.keeping.sum(axis=1) <= FEW * legal.sum(axis=1)).all()
     for state, value, keeping in zip(test.states, test.values, test.keeping, strict=True):
         for action in np.flatnonzero(keeping) if value == 1 else ():
-            child = Position.of_state(test.game, state)
-            child.play(int(action))
-            assert not child.is_over
+            assert not after(Position.of_state(test.game, state), action).is_over
 
 
 def test_files_keep_everything(with_leads, file):
@@ -133,9 +128,7 @@ def test_lines_can_be_read_by_people(file):
     assert head["game"] == "corso"
     assert head["made"]["games_of"] == "random"
     entry = first["positions"][0]
-    position = make_game("corso", size=3).start()
-    for text in first["moves"][: entry["ply"]]:
-        position.play(position.text_to_action(text))
+    position = after(make_game("corso", size=3).start(), *first["moves"][: entry["ply"]])
     texts = [text for key, value in entry.items() if key != "ply" for text in value]
     assert sorted(texts) == sorted(map(position.action_to_text, position.legal_actions.tolist()))
     assert all(key in ("ply", "draw") or " by " in key for key in entry)

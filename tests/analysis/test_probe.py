@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,18 +16,11 @@ from ludarium.cli import main
 from ludarium.cli import progress as cli_progress
 from ludarium.cli.arguments import read_bytes, read_count, read_positive
 from ludarium.cli.progress import ShownTask, progress
-from ludarium.envs import Position, make_game
+from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax
-from tests.games import random_game
+from tests.games import after, random_game
 
 CORSO = ["corso", "--option", "size=3", "--memory", "1MiB", "--threads", "2"]
-
-
-def corso_after(*moves: str) -> Position:
-    position = make_game("corso", size=3).start()
-    for move in moves:
-        position.play(position.text_to_action(move))
-    return position
 
 
 def test_each_game_has_its_best_source() -> None:
@@ -45,7 +37,7 @@ def test_a_table_is_of_no_use_to_a_search(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:
-    position = corso_after("b2", "a1")
+    position = after(make_game("corso", size=3).start(), "b2", "a1")
     lead = minimax(position, {})
     assert main(["probe", *CORSO, "--moves", "b2 a1"]) == 0
     text = capsys.readouterr().out
@@ -90,35 +82,6 @@ def test_records_are_probed_and_moves_taken_back(
     assert "a record has its own options" in capsys.readouterr().err
     assert main(["probe", "onyx", "--record", str(file)]) == 2
     assert "is a game of corso, not of onyx" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"no record", "move 1 of the game record in "),
-        (b"\xff\xfe\x00", "holds neither a game record nor moves"),
-        (b"[" * 100_000, "some.json' is not valid JSON"),
-    ],
-)
-def test_files_that_are_no_records_are_refused(
-    content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "some.json"
-    file.write_bytes(content)
-    assert main(["probe", "corso", "--record", str(file)]) == 2
-    message = capsys.readouterr().err
-    assert said in message
-    assert "some.json'" in message
-    assert len(message) < 400
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless file on this system")
-def test_an_endless_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", "corso", "--record", "/dev/zero"]) == 2
-    assert (
-        "'/dev/zero' is a device; a game record is read from a regular file"
-        in capsys.readouterr().err
-    )
 
 
 def test_probe_says_what_is_not_decided_and_what_to_try(
@@ -176,19 +139,6 @@ def test_ctrl_c_ends_a_search_and_prints_what_is_known(
     assert "when it was stopped" in printed.err
     assert "or let it search longer." in printed.err
     assert signal.getsignal(signal.SIGINT) is handler
-
-
-def test_the_second_ctrl_c_interrupts() -> None:
-    def press_twice() -> None:
-        with progress(can_stop=True) as task:
-            for _ in range(2):
-                os.kill(os.getpid(), signal.SIGINT)
-                for _ in range(100):
-                    time.sleep(0.001)
-            assert task.stopped
-
-    with pytest.raises(KeyboardInterrupt):
-        press_twice()
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(

@@ -14,7 +14,7 @@ from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
-from tests.games import ALL_GAMES, changed, garbage, random_game
+from tests.games import ALL_GAMES, changed, children, garbage, random_game
 from tests.tasks import Told
 
 MEMORY = 1 << 22
@@ -36,21 +36,11 @@ def minimax(position: Position, known: Known, most: int) -> Result:
         return result, result and position.score
     key = contents_of(position.states)
     if key not in known:
-        results = [minimax(child, known, most) for child in children(position)]
+        results = [minimax(child, known, most) for child in children(position).values()]
         known[key] = position, min(results) if position.mover else max(results)
         if len(known) > most:
             raise TooManyError
     return known[key][1]
-
-
-def children(position: Position) -> list[Position]:
-    """The positions after each legal action."""
-    after = []
-    for action in position.legal_actions:
-        child = position.copy()
-        child.play(int(action))
-        after.append(child)
-    return after
 
 
 def played(game: Game, seed: int) -> list[Position]:
@@ -149,11 +139,9 @@ def test_actions_are_worth_what_comes_after_them(make: Callable[[], Game]) -> No
         order = [(answer.low, answer.high) for answer in answers.values()]
         assert order == sorted(order, reverse=True)
         known: Known = {}
-        for action, answer in answers.items():
-            child = position.copy()
-            child.play(action)
+        for action, child in children(position).items():
             expected = minimax(child, known, 1000)
-            found = result_of(answer, position.mover)
+            found = result_of(answers[action], position.mover)
             assert found == (expected if game.max_score else expected[0])
         best = result_of(Answer.best(answers.values()), position.mover)
         assert best == (result if game.max_score else result[0])

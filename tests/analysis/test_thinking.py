@@ -14,7 +14,6 @@ from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedSearcher
 from ludarium.analysis.thinking import (
     Estimate,
-    Thinker,
     analyse_position,
     default_agent,
     make_thinker,
@@ -29,22 +28,20 @@ from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
+from tests.games import after
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
 
 
+def from_start(*texts: str) -> Position:
+    return after(GAME.start(0), *texts)
+
+
 @pytest.fixture(scope="module")
 def with_network() -> Agent:
     return network_agent(GAME, build_network(network_shape(GAME), 4, 1), 50, "mine:50", 0, "eager")
-
-
-def after(*texts: str) -> Position:
-    position = GAME.start(0)
-    for text in texts:
-        position.play(position.text_to_action(text))
-    return position
 
 
 def check(analysis: Any, position: Position) -> None:
@@ -62,7 +59,7 @@ def check(analysis: Any, position: Position) -> None:
 
 
 def test_a_network_tells_all_there_is(with_network):
-    position = after("b2", "a1")
+    position = from_start("b2", "a1")
     analysis = analyse_position(position, with_network)
     check(analysis, position)
     assert analysis.agent == "mine"
@@ -75,21 +72,23 @@ def test_a_network_tells_all_there_is(with_network):
 
 
 def test_a_proven_win_is_exact(with_network):
-    analysis = analyse_position(after("a1", "b2", "a2", "c3"), with_network)
+    analysis = analyse_position(from_start("a1", "b2", "a2", "c3"), with_network)
     assert analysis.best.text == "a3"
     assert analysis.best.estimate == Estimate(1.0, 1.0, 0.0, 0.0, True)
     assert analysis.estimate == analysis.best.estimate
 
 
 def test_a_lost_position_is_exact_too(with_network):
-    analysis = analyse_position(after("a1", "b2", "c3", "c1", "a3"), with_network, Budget(1000))
+    analysis = analyse_position(
+        from_start("a1", "b2", "c3", "c1", "a3"), with_network, Budget(1000)
+    )
     assert analysis.mover == 1
     assert analysis.estimate == Estimate(-1.0, 0.0, 0.0, 1.0, True)
     assert analysis.simulations < 1000
 
 
 def test_thinking_goes_on_and_follows_the_game(with_network):
-    thinker = make_thinker(with_network, after("b2"))
+    thinker = make_thinker(with_network, from_start("b2"))
     first = thinker.think(Budget(simulations=40))
     more = thinker.think(Budget(simulations=60))
     assert (first.simulations, more.simulations) == (40, 60)
@@ -107,7 +106,7 @@ def test_thinking_goes_on_and_follows_the_game(with_network):
 def test_reports_come_while_it_thinks(with_network):
     found: list[int] = []
     analyse_position(
-        after("b2"),
+        from_start("b2"),
         with_network,
         Budget(seconds=0.1),
         report=lambda analysis: found.append(analysis.simulations),
@@ -117,7 +116,7 @@ def test_reports_come_while_it_thinks(with_network):
 
 
 def test_uct_tells_visits_and_chances():
-    position = after("a1", "b2", "a2", "c3")
+    position = from_start("a1", "b2", "a2", "c3")
     analysis = analyse_position(position, make_agent("uct:600", GAME, 1))
     check(analysis, position)
     assert (analysis.agent, analysis.simulations) == ("uct", 600)
@@ -125,25 +124,25 @@ def test_uct_tells_visits_and_chances():
     assert analysis.best.prior is None
     assert analysis.best.estimate.value == 1.0
     assert not analysis.best.estimate.exact
-    draws = analyse_position(after("a1", "b2", "c3", "b3", "b1", "c1", "a3", "a2"), "uct:20")
+    draws = analyse_position(from_start("a1", "b2", "c3", "b3", "b1", "c1", "a3", "a2"), "uct:20")
     assert draws.best.estimate.draw == 1.0
 
 
 def test_uct_tells_the_same_with_the_same_seed():
     first, second = (
-        analyse_position(after("b2"), make_agent("uct:300", GAME, 5)) for _ in range(2)
+        analyse_position(from_start("b2"), make_agent("uct:300", GAME, 5)) for _ in range(2)
     )
     assert first == second
 
 
 def test_alphabeta_tells_the_best_moves():
-    position = after("a1", "b2", "a2", "c3")
+    position = from_start("a1", "b2", "a2", "c3")
     analysis = analyse_position(position, "alphabeta:2")
     check(analysis, position)
     assert analysis.best.text == "a3"
     assert analysis.estimate.note == "win in 1"
     assert analysis.moves[-1].estimate == Estimate(note="not better")
-    unknown = analyse_position(after("b2"), "alphabeta:2")
+    unknown = analyse_position(from_start("b2"), "alphabeta:2")
     assert unknown.estimate.value is None
     assert unknown.estimate.note.startswith("score ")
 
@@ -176,9 +175,9 @@ def test_a_solution_tells_exact_values():
 
 def test_what_cannot_be_asked(with_network):
     with pytest.raises(ValueError, match="agent random cannot say what it thinks"):
-        analyse_position(after("b2"), "random")
+        analyse_position(from_start("b2"), "random")
     with pytest.raises(ValueError, match="the game is over"):
-        analyse_position(after("a1", "b2", "a2", "c3", "a3"), with_network)
+        analyse_position(from_start("a1", "b2", "a2", "c3", "a3"), with_network)
     with pytest.raises(ValueError, match="plays TicTacToe"):
         make_thinker(with_network, make_game("corso", size=3).start(0))
 
@@ -189,14 +188,14 @@ def test_a_level_tells_what_its_network_thinks():
     searcher = LevelSearcher(GAME, network, knobs, backend="eager")
     level = Agent(GAME, "level:1", searcher=searcher)
     full = network_agent(GAME, network, 30, backend="eager")
-    analysis = analyse_position(after("b2"), level, Budget(simulations=30))
+    analysis = analyse_position(from_start("b2"), level, Budget(simulations=30))
     assert analysis.agent == "level:1"
     priors, expected = (
         {move.text: move.prior for move in each.moves}
-        for each in (analysis, analyse_position(after("b2"), full, Budget(simulations=30)))
+        for each in (analysis, analyse_position(from_start("b2"), full, Budget(simulations=30)))
     )
     assert priors == pytest.approx(expected, abs=1e-6)
-    assert make_thinker(level, after("b2"))._budget == Budget(simulations=1000)
+    assert make_thinker(level, from_start("b2"))._budget == Budget(simulations=1000)
 
 
 @pytest.mark.usefixtures("without_agents_of_many")
@@ -217,12 +216,8 @@ BLUNDER = ("a1", "b2", "c3", "c1", "b3", "a3")  # b3 overlooks a3, which wins
 
 
 def blunder() -> list[int]:
-    position, actions = GAME.start(0), []
-    for text in BLUNDER:
-        actions.append(position.text_to_action(text))
-        position.play(actions[-1])
-    assert position.rewards == (-1, 1)
-    return actions
+    assert from_start(*BLUNDER).rewards == (-1, 1)
+    return [GAME.action_names.index(text) for text in BLUNDER]
 
 
 def test_the_move_that_lost_most_is_found(with_network):
@@ -328,10 +323,10 @@ def test_a_time_in_place_of_playouts(spec, monkeypatch):
     monkeypatch.setattr("ludarium.training.search.watch.time", Clock())  # no machine is too slow
     agent = make_agent(spec, GAME, seed=1)
     assert agent.name == "uct?time=5ms"
-    states = np.concatenate([after().states, after("a1", "b2", "a2", "c3").states])
+    states = np.concatenate([from_start().states, from_start("a1", "b2", "a2", "c3").states])
     actions = agent.actions(states)
     assert GAME.action_names[actions[1]] == "a3"
-    assert agent.choose(after("a1", "b2", "a2", "c3")) == actions[1]
+    assert agent.choose(from_start("a1", "b2", "a2", "c3")) == actions[1]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +342,3 @@ def test_a_time_in_place_of_playouts(spec, monkeypatch):
 def test_times_that_are_refused(spec, message):
     with pytest.raises(ValueError, match=message):
         make_agent(spec, GAME)
-
-
-def test_a_thinker_is_a_thinker(with_network):
-    assert isinstance(make_thinker(with_network, after("b2")), Thinker)

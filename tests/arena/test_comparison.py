@@ -14,8 +14,6 @@ from ludarium.arena.contest import Comparison, Contest, play_contest, read_conte
 from ludarium.arena.sprt import MOST_REPEATS, SPRT, SPRTResult, Verdict
 from ludarium.cli import main
 from ludarium.envs import make_game
-from ludarium.training.runs import files
-from tests.survival.faults import FailingOS, Killed
 from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
@@ -69,22 +67,6 @@ def test_no_pair_counts_after_the_one_that_decides(seed, tmp_path, monkeypatch):
         counts[round(2 * (one + other))] += 1
     assert counts == list(found.counts)
     assert len(lines) >= found.games
-
-
-def test_a_kill_at_any_operation_changes_nothing(tmp_path, monkeypatch):
-    expected = compare(tmp_path / "whole", workers=1)
-    counting = FailingOS()
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "os", counting)
-        compare(tmp_path / "counted", workers=1)
-    for number in range(0, len(counting.done), 4):
-        folder = tmp_path / f"comparison-{number}"
-        with monkeypatch.context() as patch:
-            patch.setattr(files, "os", FailingOS(number, "kill"))
-            with pytest.raises(Killed):
-                compare(folder, workers=1)
-        assert compare(folder).to_dict() == expected.to_dict()
-        assert read_contest(folder, Comparison).to_dict() == expected.to_dict()
 
 
 def test_a_limit_ends_it_without_a_verdict():

@@ -38,7 +38,7 @@ from ludarium.training.agents.checkpoints import PocketFactory, shipped_agents
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import Rating, Tally, elo_difference, expected_score, play_match
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
-from tests.games import random_positions
+from tests.games import children, random_positions
 from tests.tasks import Told
 
 SHIPPED = [path for name in GAMES for path in shipped_ladders(name)]
@@ -172,14 +172,15 @@ def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> 
 def test_wins_at_once_are_found_from_a_strength_on(game: Game, network: PolicyValueNetwork) -> None:
     states, wins = [], []
     for position in random_positions(game, 400, seed=5):
-        won = []
-        for action in [] if position.is_over else position.legal_actions:
-            after = position.copy()
-            after.play(action)
-            won.append(after.is_over and after.rewards[position.mover] > 0)
-        if any(won) and not all(won):
+        after = {} if position.is_over else children(position)
+        won = {
+            action
+            for action, child in after.items()
+            if child.is_over and child.rewards[position.mover] > 0
+        }
+        if won and len(won) < len(after):
             states.append(position.states)
-            wins.append(set(np.array(position.legal_actions)[won].tolist()))
+            wins.append(won)
     assert len(states) >= 10
     searcher = LevelSearcher(game, network, knobs_at(3.0, 16))
     agent = Agent(game, "level", 1, searcher)

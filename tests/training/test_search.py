@@ -13,6 +13,7 @@ from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
+from tests.games import after, children
 
 from .random_tree import RandomTree
 
@@ -39,10 +40,9 @@ def exact_value(position: Position) -> int:
         return position.rewards[position.mover]
     best = -1
     for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        value = exact_value(after)
-        best = max(best, value if after.mover == position.mover else -value)
+        child = after(position, action)
+        value = exact_value(child)
+        best = max(best, value if child.mover == position.mover else -value)
         if best == 1:
             break
     return best
@@ -76,9 +76,7 @@ def test_enough_simulations_prove_the_exact_value(algorithm):
     assert [exact_value(position) for position in positions] == list(found.values)
     for position, action, policy in zip(positions, found.actions, found.policies, strict=True):
         for chosen in {int(action), *np.flatnonzero(policy > 0)}:
-            after = position.copy()
-            after.play(chosen)
-            assert -exact_value(after) == exact_value(position)
+            assert -exact_value(after(position, chosen)) == exact_value(position)
 
 
 def worth_with_score(position: Position, share: float) -> float:
@@ -88,11 +86,9 @@ def worth_with_score(position: Position, share: float) -> float:
         points = sign * position.score / position.game.max_score
         return (1 - share) * sign * position.rewards[0] + share * points
     worths = []
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        worth = worth_with_score(after, share)
-        worths.append(worth if after.mover == position.mover else -worth)
+    for child in children(position).values():
+        worth = worth_with_score(child, share)
+        worths.append(worth if child.mover == position.mover else -worth)
     return max(worths)
 
 
@@ -110,9 +106,8 @@ def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
     )
 
     def lost(position: Position, action: int) -> float:
-        after = position.copy()
-        after.play(action)
-        return worth_with_score(position, share) + worth_with_score(after, share)
+        child = after(position, action)
+        return worth_with_score(position, share) + worth_with_score(child, share)
 
     for_points = [lost(*each) for each in zip(positions, found.actions, strict=True)]
     for_wins = [lost(*each) for each in zip(positions, plain.actions, strict=True)]
@@ -134,18 +129,16 @@ def test_a_proven_outcome_bounds_the_value_and_leaves_the_score_open():
 
 
 def wins_at_once(position: Position, action: int) -> bool:
-    after = position.copy()
-    after.play(action)
-    return after.is_over and after.rewards[position.mover] > 0
+    child = after(position, action)
+    return child.is_over and child.rewards[position.mover] > 0
 
 
 def allows_a_win(position: Position, action: int) -> bool:
     """Whether the other player can win at once after an action."""
-    after = position.copy()
-    after.play(action)
-    if after.is_over:
-        return after.rewards[position.mover] < 0
-    return any(wins_at_once(after, reply) for reply in after.legal_actions)
+    child = after(position, action)
+    if child.is_over:
+        return child.rewards[position.mover] < 0
+    return any(wins_at_once(child, reply) for reply in child.legal_actions)
 
 
 @ALGORITHMS
@@ -194,9 +187,7 @@ def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
         found = search.run(position.states, random_network(number, 3))
         assert found.proven[0]
         assert found.values[0] == exact_value(position)
-        after = position.copy()
-        after.play(int(found.actions[0]))
-        twice += after.mover == position.mover
+        twice += after(position, found.actions[0]).mover == position.mover
     assert twice > 5
 
 
@@ -222,12 +213,7 @@ def knowing_network(game, positions: list[Position]):
     def solve(position: Position) -> int:
         if position.is_over:
             return position.rewards[0]
-        after = []
-        for action in position.legal_actions:
-            child = position.copy()
-            child.play(action)
-            after.append(solve(child))
-        value = (min if position.mover else max)(after)
+        value = (min if position.mover else max)(map(solve, children(position).values()))
         states.append(position.states)
         values.append(-value if position.mover else value)
         return value

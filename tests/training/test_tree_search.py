@@ -21,12 +21,17 @@ from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import Batch, new_batches
+from tests.games import after
 from tests.tictactoe import TicTacToe
 
 from .test_search import exact_value, random_network, random_positions
 
 GAME = TicTacToe()
 DRAW = 0.25
+
+
+def from_start(*texts: str) -> Position:
+    return after(GAME.start(0), *texts)
 
 
 def evaluate(observations: np.ndarray) -> Evaluation:
@@ -42,19 +47,12 @@ def search(position: Position, threads: int = 1, size: int = 8, cache: float = 1
     return TreeSearch(GAME, position.states, evaluate, batches=batches, **others)
 
 
-def after(*texts: str) -> Position:
-    position = GAME.start(0)
-    for text in texts:
-        position.play(position.text_to_action(text))
-    return position
-
-
 def visits_by_action(tree: TreeSearch) -> np.ndarray:
     return tree.finding().visits[0].astype(np.int64)
 
 
 def test_with_one_leaf_at_a_time_it_is_the_batched_search():
-    position = after("b2")
+    position = from_start("b2")
     settings = SearchSettings(simulations=60, algorithm=PUCT)
     batched = Search(GAME, settings, 1).run(position.states, evaluate)
     tree = search(position, size=1, cache=0.0)
@@ -97,7 +95,7 @@ class OrderlySearch(TreeSearch):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_many_leaves_at_a_time_find_about_the_same(threads):
-    position = after("b2")
+    position = from_start("b2")
     settings = SearchSettings(algorithm=PUCT, prove=False)
     one = search(position, size=1, settings=settings)
     batches = new_batches(GAME, threads, 8, 1.0)
@@ -112,7 +110,7 @@ def test_many_leaves_at_a_time_find_about_the_same(threads):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_no_simulation_is_lost_or_counted_twice(threads):
     """However the threads take turns: each node has the mean of what ended in it and below it."""
-    tree = search(after("b2"), threads, settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), threads, settings=SearchSettings(algorithm=PUCT, prove=False))
     tree.think(Budget(simulations=1500))
     assert tree.simulations == 1500
     assert tree.finding().visits.sum() == 1500
@@ -139,13 +137,11 @@ def test_enough_simulations_prove_the_exact_value():
         assert found.proven[0]
         assert found.values[0] == exact_value(position)
         assert found.draws[0] == (found.values[0] == 0)
-        best = position.copy()
-        best.play(int(found.actions[0]))
-        assert -exact_value(best) == found.values[0]
+        assert -exact_value(after(position, found.actions[0])) == found.values[0]
 
 
 def test_a_win_at_once_is_found_and_exact_without_a_search():
-    tree = search(after("a1", "b2", "a2", "c3"))  # a3 wins
+    tree = search(from_start("a1", "b2", "a2", "c3"))  # a3 wins
     found, (best, *others) = tree.finding(), tree.ranked()
     assert GAME.action_names[best] == "a3"
     assert (found.values[0], found.proven_actions[0, best], found.proven[0]) == (1.0, True, True)
@@ -153,7 +149,7 @@ def test_a_win_at_once_is_found_and_exact_without_a_search():
 
 
 def test_one_thread_finds_the_same_again():
-    first, second = (search(after("b2")) for _ in range(2))
+    first, second = (search(from_start("b2")) for _ in range(2))
     for tree in (first, second):
         tree.think(Budget(simulations=200))
     assert (visits_by_action(first) == visits_by_action(second)).all()
@@ -162,7 +158,7 @@ def test_one_thread_finds_the_same_again():
 
 
 def test_the_tree_is_kept_when_a_move_is_played():
-    tree = search(after("b2"))
+    tree = search(from_start("b2"))
     tree.think(Budget(simulations=100))
     before = tree.finding()
     action = int(before.actions[0])
@@ -182,7 +178,7 @@ def test_the_tree_is_kept_when_a_move_is_played():
 
 
 def test_a_move_that_was_never_tried_begins_a_new_tree():
-    tree = search(after("b2"))
+    tree = search(from_start("b2"))
     tree.play(0)
     assert tree.simulations == 0
     assert tree.state["ply"][0] == 2
@@ -267,7 +263,7 @@ def test_a_failing_network_leaves_an_empty_tree_that_works():
             raise RuntimeError("no memory")
         return evaluate(observations)
 
-    tree = TreeSearch(GAME, after("b2").states, unreliable, batches=new_batches(GAME, 2, 8))
+    tree = TreeSearch(GAME, from_start("b2").states, unreliable, batches=new_batches(GAME, 2, 8))
     with pytest.raises(RuntimeError, match="no memory"):
         tree.think(Budget(simulations=500))
     failing = False
@@ -283,7 +279,7 @@ def test_answers_are_cached_by_observation():
 
 
 def test_uct_can_be_resumed_and_is_the_same_search():
-    position, (rng, twin) = after("b2"), (np.random.default_rng(3) for _ in range(2))
+    position, (rng, twin) = from_start("b2"), (np.random.default_rng(3) for _ in range(2))
     found = UCTSearcher(GAME).find(position.states, Budget(simulations=300), rng)
     expected = found.visits[0]
     resumed = UCTSearch(GAME, random_streams(twin, 1), EXPLORATION)
@@ -300,7 +296,7 @@ def test_uct_can_be_resumed_and_is_the_same_search():
 
 def test_uct_adds_up_the_trees_of_its_threads():
     resumed = UCTSearch(GAME, np.arange(1, 7).reshape(3, 2), 0.7)
-    resumed.restart(after("a1", "b2", "a2", "c3").states)
+    resumed.restart(from_start("a1", "b2", "a2", "c3").states)
     resumed.think(Budget(simulations=1000))
     visits, _, _ = resumed.action_statistics()
     assert visits.sum() == resumed.simulations == 1000
@@ -309,7 +305,7 @@ def test_uct_adds_up_the_trees_of_its_threads():
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
-    tree = search(after("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
     tree.think(Budget(simulations=300))
     nodes = tree._nodes[: tree.size]
     sums = nodes["raw_value"].astype(float) ** 2
@@ -322,7 +318,7 @@ def test_squares_are_the_means_of_what_was_backed_up():
 
 
 def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
-    tree = search(after("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
     tree.think(Budget(simulations=300))
     root, sign = tree._nodes[0], tree._nodes[0]["sign"]
     edges = tree._edges[root["first"] : root["end"]]
