@@ -1,6 +1,5 @@
 """Exact targets of self-play, beside values from a search of one's own that knows no shortcut."""
 
-import json
 from functools import cache
 from importlib.metadata import EntryPoints
 
@@ -21,9 +20,7 @@ from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult
 from ludarium.training.search.settings import SearchSettings
-from tests.games import changed
-
-from .test_alphazero import positions, trained, weights
+from tests.games import changed, children
 
 SETTINGS = SearchSettings(simulations=8, noise=1.0)
 ENOUGH = 1_000_000
@@ -58,9 +55,7 @@ def value_of(position_bytes: bytes, size: int) -> int:
 def values_of(position: Position) -> dict[int, int]:
     """What each action is worth to the mover."""
     found = {}
-    for action in position.legal_actions.tolist():
-        child = position.copy()
-        child.play(action)
+    for action, child in children(position).items():
         child = changed(child, ply=0)  # which does not matter, so that values are found once
         value = value_of(child.states.tobytes(), child.game.size)
         found[action] = value if child.mover == position.mover else -value
@@ -209,19 +204,6 @@ def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
     learner.learn([batch], 0.0, last)
     learner.close()
     assert last.policy < expected / 4
-
-
-@pytest.mark.slow
-def test_a_run_with_exact_targets_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
-    settings = ("self_play.solve=30", "self_play.keep_decided=0.5", "budget={iterations: 2}")
-    whole = trained(tmp_path / "whole", *settings)
-    for stop in (1, 2):
-        parts = trained(tmp_path / "parts", *settings, iterations=stop)
-    for name, value in weights(whole).items():
-        assert torch.equal(value, weights(parts)[name]), name
-    np.testing.assert_array_equal(positions(whole), positions(parts))
-    lines = [json.loads(line) for line in whole.folder.metrics.read_text().splitlines()]
-    assert all(0 < line["solved"] < 1 for line in lines)
 
 
 @pytest.mark.parametrize(

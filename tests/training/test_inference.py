@@ -158,17 +158,3 @@ def test_the_callers_network_stays_where_it_is_and_as_it_is():
     assert all(not weight.is_meta for weight in network.parameters())
     assert network.training
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
-
-
-@pytest.mark.parametrize("backend", ["compiled", "compiled-int8"])
-@pytest.mark.parametrize("name", ["corso", "obelisk"])
-def test_compiled_answers_do_not_depend_on_the_rest_of_the_batch(name, backend):
-    """To the last bit: an agent's cache of answers relies on it."""
-    network, observations = network_and_observations(name)
-    engine = InferenceEngine(network, observations.shape[1:], 70, backend, examples=observations)
-    expected = engine(observations)
-    order = np.random.default_rng(0).permutation(70)
-    for count in (1, 2, 7, 33, 70):
-        found = engine(np.ascontiguousarray(observations[order[:count]]))
-        for some, all_ in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(some, all_[order[:count]])

@@ -76,21 +76,9 @@ def test_samples_of_all_games_come_back_from_one_buffer():
         mixture.unpack(records)
 
 
-def test_a_run_plays_each_game_by_its_share_and_resumes_where_it_was(tmp_path):
-    whole = trained(tmp_path / "whole")
-    trained(tmp_path / "parts", iterations=1)
-    parts = trained(tmp_path / "parts")
-    for ours, theirs in zip(
-        whole.algorithm.learner.network.state_dict().values(),
-        parts.algorithm.learner.network.state_dict().values(),
-        strict=True,
-    ):
-        assert np.array_equal(ours.numpy(), theirs.numpy())
-    records = whole.algorithm.replay[np.arange(len(whole.algorithm.replay))]
-    np.testing.assert_array_equal(
-        records, parts.algorithm.replay[np.arange(len(parts.algorithm.replay))]
-    )
-    counts = np.bincount(records["game"], minlength=3)
+def test_a_run_plays_each_game_by_its_share(tmp_path):
+    replay = trained(tmp_path / "run").algorithm.replay
+    counts = np.bincount(replay[np.arange(len(replay))]["game"], minlength=3)
     assert (counts > 40).all()
 
 

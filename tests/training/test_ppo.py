@@ -282,41 +282,10 @@ def test_training_learns_corso_3x3(tmp_path):
     assert play_match(game, searching, opponent, 60, seed=1).tally.score > 0.7
 
 
-def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
-    whole = trained(tmp_path / "whole")
-    for stop in (1, 2, 4):
-        parts = trained(tmp_path / "parts", iterations=stop)
-    assert parts.iteration == whole.iteration == 4
-    assert parts.algorithm.model.num_timesteps == whole.algorithm.model.num_timesteps == 4 * 16 * 8
-    for name, value in whole.algorithm.network.state_dict().items():
-        assert torch.equal(value, parts.algorithm.network.state_dict()[name]), name
-    assert [vars(each) | {"network": 0} for each in parts.algorithm.pool.past] == [
-        vars(each) | {"network": 0} for each in whole.algorithm.pool.past
-    ]
-    for name, array in whole.algorithm.games.state().items():
-        np.testing.assert_array_equal(array, parts.algorithm.games.state()[name], name)
-    lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3, 4]
-
-
 def test_other_seeds_learn_otherwise(tmp_path):
     first = trained(tmp_path / "a", iterations=1).algorithm.network.state_dict()
     other = trained(tmp_path / "b", "seed=9", iterations=1).algorithm.network.state_dict()
     assert any((value != other[name]).any() for name, value in first.items())
-
-
-def test_ratings_go_on_where_an_interrupted_run_was(tmp_path):
-    anchored = "evaluation={every: 2, against: [random, 'uct:20'], games: 4, simulations: 0}"
-    whole = trained(tmp_path / "whole", anchored)
-    trained(tmp_path / "parts", anchored, iterations=3)
-    parts = trained(tmp_path / "parts", anchored)
-    logs = [
-        [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
-        for trainer in (whole, parts)
-    ]
-    ratings = [[(line.get("elo"), line.get("anchors")) for line in log] for log in logs]
-    assert ratings[0] == ratings[1]
-    assert [elo is not None for elo, _ in ratings[0]] == [False, True, False, True]
 
 
 def test_a_saved_run_of_other_games_is_refused(tmp_path):

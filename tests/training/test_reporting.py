@@ -167,18 +167,6 @@ def test_a_tensorboard_that_is_broken_stops_no_run(tmp_path, monkeypatch, error)
     assert stream.getvalue().count("no more curves: they cannot be written") == 1
 
 
-def test_a_name_in_a_progress_bar_is_no_markup(tmp_path, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    stream = io.StringIO()
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-    reporter.begin("x[/b] :100:", 10)
-    reporter.advance(5)
-    reporter._progress.refresh()
-    reporter.close()
-    assert "x[/b] :100:" in stream.getvalue()
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_terminal_that_cannot_be_written_stops_nothing(closed, tmp_path):
     class Full(io.StringIO):

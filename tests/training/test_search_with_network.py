@@ -222,17 +222,3 @@ def test_kernels_with_a_network_are_kept_apart_from_those_without():
         sources_of(simulate, rules, network=network_part("vector")),
     }
     assert len(digests) == 3
-
-
-def test_agents_may_play_in_eight_bits():
-    game = make_game("corso", size=4)
-    torch.manual_seed(1)
-    network = build_network(network_shape(game), 16, 2)
-    states = states_of(random_positions(game, 3, 20))
-    exact, small = (
-        network_agent(game, network, 30, backend=backend).search(states)
-        for backend in ("compiled", "compiled-int8")
-    )
-    assert (exact.policies != small.policies).any()
-    np.testing.assert_allclose(exact.values, small.values, atol=0.05)
-    assert (exact.actions == small.actions).mean() > 0.7
