@@ -151,7 +151,9 @@ def test_an_option_is_the_same_as_its_key(run_folder, capsys):
     settings = [each for each in ARGUMENTS if each.startswith("--set")]
     arguments = ["train", "corso", "--folder", str(run_folder), *settings]
     assert main([*arguments, "--set=options.size=3", "--set=budget={iterations: 3}"]) == 2
-    assert "configuration (budget.iterations: 2 there, 3 now);" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "configuration (budget.iterations: 2 there, 3 now);" in told
+    assert "--restart" in told
 
 
 @pytest.mark.parametrize(
@@ -170,13 +172,6 @@ def test_what_cannot_be_trained_leaves_no_folder(arguments, message, capsys, tmp
     assert main(["train", "corso", "--folder", str(folder), *ARGUMENTS, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not folder.exists()
-
-
-def test_a_failed_start_takes_no_other_files_away(capsys, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    bad = ["--set", "device=warp"]
-    assert main(["train", "corso", "--folder", str(tmp_path), *ARGUMENTS, *bad]) == 2
-    assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch, capsys, tmp_path):
@@ -213,12 +208,6 @@ def test_train_again_changes_nothing_when_finished(run_folder, capsys):
     assert result["finished"]
     assert result["iteration"] == 2
     assert (run_folder / "agent.safetensors").read_bytes() == before
-
-
-def test_train_under_another_configuration_is_refused(run_folder, capsys):
-    arguments = ["train", "corso", "--folder", str(run_folder), *ARGUMENTS]
-    assert main([*arguments, "--set=budget={iterations: 3}"]) == 2
-    assert "budget.iterations: 2 there, 3 now" in capsys.readouterr().err
 
 
 def test_evaluate_prints_results_as_json(run_folder, capsys):
@@ -362,20 +351,16 @@ def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path):
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["games"]])
-def test_a_look_around_needs_nothing_that_trains(arguments: list[str]) -> None:
+def test_a_look_around_needs_nothing_that_trains() -> None:
     heavy = ["matplotlib", "onnx", "onnxruntime", "stable_baselines3", "torch", "yaml"]
     program = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy}))\n"
-        f"from ludarium.cli import main; sys.exit(main({arguments}))"
+        "from ludarium.cli import main\n"
+        "for word in ('--help', '--version', 'games'): assert main([word]) == 0, word\n"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    if arguments == ["--help"]:
-        assert (
-            'train               needs more packages: pip install "ludarium[train]"'
-            in result.stdout
-        )
+    assert 'train               needs more packages: pip install "ludarium[train]"' in result.stdout
 
 
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):

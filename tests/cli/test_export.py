@@ -129,33 +129,3 @@ def test_the_positions_are_those_of_many_plies_and_depend_on_the_seed():
     assert len(np.unique(observations, axis=0)) > 800
     np.testing.assert_array_equal(observations, random_observations(game, 1000, seed=1))
     assert (observations != random_observations(game, 1000, seed=2)).any()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere"], "no agent is called 'nowhere'"),
-        (["corso", "--positions", "0"], "--positions: '0' is not 1 or more"),
-        (
-            ["corso", "--output", "agent.safetensors"],
-            "agent.safetensors is no name for an ONNX file",
-        ),
-    ],
-)
-def test_what_a_user_can_put_right_is_one_line_and_status_2(
-    arguments, message, capsys, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    assert main(["export", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert "Traceback" not in error
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_the_extra_packages_the_remedy_is_named(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    assert main(["export", "corso"]) == 2
-    assert 'pip install "ludarium[export]"' in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

@@ -161,6 +161,9 @@ def test_without_a_page_one_line_says_how_to_build_it(capsys):
         (["--resume", "x", "--no-browser"], "--resume is of the terminal, --no-browser of"),
         (["--opponent", "corso:4"], "plays corso, not tictactoe"),
         (["--option", "size"], "NAME=VALUE"),
+        (["--option", "size=99"], "has no option 'size'"),
+        (["--opponent", "uct:none"], "'uct:none'"),
+        (["--resume", "nowhere.json"], "nowhere.json"),
         (["--opponent", "uct:9", "--no-browser"], "the page has no opponent 'uct:9'"),
     ],
 )

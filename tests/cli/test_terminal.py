@@ -115,23 +115,6 @@ def test_to_the_end_names_the_winner_with_the_points(play):
     assert any(f"{result}, " in out for result in ("You win", "random wins", "A draw"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["corso", "--opponent", "uct:none"], "'uct:none'"),
-        (["corso", "--option", "size"], "NAME=VALUE"),
-        (["corso", "--option", "size=99"], "'size' is 99"),
-        (["corso", "--resume", "nowhere.json"], "nowhere.json"),
-        (["tictactoe", "--opponent", "corso:4"], "plays corso, not tictactoe"),
-    ],
-)
-def test_what_a_person_can_put_right_is_one_line(arguments, message, capsys):
-    assert main(["play", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
 # Opponents.
 
 

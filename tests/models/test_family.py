@@ -1,11 +1,10 @@
 """One network for all boards and options of a game."""
 
-import numpy as np
 import pytest
 import torch
 
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, build_network
+from ludarium.models import build_network
 from ludarium.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ludarium.models.family import FamilyNetwork, Member
 from ludarium.models.options import option_features
@@ -150,20 +149,6 @@ def test_batches_are_normalised_with_the_statistics_of_all_boards():
     for name, value in alone.state_dict().items():
         if "running" in name:
             torch.testing.assert_close(family.network.state_dict()[name], value)
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_a_member_is_evaluated_alike_by_every_backend(name):
-    games = games_of(name)
-    family = family_of(games)
-    member = family.member(*family.members[1])
-    shape = family.members[1].shape
-    observation = observations_of(games, 8)[1].numpy()
-    policies = [
-        InferenceEngine(member, shape.observation, 8, backend)(observation)[0].copy()
-        for backend in ("eager", "compiled")
-    ]
-    np.testing.assert_allclose(*policies, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", SETS)

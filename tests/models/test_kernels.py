@@ -217,11 +217,16 @@ def answers_elsewhere(path, script=_SCRIPT, **environment):
         return list(found.values())
 
 
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """The answers of a process like this one."""
+    return answers_elsewhere(tmp_path_factory.mktemp("answers") / "here.npz")
+
+
 @pytest.mark.parametrize("kind", _OTHERS)
-def test_other_processors_and_plain_python_give_the_same_answers(kind, tmp_path):
+def test_other_processors_and_plain_python_give_the_same_answers(kind, here, tmp_path):
     if kind != "uncompiled" and platform.machine().lower() not in ("x86_64", "amd64"):
         pytest.skip("needs an x86-64 processor")
-    here = answers_elsewhere(tmp_path / "here.npz")
     there = answers_elsewhere(tmp_path / "there.npz", **_OTHERS[kind])
     for number, (mine, other) in enumerate(zip(here, there, strict=True)):
         if number % 6 >= 3 and kind != "uncompiled":  # in eight bits

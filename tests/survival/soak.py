@@ -1,6 +1,6 @@
-"""Train and evaluate for hours; draw the memory and the open files of both processes.
+"""Train and evaluate for hours; watch the memory and the open files of both processes.
 
-    python tests/survival/soak.py                    two hours; build/soak/soak.csv and soak.svg
+    python tests/survival/soak.py                    two hours; build/soak/soak.csv
     python tests/survival/soak.py --minutes 10
 
 One process trains Corso, with evaluations and checkpoints all the time. The other does what a
@@ -133,28 +133,6 @@ def judge(name: str, rows: np.ndarray) -> list[str]:
     return wrong
 
 
-def draw(found: dict[str, np.ndarray], path: Path) -> None:
-    """Draw memory and open files over time, as SVG."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, (above, below) = pyplot.subplots(2, 1, sharex=True, figsize=(7, 4.5))
-    for name, rows in found.items():
-        above.plot(rows[:, 0] / 60, rows[:, 1], label=name, linewidth=1.2)
-        below.plot(rows[:, 0] / 60, rows[:, 2], label=name, linewidth=1.2)
-    above.set_ylabel("resident memory, MiB")
-    below.set_ylabel("open files")
-    below.set_xlabel("minutes")
-    for axes in (above, below):
-        axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False, loc="lower right")
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-
-
 def main() -> int:
     """Soak, and judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -178,7 +156,6 @@ def main() -> int:
     found = read(folder)
     for name, rows in found.items():
         wrong += judge(name, rows)
-    draw(found, folder / "soak.svg")
     for line in wrong:
         print(line)
     return int(bool(wrong))

@@ -10,25 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 
-from ludarium.envs.aec import BoardGameEnv, GuardedBoardGameEnv
+from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
-from ludarium.envs.opponents import FromArrays
 from ludarium.envs.single import SingleAgentEnv
-from ludarium.envs.vector import VectorBoardGameEnv
 from tests.tictactoe import TicTacToe
 
 ENVIRONMENTS = 1000
 MOST_BYTES_EACH = 30_000  # of an environment of tic-tac-toe
 
 COPIES = [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
-
-
-def first_policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    """The first legal action."""
-    return masks.argmax(axis=1)
 
 
 @pytest.fixture(scope="module")
@@ -63,61 +55,6 @@ def test_a_shallow_copy_of_a_batch_is_the_same_games(game: TicTacToe, copied: Ca
     twin = copy.copy(copied(batch))
     twin.step([4, 4])
     assert not twin.masks[:, 4].any()
-
-
-@each_copy
-@pytest.mark.parametrize("opponent", ["random", FromArrays(first_policy)])
-def test_a_vector_of_environments_and_its_copy(
-    game: TicTacToe, copied: Callable, opponent: Any
-) -> None:
-    vector = VectorBoardGameEnv(game, 3, seat=0, opponent=opponent)
-    vector.reset(seed=1)
-    vector.step([4, 4, 4])
-    twin = copied(vector)
-    actions = twin.batch.masks.argmax(axis=1)
-    results = [each.step(actions) for each in (vector, twin)]
-    for one, other in zip(*(result[:4] for result in results), strict=True):
-        assert (one == other).all()
-    assert twin.batch.states["ply"].all()
-
-
-@each_copy
-@pytest.mark.parametrize("kind", [BoardGameEnv, GuardedBoardGameEnv])
-def test_an_environment_of_both_sides_and_its_copy(
-    game: TicTacToe, copied: Callable, kind: Any
-) -> None:
-    env = kind(game, render_mode="ansi")
-    env.reset(seed=1)
-    env.step(4)
-    twin = copied(env)
-    twin.step(0)
-    assert env.agent_selection == "player_1"
-    assert env.observe("player_1")["action_mask"][0] == 1
-    assert twin.agent_selection == "player_0"
-    assert twin.observe("player_0")["action_mask"][0] == 0
-    assert twin.to_record()["moves"] == [*env.to_record()["moves"], "a1"]
-
-
-@each_copy
-def test_an_environment_of_one_side_and_its_copy(game: TicTacToe, copied: Callable) -> None:
-    env = SingleAgentEnv(game, seat=0)
-    env.reset(seed=1)
-    env.step(4)
-    twin = copied(env)
-    action = int(np.flatnonzero(env.action_masks())[0])
-    for one, other in zip(env.step(action), twin.step(action), strict=True):
-        assert str(one) == str(other)
-
-
-@each_copy
-def test_games_and_positions_are_equal_to_their_copies(game: TicTacToe, copied: Callable) -> None:
-    position = game.start()
-    position.play(4)
-    twin = copied(position)
-    assert twin == position
-    assert copied(game) == game
-    twin.play(0)
-    assert twin != position
 
 
 def test_a_thousand_environments_at_once_take_little_memory(game: TicTacToe) -> None:

@@ -89,18 +89,6 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):
     assert train("drift", tmp_path, 2) == []
 
 
-def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
-    train("drift", tmp_path / "a" / "b", 0)
-    config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
-    with pytest.raises(ValueError, match=r"device is 'cuda:77', which is not on this machine"):
-        make_trainer(config, RunFolder(tmp_path / "c"), Reporter())
-    huge = msgspec.structs.replace(config.replay, last=10**16)
-    config = msgspec.structs.replace(tiny_config("alphazero"), replay=huge)
-    with pytest.raises(ValueError, match=r"would take .* of memory.*lower replay\.last"):
-        make_trainer(config, RunFolder(tmp_path / "d"), Reporter())
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_refused_configuration_throws_no_run_away(tmp_path):
     train("drift", tmp_path, 2)
     before = fingerprint(tmp_path)
