@@ -7,7 +7,7 @@ import { Engine } from "../../play/js/engine.js";
 
 const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
-const { games, searches, levels, hasOwners, reasons, answers, ladder } = JSON.parse(request);
+const { games, searches, hasOwners, reasons, answers, ladder } = JSON.parse(request);
 
 /** Numbers in range(2**32), as agreement.py draws them. */
 class Draws {
@@ -100,17 +100,6 @@ function wander(game, seed, draws) {
   if (game.isOver) game.undo();
 }
 
-async function movesOfLevel({ knobs, seeds, seed }) {
-  const moves = [];
-  const game = engine.newGame();
-  const draws = new Draws(seed);
-  for (const [number, each] of seeds.entries()) {
-    wander(game, seed + number, draws);
-    moves.push((await game.search.playLevel(knobs, each, { evaluate: answer })).action);
-  }
-  return moves;
-}
-
 async function digestsOfSearches({ settings, positions, seed }) {
   const digests = [];
   const game = engine.newGame();
@@ -151,10 +140,9 @@ async function gamesOfLadder({ network, games }) {
   return played;
 }
 
-const report = { games: [], searches: [], levels: [], perft: [] };
+const report = { games: [], searches: [], perft: [] };
 for (const [first, end] of games) report.games.push(digestOfGames(first, end));
 for (const search of searches) report.searches.push(await digestsOfSearches(search));
-for (const level of levels) report.levels.push(await movesOfLevel(level));
 const game = engine.newGame(1);
 report.perft = [0, 1, 2].map((depth) => game.perft(depth));
 report.random = engine.newGame(5).randomGames(100);

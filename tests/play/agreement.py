@@ -4,8 +4,8 @@
 
 plays random games of each game on both sides and compares, ply by ply, positions, masks, what both
 players see, scores and rewards; at every eighth ply threats and who will have the cells; and
-searches with a hash of the observation in the network's place, and what levels of strength play
-with it, and answers of networks, shipped ones too. Equal means bit for bit.
+searches with a hash of the observation in the network's place; answers of networks, shipped ones
+too; and games in which the levels of a shipped ladder play themselves. Equal means bit for bit.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ludarium.arena.knobs import Knobs, knobs_at
 from ludarium.arena.ladder import find_ladder, load_ladder, shipped_ladders
 from ludarium.arena.level import LevelSearcher
-from ludarium.configs.schema import Network
 from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
@@ -39,7 +37,6 @@ from ludarium.training.agents import Agent
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import (
     examples_of,
-    fresh_network,
     inference_engine,
     network_shape,
     stored_network,
@@ -59,10 +56,8 @@ SETTINGS = (
 )
 
 
-NOTHING: dict[str, Any] = {"games": [], "searches": [], "levels": [], "hasOwners": False}
+NOTHING: dict[str, Any] = {"games": [], "searches": [], "hasOwners": False}
 SEED = 3
-
-LEVELS = tuple(knobs_at(strength, 64) for strength in (-3.0, 0.5, 1.2, 2.0, 4.0, 7.0))
 
 
 class Draws:
@@ -211,16 +206,6 @@ def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
     return before if position.is_over else position.states
 
 
-def moves_of_level(game: Game, knobs: Knobs, positions: int, seed: int) -> list[int]:
-    searcher = LevelSearcher(game, fresh_network(game, Network(channels=2, blocks=1)), knobs)
-    searcher._evaluator = lambda planes: answer(planes, game.num_actions)  # type: ignore
-    agent = Agent(game, "level", seed, searcher)
-    draws = Draws(seed)
-    return [
-        int(agent.actions(wander(game, seed + number, draws))[0]) for number in range(positions)
-    ]
-
-
 def seeds_of_level(positions: int, seed: int) -> list[int]:
     """The seeds that an agent with this seed draws, one position after the other."""
     rng = np.random.default_rng(seed)
@@ -261,10 +246,6 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
             digests_of_searches(game, settings, positions, seed)
             for seed, settings in enumerate(SETTINGS if positions else ())
         ],
-        "levels": [
-            moves_of_level(game, knobs, positions, seed)
-            for seed, knobs in enumerate(LEVELS if positions else ())
-        ],
         "perft": [game.start(1).perft(depth) for depth in range(3)],
         "random": {"plies": int(plies), "outcomes": counts.tolist()},
     }
@@ -275,11 +256,7 @@ def in_module(module: Path, game: Game, games: int, positions: int) -> dict[str,
         {"settings": settings._asdict(), "positions": positions, "seed": seed}
         for seed, settings in enumerate(SETTINGS if positions else ())
     ]
-    levels = [
-        {"knobs": asdict(knobs), "seeds": seeds_of_level(positions, seed), "seed": seed}
-        for seed, knobs in enumerate(LEVELS if positions else ())
-    ]
-    asked = {"games": _chunks(games), "searches": searches, "levels": levels}
+    asked = {"games": _chunks(games), "searches": searches}
     request = json.dumps(asked | {"hasOwners": game.has_owners, "reasons": list(game.reasons)})
     return ask(SCRIPT, str(module), request)
 
@@ -304,8 +281,6 @@ def compare(game: Game, module: Path, games: int, positions: int) -> str:
     for settings, one, other in zip(SETTINGS, ours["searches"], theirs["searches"], strict=False):
         differing = [index for index in range(positions) if one[index] != other[index]]
         assert not differing, f"{game!r}: searches {differing[:5]} with {settings} differ"
-    for knobs, one, other in zip(LEVELS, ours["levels"], theirs["levels"], strict=False):
-        assert one == other, f"{game!r}: a level with {knobs} plays other moves"
     plies = sum(chunk["plies"] for chunk in ours["games"])
     searches = sum(map(len, ours["searches"]))
     return f"{games:,} games of {plies:,} plies and {searches:,} searches agree"

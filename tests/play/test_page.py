@@ -300,15 +300,6 @@ def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> No
     driver.play()
 
 
-def test_missing_network_is_told(driver: PageDriver) -> None:
-    driver.page.route("**/*.network", lambda route: route.fulfill(status=404))
-    driver.open()
-    driver.new_game(opponent="level")
-    driver.play()
-    driver.page.wait_for_selector("#message:not([hidden])")
-    assert "network" in driver.message
-
-
 def test_a_game_that_was_played_is_there_without_a_connection(keeping: PageDriver) -> None:
     driver = keeping
     driver.open(CORSO)

@@ -58,11 +58,6 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_games_and_searches_are_those_of_python(tictactoe: Path) -> None:
-    assert "agree" in compare(TicTacToe(), tictactoe, games=200, positions=10)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> None:
