@@ -10,7 +10,6 @@ import hashlib
 import math
 import os
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -204,13 +203,6 @@ def digest_of(path: Path) -> str:
 def ladder_beside(checkpoint: Path) -> Path:
     """The file of a checkpoint's levels: ``corso.levels.json`` for ``corso.safetensors``."""
     return checkpoint.with_name(checkpoint.name.partition(".")[0] + SUFFIX)
-
-
-def shipped_ladders(game: str) -> list[Path]:
-    """The ladders that ship with a game's agents; the default agent's comes first."""
-    with as_file(files("ludarium.models").joinpath("shipped")) as folder:
-        found = sorted(Path(folder).glob(f"{game}{SUFFIX}"))
-        return found + sorted(Path(folder).glob(f"{game}-*{SUFFIX}"))
 
 
 def find_ladder(game: Game) -> Ladder:

@@ -21,7 +21,8 @@ from ludarium.training.runs.folder import RunFolder
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns, run_by_command
 
 GAME = make_game("corso", size=3)
-RUNS = TinyRuns("corso/demo", ALPHAZERO)
+SMALLER = ("self_play.positions=64", "self_play.simulations=2", "learner.batch=32")
+RUNS = TinyRuns("corso/demo", (*ALPHAZERO, *SMALLER))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,6 @@ from ludarium.arena.ladder import (
     ladder_beside,
     load_ladder,
     save_ladder,
-    shipped_ladders,
 )
 from ludarium.arena.level import LevelSearcher
 from ludarium.cli import main
@@ -37,16 +36,15 @@ from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketFactory, shipped_agents
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import Rating, Tally, elo_difference, expected_score, play_match
-from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
+from ludarium.training.networks import fresh_network
+from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions
 from tests.tasks import Told
-
-SHIPPED = [path for name in GAMES for path in shipped_ladders(name)]
 
 
 @pytest.mark.parametrize("name", ["0", "00", "000000011", "1" * 40, "٣"])
 def test_a_number_that_no_level_has_is_refused(name: str) -> None:
-    ladder = load_ladder(SHIPPED[0])
+    ladder = load_ladder(LADDERS[0])
     assert ladder.number("0001") == 1
     with pytest.raises(ValueError, match="there is no level"):
         ladder.number(name)
@@ -58,7 +56,8 @@ def test_pocket_agents_are_small_and_reach_the_sixth_level(name: str) -> None:
     ladder = load_ladder(ladder_beside(path))
     assert ladder.agent == digest_of(path)
     assert path.stat().st_size <= 4 * 130_000  # the weights are float32 there
-    sixth = load_ladder(shipped_ladders(name)[0]).levels[5]
+    shipped = next(path for path in LADDERS if path.name.startswith(name))
+    sixth = load_ladder(shipped).levels[5]
     assert ladder.levels[-1].rating.elo >= sixth.rating.elo
     assert read_agent(f"pocket:{name}:8").make(make_game(name), 1).name == f"pocket:{name}:8"
 
@@ -75,15 +74,7 @@ def network(game: Game) -> PolicyValueNetwork:
 
 @pytest.fixture(scope="module")
 def checkpoint(game: Game, network: PolicyValueNetwork) -> Checkpoint:
-    return Checkpoint(
-        game=game.name,
-        version=game.version,
-        options=dict(game.options),
-        shape=network_shape(game),
-        architecture=chosen_architecture(game, Network(channels=2, blocks=1)),
-        step=1,
-        network=network,
-    )
+    return tiny_checkpoint(game, channels=2, network=network)
 
 
 def a_ladder(game: Game, agent: str = "0" * 64, simulations: int = 32) -> Ladder:
@@ -489,7 +480,7 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
 # What ships.
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", LADDERS, ids=lambda path: path.name)
 def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     ladder = load_ladder(path)
     agents = {digest_of(each): each for each in shipped_agents(ladder.game)}
@@ -511,7 +502,7 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
 
 
 def test_levels_ship() -> None:
-    assert {path.name.partition(".")[0] for path in SHIPPED} >= {
+    assert {path.name.partition(".")[0] for path in LADDERS} >= {
         "corso",
         "obelisk",
         "obsidio",
@@ -521,7 +512,7 @@ def test_levels_ship() -> None:
 
 def test_levels_of_the_shipped_agent_play_by_name() -> None:
     game = make_game("corso")
-    assert set(load_ladder(SHIPPED[0]).words) == set(WORDS)
+    assert set(load_ladder(LADDERS[0]).words) == set(WORDS)
     weak = make_agent("level:beginner", game, 1)
     assert weak.choose(game.start()) in game.start().legal_actions
 

@@ -22,6 +22,7 @@ from ludarium.training.agents.checkpoints import (
     telling_options,
 )
 from ludarium.training.run import describe_plan
+from tests.checkpoints import tiny_checkpoint
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
 
@@ -57,20 +58,15 @@ def test_a_game_without_credit_and_summary_is_one_line(monkeypatch, capsys):
 def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     """The usual one where the options say nothing, or nothing that an agent was trained for."""
     from ludarium.cli.common import game_and_agent
-    from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
+    from ludarium.models import save_checkpoint
     from ludarium.training.agents import checkpoints
-    from ludarium.training.networks import network_shape
 
     (tmp_path / "shipped").mkdir()
     monkeypatch.setattr(checkpoints, "files", lambda _: tmp_path)
     assert checkpoints.shipped_agents("corso") == []
     assert checkpoints.shipped_agent("corso") is None
     for size, name in ((4, "corso"), (3, "corso-3"), (6, "corso-6")):
-        game = make_game("corso", size=size)
-        shape = network_shape(game)
-        size_4x1 = Architecture({"channels": 4, "blocks": 1})
-        network = build_network(shape, 4, 1)
-        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, size_4x1, 0, network)
+        checkpoint = tiny_checkpoint(make_game("corso", size=size))
         save_checkpoint(checkpoint, tmp_path / "shipped" / f"{name}.safetensors")
     names = [path.stem for path in checkpoints.shipped_agents("corso")]
     assert names == ["corso", "corso-3", "corso-6"]

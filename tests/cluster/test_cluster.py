@@ -24,10 +24,10 @@ from ludarium.training.cluster.worker import identity_of
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.trainers import make_trainer
 from tests.cluster.conftest import STORE
+from tests.survival.tiny import Listener
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 pytest.importorskip("ray", reason='Ray is not installed: pip install "ludarium[cluster]"')
@@ -41,16 +41,6 @@ TINY = (
 )
 RUNS = TinyRuns("corso/demo", TINY)
 PATIENCE = 600.0  # seconds for what takes a few on an idle machine
-
-
-class Listener(Reporter):
-    """Keeps what people are told."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
 
 
 class Run:

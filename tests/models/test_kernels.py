@@ -238,14 +238,15 @@ def test_other_processors_and_plain_python_give_the_same_answers(kind, here, tmp
 _RANGES_SCRIPT = """
 import sys
 import numpy as np
-from ludarium.arena.ladder import load_ladder, shipped_ladders
-from ludarium.envs import GAMES, make_game
+from ludarium.arena.ladder import load_ladder
+from ludarium.envs import make_game
 from ludarium.models.kernels import CompiledNetwork, ranges_of
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import examples_of, stored_network, turn_of
+from tests.checkpoints import LADDERS
 
 found = []
-for ladder in (load_ladder(path) for name in sorted(GAMES) for path in shipped_ladders(name)):
+for ladder in map(load_ladder, LADDERS):
     game = make_game(ladder.game, **ladder.options)
     layers = stored_network(fitting_agent(game), game, game.name)
     examples = examples_of(game)

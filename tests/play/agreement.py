@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ludarium.arena.ladder import find_ladder, load_ladder, shipped_ladders
+from ludarium.arena.ladder import find_ladder, load_ladder
 from ludarium.arena.level import LevelSearcher
 from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
@@ -43,6 +43,7 @@ from ludarium.training.networks import (
 )
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import PUCT
+from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.node import ask
 
@@ -303,7 +304,7 @@ def main() -> None:
                 path.write_bytes(build_module(game).content)
             print(name, compare(game, path, arguments.games, arguments.positions), flush=True)
             print(name, compare_networks(game, path, arguments.positions), flush=True)
-            if any(load_ladder(each).fits(game) for each in shipped_ladders(game.name)):
+            if any(load_ladder(each).fits(game) for each in LADDERS):
                 print(name, compare_levels(game, path, arguments.positions), flush=True)
     sys.stdout.flush()
 

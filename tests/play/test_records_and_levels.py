@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,12 @@ from ludarium.envs.engine.record import (
     check_line,
     split_moves,
 )
+from tests.checkpoints import LADDERS
 from tests.survival.readers import mutate_json
 
 from .node import ask
 
 HERE = Path(__file__).parent
-LADDERS = sorted(files("ludarium.models").joinpath("shipped").iterdir(), key=lambda file: file.name)
-LADDERS = [file for file in LADDERS if file.name.endswith(".levels.json")]
 
 
 def in_node(script: str, request: Any) -> Any:

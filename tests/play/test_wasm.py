@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ludarium.arena.ladder import load_ladder, shipped_ladders
+from ludarium.arena.ladder import load_ladder
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.storage import cache_folder
 from ludarium.play import build
@@ -30,13 +30,13 @@ from ludarium.play.wasm import (
 from ludarium.play.wasm.module import custom_section
 from ludarium.play.wasm.network import network_content
 from ludarium.training.search.gumbel import sequence_of_considered_visits
+from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.agreement import compare, compare_levels, compare_networks, some_layers
 from tests.play.node import need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
 LEVEL_GAMES = int(os.environ.get("LUDARIUM_LEVEL_GAMES", "10"))
-LADDERS = [path for name in sorted(GAMES) for path in shipped_ladders(name)]
 ENGINE_TESTS = Path(__file__).with_name("engine.test.mjs")
 EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
 

@@ -26,7 +26,6 @@ from ludarium.arena.curve import Memory
 from ludarium.arena.folder import row_of
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
-from ludarium.configs.schema import Network
 from ludarium.envs import GAMES
 from ludarium.envs.engine.files import load_json, read_json_file
 from ludarium.envs.engine.position import Position
@@ -34,11 +33,11 @@ from ludarium.envs.engine.record import check_record, make_record, read_record_f
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
-from ludarium.models import Checkpoint, load_checkpoint, save_checkpoint
+from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.play.wasm import read_module
 from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.training.agents import read_agent
-from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
+from tests.checkpoints import tiny_checkpoint
 from tests.tictactoe import TicTacToe
 
 from .mutate import as_text, mutate_bytes, mutate_data
@@ -130,16 +129,7 @@ def _good_checkpoints() -> list[bytes]:
 @cache
 def _checkpoint() -> bytes:
     """A network for tic-tac-toe, as small as can be."""
-    game = TicTacToe()
-    checkpoint = Checkpoint(
-        game=game.name,
-        version=game.version,
-        options={},
-        shape=network_shape(game),
-        architecture=chosen_architecture(game, Network(channels=2, blocks=1)),
-        step=1,
-        network=fresh_network(game, Network(channels=2, blocks=1)),
-    )
+    checkpoint = tiny_checkpoint(TicTacToe(), channels=2)
     with tempfile.TemporaryDirectory() as folder:
         return save_checkpoint(checkpoint, Path(folder, "agent.safetensors")).read_bytes()
 

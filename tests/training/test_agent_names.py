@@ -11,11 +11,11 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import Game, make_game
 from ludarium.envs.single import SingleAgentEnv
-from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
+from ludarium.models import save_checkpoint
 from ludarium.training.agents import make_agent, names, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
 from ludarium.training.agents.names import agent_kinds
-from ludarium.training.networks import network_shape
+from tests.checkpoints import tiny_checkpoint
 from tests.installed import install
 from tests.tictactoe import TicTacToe
 
@@ -28,28 +28,15 @@ def game() -> Game:
 @pytest.fixture
 def run(game: Game, tmp_path: Path) -> Path:
     """The folder of a run of a tiny network."""
-    shape = network_shape(game)
-    network = build_network(shape, 4, 1)
-    checkpoint = Checkpoint(
-        game.name,
-        game.version,
-        options={},
-        shape=shape,
-        architecture=Architecture({"channels": 4, "blocks": 1}),
-        step=0,
-        network=network,
-    )
-    return save_checkpoint(checkpoint, tmp_path / "run" / "agent.safetensors").parent
+    file = tmp_path / "run" / "agent.safetensors"
+    return save_checkpoint(tiny_checkpoint(game), file).parent
 
 
 @pytest.mark.parametrize(
     ("game", "options"), [("corso", {"size": 99}), ("corso", {"colour": 1}), ("draughts", {})]
 )
 def test_a_checkpoint_of_another_game_or_other_rules_is_named(tmp_path, game, options) -> None:
-    shape = network_shape(make_game("corso"))
-    architecture = Architecture({"channels": 4, "blocks": 1})
-    network = build_network(shape, 4, 1)
-    checkpoint = Checkpoint(game, 0, options, shape, architecture, step=0, network=network)
+    checkpoint = tiny_checkpoint(make_game("corso"), game=game, options=options)
     path = save_checkpoint(checkpoint, tmp_path / "strange.safetensors")
     with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: "):
         read_agent(str(path)).choose_game({})
@@ -283,18 +270,8 @@ def test_a_share_of_the_score_is_for_games_and_networks_with_one() -> None:
 
 def test_a_network_that_has_not_learnt_the_score_does_not_play_for_it(tmp_path: Path) -> None:
     corso = make_game("corso", size=3)
-    shape = network_shape(corso)
     for notes in ({"algorithm": "ppo"}, {"config": {"learner": {"score_weight": 0}}}):
-        checkpoint = Checkpoint(
-            corso.name,
-            corso.version,
-            options=dict(corso.options),
-            shape=shape,
-            architecture=Architecture({"channels": 4, "blocks": 1}),
-            step=0,
-            network=build_network(shape, 4, 1),
-            notes=notes,
-        )
+        checkpoint = tiny_checkpoint(corso, notes=notes)
         path = save_checkpoint(checkpoint, tmp_path / "agent.safetensors")
         assert make_agent(f"{path}:2", corso).name == "agent:2"
         with pytest.raises(ValueError, match="has not learnt the final score"):

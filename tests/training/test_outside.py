@@ -13,12 +13,13 @@ from torch import nn
 
 from ludarium.envs import Game, Position, from_record, make_game
 from ludarium.envs.engine.description import describe_game
-from ludarium.models import Architecture, Checkpoint, PolicyValueNetwork, build_network
+from ludarium.models import PolicyValueNetwork, build_network
 from ludarium.models.export import export_checkpoint
 from ludarium.training.agents import Agent, GameInPlay, RandomAgent, as_agent, make_agent
 from ludarium.training.agents.network import NetworkSearcher, network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
+from tests.checkpoints import tiny_checkpoint
 from tests.tictactoe import TicTacToe
 
 
@@ -159,19 +160,14 @@ def test_an_exported_network_plays_as_its_checkpoint(name: str, tmp_path: Path) 
 
     games: dict[str, Callable[[], Game]] = {"tictactoe": TicTacToe, "oddity": Oddity}
     game = games.get(name, lambda: make_game("onyx", size=6))()
-    shape = network_shape(game)
     torch.manual_seed(1)
-    network = build_network(shape, 8, 1)
-    options = dict(game.options)
-    architecture = Architecture({"channels": 8, "blocks": 1})
-    checkpoint = Checkpoint(
-        game.name, game.version, options, shape, architecture, step=0, network=network
-    )
-    seen = np.random.default_rng(1).integers(0, 2, (8, *shape.observation)).astype(np.float32)
+    checkpoint = tiny_checkpoint(game, channels=8)
+    seen = np.random.default_rng(1).integers(0, 2, (8, *checkpoint.shape.observation))
+    seen = seen.astype(np.float32)
     export_checkpoint(checkpoint, describe_game(game), tmp_path / "net.onnx", seen)
     exported = make_agent(f"onnx:{tmp_path / 'net.onnx'}?simulations=0", game)
     assert isinstance(exported.searcher, NetworkSearcher)
-    mine = network_agent(game, network, 0, backend="eager")
+    mine = network_agent(game, checkpoint.network, 0, backend="eager")
     position = game.start(1)
     random = np.random.default_rng(1)
     while not position.is_over:

@@ -7,11 +7,9 @@ import pytest
 
 from ludarium.envs import make_game
 from ludarium.models import Evaluation
-from ludarium.training.random_positions import random_observations
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.cache import (
     NO_SLOT,
-    empty,
     hash_of,
     lookup,
     new_cache,
@@ -95,20 +93,6 @@ def answer_of(number: int, actions: int = 3) -> Evaluation:
     return Evaluation(*(np.full_like(each, number) for each in Evaluation.empty(1, actions)))
 
 
-def test_answers_are_found_by_the_observation_until_the_cache_is_emptied():
-    observations = np.unique(random_observations(make_game("onyx", size=6), 500, 1), axis=0)
-    cache = filled(observations, 1.0)
-    for row in range(len(observations)):
-        slot = lookup(cache, row)
-        assert slot != NO_SLOT
-        np.testing.assert_array_equal(cache.answers[slot], row)
-    observations[0, 0, 0, 0] += 1
-    set_request(cache, 0)
-    assert lookup(cache, 0) == NO_SLOT
-    empty(cache)
-    assert {lookup(cache, row) for row in range(len(observations))} == {NO_SLOT}
-
-
 def test_a_full_cache_keeps_what_was_used_last():
     observations = np.random.default_rng(0).random((2000, 7), np.float32)
     cache = filled(observations, 0.01)
@@ -136,12 +120,6 @@ def test_the_answer_not_used_longest_makes_room():
     assert [lookup(cache, row) != NO_SLOT for row in range(6)] == [
         True, True, False, False, True, True,
     ]  # fmt: skip
-
-
-def test_without_room_nothing_is_remembered():
-    cache = filled(np.ones((2, 5), np.float32), 0.0)
-    assert len(cache.answers) == 0
-    assert lookup(cache, 0) == NO_SLOT
 
 
 @pytest.mark.parametrize("numbers", [(0.0, 1.0), (0.0, 0.5, 1.0), (0.0, 1 / 3, 2 / 3)])

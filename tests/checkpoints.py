@@ -1,0 +1,34 @@
+"""Checkpoints of networks that nobody has trained; ladders that come along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludarium.arena.ladder import ladder_beside
+from ludarium.envs import GAMES, Game
+from ludarium.models import Architecture, Checkpoint, build_network
+from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.networks import network_shape
+
+#: Of each game, that of its default agent first.
+LADDERS = [
+    ladder
+    for name in GAMES
+    for agent in shipped_agents(name)
+    if (ladder := ladder_beside(agent)).is_file()
+]
+
+
+def tiny_checkpoint(game: Game, channels: int = 4, **others: Any) -> Checkpoint:
+    """A network of one block for a game, as a checkpoint; ``others`` are fields of that."""
+    shape = network_shape(game)
+    fields = {
+        "game": game.name,
+        "version": game.version,
+        "options": dict(game.options),
+        "shape": shape,
+        "architecture": Architecture({"channels": channels, "blocks": 1}),
+        "step": 0,
+        "network": build_network(shape, channels, 1),
+    }
+    return Checkpoint(**{**fields, **others})
