@@ -84,7 +84,7 @@ class Query(msgspec.Struct, rename="camel"):
 
 
 @dataclass(frozen=True)
-class Turn:
+class QueriedPosition:
     """One position to analyse.
 
     Attributes:
@@ -107,7 +107,7 @@ class Turn:
         return {"id": self.query.id, "turnNumber": self.number}
 
 
-def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list[Turn]]:
+def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list[QueriedPosition]]:
     """Read a request, which may come from a stranger.
 
     Args:
@@ -144,7 +144,7 @@ def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list
         raise RequestError(shortened(str(error), 380), error.key, name) from None
 
 
-def _turns(query: Query, game: Game) -> list[Turn]:
+def _turns(query: Query, game: Game) -> list[QueriedPosition]:
     """The positions that a query asks for."""
     if query.seed >= SEED_LIMIT:
         raise MisfitError(f"seed is {quoted(query.seed)}, not less than 2**128", "seed")
@@ -177,7 +177,7 @@ def _turns(query: Query, game: Game) -> list[Turn]:
         if number in needed:
             positions[number] = position.copy()
     return [
-        Turn(query, number, tuple(actions[:number]), positions[number], priority)
+        QueriedPosition(query, number, tuple(actions[:number]), positions[number], priority)
         for number, priority in zip(numbers, priorities, strict=True)
     ]
 
@@ -187,7 +187,7 @@ class _Task:
     """A position that waits for analysis, or is being analysed; the least one comes first."""
 
     rank: tuple[int, int]
-    turn: Turn = field(compare=False)
+    turn: QueriedPosition = field(compare=False)
     is_terminated: bool = field(default=False, compare=False)
 
 
@@ -281,7 +281,7 @@ class Engine:
                 self._unheard = error
                 raise
 
-    def _submit(self, request: dict[str, Any], turns: list[Turn]) -> None:
+    def _submit(self, request: dict[str, Any], turns: list[QueriedPosition]) -> None:
         with self._changed:
             if len(self._waiting) + len(turns) > _MOST_WAITING:
                 raise RequestError(
@@ -359,7 +359,7 @@ class Engine:
         if not self._is_aborted:
             self._answer({**turn.head, "isDuringSearch": False, **as_answer(analysis)})
 
-    def _go_to(self, turn: Turn) -> None:
+    def _go_to(self, turn: QueriedPosition) -> None:
         """Return a thinker; reuse the last one if the position descends from its own."""
         seed, before = self._place
         if seed == turn.query.seed and turn.actions[: len(before)] == before:
@@ -370,7 +370,7 @@ class Engine:
         self._place = turn.query.seed, turn.actions
 
 
-def _is_meant(action: Action, turn: Turn) -> bool:
+def _is_meant(action: Action, turn: QueriedPosition) -> bool:
     """Whether a position is to be terminated."""
     is_query = action.action == "terminate_all" or action.terminate_id == turn.query.id
     return is_query and (action.turn_numbers is None or turn.number in action.turn_numbers)

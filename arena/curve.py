@@ -49,7 +49,7 @@ METRICS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class CurvePlan:
     """What is to be measured of each agent.
 
     Attributes:
@@ -111,7 +111,7 @@ def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
 
 
 def measure_curves(
-    runs: Sequence[str | os.PathLike[str]], plan: Plan, task: Task = UNWATCHED
+    runs: Sequence[str | os.PathLike[str]], plan: CurvePlan, task: Task = UNWATCHED
 ) -> list[Curve]:
     """Measure the agents of runs.
 
@@ -145,7 +145,7 @@ def measure_curves(
     ]
 
 
-def _contents(game: Game, plan: Plan) -> dict[str, str] | None:
+def _contents(game: Game, plan: CurvePlan) -> dict[str, str] | None:
     """SHA-256 of the files of opponents that have a network, by name.
 
     Returns:
@@ -173,7 +173,7 @@ def _moment(path: Path, header: CheckpointHeader) -> tuple[int, float]:
 def _curve(
     folder: RunFolder,
     game: Game,
-    plan: Plan,
+    plan: CurvePlan,
     measure: Measure,
     opponents: dict[str, str] | None,
     memory: Memory,
@@ -223,7 +223,7 @@ def _curve(
 
 def _anchors(
     game: Game,
-    plan: Plan,
+    plan: CurvePlan,
     opponents: dict[str, str] | None,
     memory: Memory,
     task: Task,
@@ -252,7 +252,7 @@ def _digest(test: Any) -> str:
     return hashlib.sha256(repr(test.origins).encode() + test.results.tobytes()).hexdigest()
 
 
-class _Line(msgspec.Struct):
+class _Measurement(msgspec.Struct):
     """A line of the file: the arguments of a measurement, and its result."""
 
     what: dict[str, Any]
@@ -285,7 +285,7 @@ class Memory:
             self._start = b"\n"  # a kill has cut the last line
         for line in content.splitlines():
             with suppress(ValueError):
-                known = load_json(line, "a measurement", _Line)
+                known = load_json(line, "a measurement", _Measurement)
                 self._known[_key(known.what)] = known.found
 
     def ask(self, what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:

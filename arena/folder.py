@@ -54,7 +54,7 @@ _MOST_GAMES = 10**9  # games of a pairing
 
 
 @dataclass(frozen=True)
-class _Line:
+class _RecordLine:
     """The fields that are read of a line, which may come from a stranger."""
 
     players: tuple[str, str]
@@ -74,7 +74,7 @@ def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
     Raises:
         ValueError: it is no record of a finished game between two of these agents.
     """
-    line: _Line = convert(record, "the game", _Line)
+    line: _RecordLine = convert(record, "the game", _RecordLine)
     pairing = line.players[::-1] if line.number % 2 else line.players
     for name in pairing:
         if name not in agents:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from ludarium.analysis.figures import SUFFIXES
-from ludarium.arena.curve import METRICS, Curve, Plan, game_of_runs, measure_curves, measured
+from ludarium.arena.curve import METRICS, Curve, CurvePlan, game_of_runs, measure_curves, measured
 from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="hard|FILE",
         help="an exact test: the game's shipped hard positions, or those in a file",
     )
-    add_games(parser, f"games of each agent, in all (default {Plan.games})", Plan.games)
+    add_games(parser, f"games of each agent, in all (default {CurvePlan.games})", CurvePlan.games)
     parser.add_argument(
         "--simulations",
         type=read_count,
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> Result:
     """Measure the agents, and return the curves."""
     against = given.against or ([] if given.truth else [_USUAL_OPPONENT])
-    plan = Plan(tuple(against), given.truth, given.games, given.simulations, given.seed)
+    plan = CurvePlan(tuple(against), given.truth, given.games, given.simulations, given.seed)
     game = game_of_runs(given.runs)
     try:
         with progress() as task:
@@ -112,7 +112,7 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, text, caveats=caveats)
 
 
-def _title(game: Game, plan: Plan) -> list[str]:
+def _title(game: Game, plan: CurvePlan) -> list[str]:
     """A title in parts: what was measured."""
     search = f"{plan.simulations} simulations" if plan.simulations else "no search"
     parts = [f"{game}, {search}"]

@@ -97,10 +97,10 @@ def run(given: argparse.Namespace) -> Result:
 
     try:
         from ludarium.training.tuning.space import Space
-        from ludarium.training.tuning.study import Plan, load_study, tune
+        from ludarium.training.tuning.study import TuningPlan, load_study, tune
     except ImportError as error:
         raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
-    plan = Plan(
+    plan = TuningPlan(
         space=Space(config, tuple(given.search)),
         trials=_TRIALS if given.trials is None else given.trials,
         seeds=given.seeds,

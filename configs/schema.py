@@ -25,7 +25,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 Count = Annotated[int, Meta(ge=0, le=10_000_000)]
 Number = Annotated[int, Meta(ge=1, le=10_000_000)]
 Games = Annotated[int, Meta(ge=1, le=65_536)]
-Batch = Annotated[int, Meta(ge=1, le=65_536)]
+BatchSize = Annotated[int, Meta(ge=1, le=65_536)]
 Plies = Annotated[int, Meta(ge=0, le=1_000_000)]
 OpeningPlies = Annotated[int, Meta(ge=0, le=100)]
 Simulations = Annotated[int, Meta(ge=0, le=_MOST_SIMULATIONS)]
@@ -53,7 +53,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
 
-class Budget(Section, frozen=True):
+class BudgetConfig(Section, frozen=True):
     """When the run ends: after ``iterations`` or ``minutes``, whichever is first.
 
     ``iterations``: how many iterations. ``minutes``: wall time, over all parts of the run; none: no
@@ -64,7 +64,7 @@ class Budget(Section, frozen=True):
     minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
 
 
-class Network(Section, frozen=True):
+class NetworkConfig(Section, frozen=True):
     """The network: a residual network by size (default: ``small``), or the user's own class.
 
     Give either ``size``, or ``channels`` and ``blocks``, or ``module``.
@@ -98,7 +98,7 @@ class Network(Section, frozen=True):
             raise ValueError("channels and blocks go together: give both, or size instead")
 
 
-class SelfPlay(Section, frozen=True):
+class SelfPlayConfig(Section, frozen=True):
     """How self-play generates positions to learn from.
 
     ``positions``: positions that one iteration searches and records; games are played to their
@@ -174,13 +174,13 @@ class SelfPlay(Section, frozen=True):
         return max(count for _, count in self.simulations)
 
 
-class Bootstrap(Section, frozen=True):
+class BootstrapConfig(Section, frozen=True):
     """Positions for the first iteration, from UCT with random playouts instead of the network.
 
     An untrained network plays worse than random playouts and costs more. ``positions``: how many
     positions to generate; 0: no bootstrap. With ``budget.minutes`` it takes at most a third of
     them, and learning from it another third, so there may be fewer. ``playouts``: playouts per
-    move. ``replay_ratio``: as in `Learner`, for this first iteration.
+    move. ``replay_ratio``: as for the learner, in this first iteration.
     """
 
     positions: Count = 0
@@ -188,7 +188,7 @@ class Bootstrap(Section, frozen=True):
     replay_ratio: ReplayRatio = 4.0
 
 
-class Replay(Section, frozen=True):
+class ReplayConfig(Section, frozen=True):
     """The replay buffer: the latest positions, from which the learner samples its batches.
 
     ``first``: how many positions it keeps at the start of the run. ``last``: how many at the end;
@@ -203,7 +203,7 @@ class Replay(Section, frozen=True):
             raise ValueError(f"first: {self.first:,} is more than last, {self.last:,}")
 
 
-class Learner(Section, frozen=True):
+class LearnerConfig(Section, frozen=True):
     """How the network learns.
 
     ``batch``: positions in a gradient step. ``replay_ratio``: how many times each new position is
@@ -217,7 +217,7 @@ class Learner(Section, frozen=True):
     game's outcome has the rest.
     """
 
-    batch: Batch = 512
+    batch: BatchSize = 512
     replay_ratio: ReplayRatio = 4.0
     learning_rate: LearningRate = 2e-3
     final_learning_rate: LearningRate = 1e-4
@@ -230,7 +230,7 @@ class Learner(Section, frozen=True):
     search_value: Fraction = 0.5
 
 
-class Evaluation(Section, frozen=True):
+class EvaluationConfig(Section, frozen=True):
     """Matches against fixed opponents during training.
 
     ``every``: iterations between two evaluations; 0: no evaluation. ``against``: one opponent,
@@ -254,7 +254,7 @@ class Evaluation(Section, frozen=True):
             raise ValueError("against: an opponent is there twice")
 
 
-class Save(Section, frozen=True):
+class SaveConfig(Section, frozen=True):
     """Past agents that a run keeps in its folder, for ``ludarium curve`` and to play against.
 
     Both keys may change when a run is resumed.
@@ -268,7 +268,7 @@ class Save(Section, frozen=True):
     keep: Annotated[int, Meta(ge=2, le=1_000_000)] | None = 20
 
 
-class Cluster(Section, frozen=True):
+class ClusterConfig(Section, frozen=True):
     """How ``ludarium train --cluster`` is spread over a Ray cluster, see ``docs/guide/cluster.md``.
 
     These keys decide who computes, not what is learnt: they may change when a run is resumed, and
@@ -290,7 +290,7 @@ class Cluster(Section, frozen=True):
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
 
 
-class Variant(Section, frozen=True):
+class VariantConfig(Section, frozen=True):
     """Options of the game that the network learns too, and how often they are played.
 
     ``options``: they replace the run's options. A list stands for each of its values, and several
@@ -314,7 +314,7 @@ class Variant(Section, frozen=True):
         return [value if isinstance(value, list) else [value] for value in self.options.values()]
 
 
-class Rollout(Section, frozen=True):
+class RolloutConfig(Section, frozen=True):
     """The games that PPO plays before each learning phase.
 
     ``games``: games played in parallel. ``steps``: actions of the learner in each game.
@@ -328,7 +328,7 @@ class Rollout(Section, frozen=True):
     symmetries: bool = True
 
 
-class Opponents(Section, frozen=True):
+class OpponentsConfig(Section, frozen=True):
     """Opponents of the PPO learner: its current self and past selves.
 
     Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019). ``current``:
@@ -344,7 +344,7 @@ class Opponents(Section, frozen=True):
     active: Annotated[int, Meta(ge=1, le=1000)] = 2
 
 
-class PPOLearner(Section, frozen=True):
+class PPOLearnerConfig(Section, frozen=True):
     """How PPO learns. Names and meanings are those of Stable-Baselines3 if it has them.
 
     ``batch``: steps in a minibatch. ``epochs``: passes over the steps of a rollout.
@@ -386,11 +386,11 @@ class TrainingConfig(Section, frozen=True):
     options: dict[Text, Any] = {}
     seed: Annotated[int, Meta(ge=0)] = 1
     device: Text = "auto"
-    budget: Budget = Budget()
+    budget: BudgetConfig = BudgetConfig()
     start: Text | None = None
-    network: Network = Network(size="small")
-    evaluation: Evaluation = Evaluation()
-    save: Save = Save()
+    network: NetworkConfig = NetworkConfig(size="small")
+    evaluation: EvaluationConfig = EvaluationConfig()
+    save: SaveConfig = SaveConfig()
 
     def __post_init__(self) -> None:
         if self.seed >= 2**64:
@@ -408,12 +408,12 @@ class AlphaZeroConfig(TrainingConfig, frozen=True):
 
     algorithm: Literal["alphazero"] = "alphazero"
     backend: Backend = "auto"
-    self_play: SelfPlay = SelfPlay()
-    bootstrap: Bootstrap = Bootstrap()
-    replay: Replay = Replay()
-    learner: Learner = Learner()
-    cluster: Cluster = Cluster()
-    variants: Annotated[list[Variant], Meta(max_length=_MOST_VARIANTS)] = []
+    self_play: SelfPlayConfig = SelfPlayConfig()
+    bootstrap: BootstrapConfig = BootstrapConfig()
+    replay: ReplayConfig = ReplayConfig()
+    learner: LearnerConfig = LearnerConfig()
+    cluster: ClusterConfig = ClusterConfig()
+    variants: Annotated[list[VariantConfig], Meta(max_length=_MOST_VARIANTS)] = []
 
     @property
     def bootstrap_seconds(self) -> float:
@@ -438,9 +438,9 @@ class PPOConfig(TrainingConfig, frozen=True):
     """Configuration of a run of `ludarium.training.ppo`."""
 
     algorithm: Literal["ppo"] = "ppo"
-    rollout: Rollout = Rollout()
-    opponents: Opponents = Opponents()
-    learner: PPOLearner = PPOLearner()
+    rollout: RolloutConfig = RolloutConfig()
+    opponents: OpponentsConfig = OpponentsConfig()
+    learner: PPOLearnerConfig = PPOLearnerConfig()
 
     def __post_init__(self) -> None:
         super().__post_init__()

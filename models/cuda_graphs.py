@@ -32,9 +32,9 @@ class CapturedNetwork:
     """
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...], device: torch.device) -> None:
-        self._free: SimpleQueue[_Graph] = SimpleQueue()
+        self._free: SimpleQueue[_CapturedGraph] = SimpleQueue()
         for _ in range(_AT_ONCE):
-            self._free.put(_Graph(module, shape, device))
+            self._free.put(_CapturedGraph(module, shape, device))
 
     def __call__(self, observations: np.ndarray) -> list[np.ndarray]:
         """Evaluate float32 [n, *observation_shape]; return an array for each output."""
@@ -45,7 +45,7 @@ class CapturedNetwork:
             self._free.put(graph)
 
 
-class _Graph:
+class _CapturedGraph:
     """One captured graph with its input and output memory, on its own stream."""
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...], device: torch.device) -> None:

@@ -24,10 +24,10 @@ from torch.nn import functional as F
 
 from .layers import action_order, member_weights
 from .network import (
-    Block,
     BoardNetwork,
     Output,
     PolicyValueNetwork,
+    ResidualBlock,
     VectorNetwork,
     build_network,
     check_sizes,
@@ -130,7 +130,7 @@ class FamilyNetwork(PolicyValueNetwork):
         ]
         xs = [F.relu(x) for x in _normalised(normalisation, xs)]
         for block in network.blocks:
-            assert isinstance(block, Block)
+            assert isinstance(block, ResidualBlock)
             xs = _through(block, xs)
         return [
             network.heads(x, self.get_buffer(f"order_{number}"))
@@ -174,8 +174,8 @@ def _action_order(family: NetworkShape, member: NetworkShape) -> np.ndarray:
     return action_order(np.array(member.action_places), height * width, planes)
 
 
-def _through(block: Block, xs: list[Tensor]) -> list[Tensor]:
-    """`Block.forward` for several boards."""
+def _through(block: ResidualBlock, xs: list[Tensor]) -> list[Tensor]:
+    """`ResidualBlock.forward` for several boards."""
     convolution, normalisation = block.first.parts
     ys = [F.relu(y) for y in _normalised(normalisation, [convolution(x) for x in xs])]
     if block.bias is not None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from .family import FamilyNetwork
-from .network import Block, BoardNetwork, PolicyValueNetwork, VectorNetwork
+from .network import BoardNetwork, PolicyValueNetwork, ResidualBlock, VectorNetwork
 
 
 @torch.no_grad()
@@ -61,7 +61,7 @@ def _grow_board_network(small: BoardNetwork, large: BoardNetwork) -> None:
             state[name][: len(old)] = 0
             state[name][: len(old), inputs] = old
     for block in list(large.blocks)[len(small.blocks) :]:
-        assert isinstance(block, Block)
+        assert isinstance(block, ResidualBlock)
         _, normalisation = block.second.parts
         nn.init.zeros_(normalisation.weight)
         nn.init.zeros_(normalisation.bias)

@@ -66,7 +66,7 @@ def pool(x: Tensor) -> Tensor:
     return torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1)
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Two convolutions around a skip connection; with ``pooled``, a global bias in between."""
 
     def __init__(self, channels: int, pooled: bool) -> None:
@@ -172,7 +172,7 @@ class BoardNetwork(PolicyValueNetwork):
         self.channels, self.pooled = channels, pooled
         self.stem = _Convolution(planes, channels, nn.ReLU())
         self.blocks = nn.Sequential(
-            *[Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
+            *[ResidualBlock(channels, pooled=index % 2 == 1) for index in range(blocks)]
         )
         hidden = max(16, channels // 2)
         self.policy_cells = nn.Conv2d(channels, hidden, 1)

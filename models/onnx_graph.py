@@ -45,7 +45,7 @@ def onnx_of(
         float32 outputs: logits [batch, A], probabilities of win, draw and loss [batch, 3], win
         minus loss [batch], score [batch].
     """
-    graph = _Graph()
+    graph = _OnnxGraph()
     observation, is_turned = INPUT, ""
     if turn is not None:
         observation, is_turned = _turned(graph, layers.shape.observation, turn)
@@ -66,7 +66,7 @@ def onnx_of(
     return graph.model(layers.shape.observation, dict(zip(outputs, sizes, strict=False)))
 
 
-def _turned(graph: _Graph, shape: Sequence[int], turn: Mapping[str, Any]) -> tuple[str, str]:
+def _turned(graph: _OnnxGraph, shape: Sequence[int], turn: Mapping[str, Any]) -> tuple[str, str]:
     """The observation in the network's frame, and bool [batch, 1], whether it is turned."""
     is_board = len(shape) == 3
     rows = [0, shape[0], -1] if is_board else [0, 1, -1]
@@ -81,7 +81,7 @@ def _turned(graph: _Graph, shape: Sequence[int], turn: Mapping[str, Any]) -> tup
     return graph.add("Reshape", seen, graph.constant([0, *shape])), is_turned
 
 
-def _board(graph: _Graph, layers: BoardLayers, observation: str) -> tuple[str, str, str]:
+def _board(graph: _OnnxGraph, layers: BoardLayers, observation: str) -> tuple[str, str, str]:
     """Write the operations; return the names of logits, outcome logits, and score before tanh."""
     x = graph.add("Relu", graph.convolution(observation, layers.stem))
     for block in layers.blocks:
@@ -106,7 +106,7 @@ def _board(graph: _Graph, layers: BoardLayers, observation: str) -> tuple[str, s
     return policy, graph.dense(hidden, layers.outcome), graph.dense(hidden, layers.score)
 
 
-def _vector(graph: _Graph, layers: VectorLayers, observation: str) -> tuple[str, str, str]:
+def _vector(graph: _OnnxGraph, layers: VectorLayers, observation: str) -> tuple[str, str, str]:
     """`_board` for a perceptron."""
     x = graph.dense(observation, layers.stem)
     for block in layers.blocks:
@@ -118,7 +118,7 @@ def _vector(graph: _Graph, layers: VectorLayers, observation: str) -> tuple[str,
     )
 
 
-class _Graph:
+class _OnnxGraph:
     """The nodes and constants of a model; its methods add them and return their names."""
 
     def __init__(self) -> None:

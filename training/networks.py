@@ -32,7 +32,7 @@ from ludarium.models.weights import load_weights
 from .random_positions import random_observations
 
 if TYPE_CHECKING:
-    from ludarium.configs.schema import Network as NetworkConfig
+    from ludarium.configs.schema import NetworkConfig
     from ludarium.models import Checkpoint, PolicyValueNetwork
     from ludarium.models.inference import Network
 

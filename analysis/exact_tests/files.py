@@ -123,7 +123,7 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
             )
         found = []
         for number, line in enumerate(body.splitlines(), 2):
-            played = load_json(line, f"line {number}", _Line)
+            played = load_json(line, f"line {number}", _GameLine)
             try:
                 found += _read_game(game, played)
             except ValueError as error:
@@ -144,7 +144,7 @@ class _Head(msgspec.Struct):
     sha256: str
 
 
-class _Line(msgspec.Struct):
+class _GameLine(msgspec.Struct):
     """A game; its positions have their ``ply``, and actions by value."""
 
     moves: list[str]
@@ -152,7 +152,7 @@ class _Line(msgspec.Struct):
     seed: int = 0
 
 
-def _read_game(game: Game, line: _Line) -> list[ExactPosition]:
+def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
     """The positions of a line."""
     if not 0 <= line.seed < SEED_LIMIT:
         raise ValueError(f"the seed is {quoted(line.seed)}")

@@ -9,7 +9,7 @@ import numpy as np
 from ludarium.training.evaluation.games import Games
 
 from .enumeration import observation_keys, observed
-from .estimates import Estimate, bootstrap, mean, rounded
+from .estimates import IntervalEstimate, bootstrap, mean, rounded
 from .study import Study
 
 _RESAMPLES = 40
@@ -58,7 +58,7 @@ def _log_products(sample: Games) -> np.ndarray:
     return products
 
 
-def _knuth(sample: Games) -> Estimate:
+def _knuth(sample: Games) -> IntervalEstimate:
     def log_mean(logs: np.ndarray) -> float:
         largest = logs.max()
         return float(largest + np.log10(np.mean(10.0 ** (logs - largest))))
@@ -66,12 +66,12 @@ def _knuth(sample: Games) -> Estimate:
     return bootstrap(_log_products(sample), log_mean)
 
 
-def _power(sample: Games) -> Estimate:
+def _power(sample: Games) -> IntervalEstimate:
     """Mean length times the mean logarithm of the choices, which is the mean of the products."""
     return mean(_log_products(sample))
 
 
-def _recaptured(study: Study, sample: Games) -> Estimate:
+def _recaptured(study: Study, sample: Games) -> IntervalEstimate:
     """Logarithm of the sum of Chao's bounds over the plies.
 
     The interval comes from random halves of the games (J. Shao and C. F. J. Wu, "A General Theory
@@ -97,7 +97,7 @@ def _recaptured(study: Study, sample: Games) -> Estimate:
     found = [total(rows) for rows in halves]
     value = total(np.arange(games))
     spread = 1.96 * float(np.std(found))
-    return Estimate(value, value - spread, value + spread, games)
+    return IntervalEstimate(value, value - spread, value + spread, games)
 
 
 def _at_most(study: Study, sample: Games) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`Estimate`: a figure with its 95 % interval and the number of games that it is based on."""
+"""`IntervalEstimate`: a figure with its 95 % interval and the number of games behind it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST_CHANCE = 0.005  # smaller chances have the logit of this one
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A figure with its interval.
 
     Attributes:
@@ -40,22 +40,22 @@ def rounded(number: float) -> float:
     return float(f"{float(number):.6g}")
 
 
-def share(points: float, games: int) -> Estimate:
+def share(points: float, games: int) -> IntervalEstimate:
     """A share of games, or points per game in [0, 1], with Wilson's interval."""
     low, high = wilson_interval(points, games)
-    return Estimate(points / games, low, high, games)
+    return IntervalEstimate(points / games, low, high, games)
 
 
-def mean(values: np.ndarray) -> Estimate:
+def mean(values: np.ndarray) -> IntervalEstimate:
     """The mean of one number, 0 or more, per game, plus and minus 1.96 standard errors."""
     games = len(values)
     half = Z_95 * float(np.std(values, ddof=1)) / games**0.5 if games > 1 else 0.0
     centre = float(np.mean(values))
     least = 0.0 if np.min(values) >= 0 else -np.inf
-    return Estimate(centre, max(centre - half, least), centre + half, games)
+    return IntervalEstimate(centre, max(centre - half, least), centre + half, games)
 
 
-def ratio(totals: np.ndarray, counts: np.ndarray) -> Estimate:
+def ratio(totals: np.ndarray, counts: np.ndarray) -> IntervalEstimate:
     """The mean of a number that occurs several times in each game, such as one per ply.
 
     Args:
@@ -72,10 +72,10 @@ def ratio(totals: np.ndarray, counts: np.ndarray) -> Estimate:
     )
     half = Z_95 * float(spread) / games**0.5
     least = 0.0 if np.min(totals) >= 0 else -np.inf
-    return Estimate(centre, max(centre - half, least), centre + half, games)
+    return IntervalEstimate(centre, max(centre - half, least), centre + half, games)
 
 
-def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> Estimate:
+def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> IntervalEstimate:
     """Any statistic of one number per game, with the percentile bootstrap.
 
     B. Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979; random numbers are fixed.
@@ -84,7 +84,7 @@ def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> E
     drawn = random.integers(len(values), size=(_RESAMPLES, len(values)))
     found = [statistic(values[rows]) for rows in drawn]
     low, high = np.percentile(found, [2.5, 97.5])
-    return Estimate(float(statistic(values)), float(low), float(high), len(values))
+    return IntervalEstimate(float(statistic(values)), float(low), float(high), len(values))
 
 
 def logit(chances: np.ndarray) -> np.ndarray:

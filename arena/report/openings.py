@@ -16,7 +16,7 @@ from ludarium.training.evaluation.openings import Openings
 from ludarium.training.evaluation.statistics import Z_95
 
 from .enumeration import enumerate_positions
-from .estimates import Estimate, expit, logit, rounded, share
+from .estimates import IntervalEstimate, expit, logit, rounded, share
 from .evaluators import (
     Evaluator,
     SearchedValues,
@@ -101,7 +101,7 @@ def openings(study: Study) -> dict[str, Any] | None:
     }
 
 
-def _spread(estimates: list[Estimate]) -> list[int]:
+def _spread(estimates: list[IntervalEstimate]) -> list[int]:
     """Numbers of at most `_TRIED` first moves from best to worst, evenly spread by rank."""
     order = sorted(range(len(estimates)), key=lambda number: -estimates[number].value)
     places = np.linspace(0, len(order) - 1, min(_TRIED, len(order))).round().astype(int)
@@ -109,8 +109,8 @@ def _spread(estimates: list[Estimate]) -> list[int]:
 
 
 def calibrate(
-    estimates: list[Estimate], tried: list[int], points: np.ndarray, games: np.ndarray
-) -> list[Estimate]:
+    estimates: list[IntervalEstimate], tried: list[int], points: np.ndarray, games: np.ndarray
+) -> list[IntervalEstimate]:
     """Chances in games of strong players, from estimates and some played games.
 
     Estimates by networks and playouts tend to be in the right order, but too near to one half or
@@ -151,7 +151,7 @@ def calibrate(
             variance = 1 / (1 / variance + 1 / error)
             count = int(own_games)
         value, least, most = expit(centre + Z_95 * variance**0.5 * np.array([0.0, -1.0, 1.0]))
-        found.append(Estimate(float(value), float(least), float(most), count))
+        found.append(IntervalEstimate(float(value), float(least), float(most), count))
     return found
 
 
@@ -221,7 +221,7 @@ def _orbits(game: Game, actions: np.ndarray) -> list[list[int]]:
     return orbits
 
 
-def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[Estimate]:
+def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[IntervalEstimate]:
     """The mean of each orbit's searches; their spread, pooled over all moves, gives intervals.
 
     The intervals reflect the noise of the searches, not errors that all of them share.
@@ -232,7 +232,7 @@ def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[Estimate]:
     spread = (squares / freedom) ** 0.5 if freedom else 0.0
     halves = [Z_95 * spread / len(group) ** 0.5 for group in groups]
     return [
-        Estimate(
+        IntervalEstimate(
             float(group.mean()),
             max(0.0, float(group.mean()) - half),
             min(1.0, float(group.mean()) + half),

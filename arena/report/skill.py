@@ -14,7 +14,7 @@ from typing import Any
 from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import Games, Match, Rating, fit_ratings
 
-from .estimates import Estimate, rounded, share
+from .estimates import IntervalEstimate, rounded, share
 from .study import Study, with_settings
 
 #: Elo difference of a player who scores 64 %: one step of the ladder.
@@ -55,17 +55,17 @@ def skill(study: Study) -> dict[str, Any]:
     by_rung = fit_ratings(results, {rungs[0]: 0.0})[rungs[-1]]
     doublings = math.log2(study.settings.rungs[-1] / study.settings.rungs[0])
     played = games * (len(rungs) - 1)
-    searches = Estimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
+    searches = IntervalEstimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
     top = max(ratings, key=lambda name: ratings[name].elo)
-    span = Estimate(*_rating(ratings[top]), games * len(pairs))
+    span = IntervalEstimate(*_rating(ratings[top]), games * len(pairs))
     return {
         "ladder": [
             {"player": name, "spec": specs[name]}
-            | Estimate(*_rating(rating), _games_of(name, results)).to_dict()
+            | IntervalEstimate(*_rating(rating), _games_of(name, results)).to_dict()
             for name, rating in sorted(ratings.items(), key=lambda item: item[1].elo)
         ],
         "matches": [_match_of(pair, match) for pair, match in zip(pairs, matches, strict=True)],
-        "elo_per_doubling": Estimate(
+        "elo_per_doubling": IntervalEstimate(
             by_rung.elo / doublings, by_rung.low / doublings, by_rung.high / doublings, played
         ).to_dict(),
         "strongest": top,

@@ -101,7 +101,7 @@ def compile_game(
     begin_compiling(HOST)
     given = specialise(kernels, game.rules, game.view, ask=_asking(f"{prefix}_ask"))
     memory = _memory(game, limits)
-    exports = _Exports(prefix, memory, Layout.of(memory))
+    exports = _BufferExports(prefix, memory, Layout.of(memory))
     exports.add_fill()
     templates = exported_kernels(kernels)
     for name in KERNELS:
@@ -128,7 +128,7 @@ def compile_network(
     layout = game_layout(game, limits)
     scratch = Layout.of({"network": packed}, layout.end)
     both = Layout({**layout.offsets, **scratch.offsets}, scratch.end)
-    exports = _Exports(prefix, memory, both)
+    exports = _BufferExports(prefix, memory, both)
     exports.add(f"{kind}_network_answer", given.network_answer.py_func, [])
     return [exports.object_code(machine) for machine in machines]
 
@@ -176,7 +176,7 @@ def _asking(symbol: str) -> GivenPart:
     return GivenPart(jit.part(ask), symbol)
 
 
-class _Exports(Exports):
+class _BufferExports(Exports):
     """Functions that take the buffer as first argument, and int64."""
 
     number = _WORD

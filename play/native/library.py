@@ -12,7 +12,7 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.storage import replacing
 from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork
-from ludarium.models.kernels.target import Target as Blocks
+from ludarium.models.kernels.target import Target
 from ludarium.training.networks import examples_of
 
 from ..objects import in_own_process
@@ -20,7 +20,7 @@ from ..wasm.linker import find_zig, run_zig
 from ..wasm.network import packed_network
 from . import texts
 from .compiler import compile_game, compile_network, network_bytes
-from .targets import TARGETS, Target
+from .targets import TARGETS, Platform
 from .texts import Library
 
 
@@ -79,7 +79,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _objects(
-    library: Library, targets: dict[str, Target], networks: dict[Blocks, PackedNetwork]
+    library: Library, targets: dict[str, Platform], networks: dict[Target, PackedNetwork]
 ) -> dict[str, dict[str, bytes]]:
     """Object files by target and name; each frontend runs once, in a dedicated process."""
     found: dict[str, dict[str, bytes]] = {name: {} for name in targets}
@@ -108,7 +108,7 @@ def _objects(
 
 
 def _linked(
-    library: Library, target: Target, objects: dict[str, bytes], sources: dict[str, str]
+    library: Library, target: Platform, objects: dict[str, bytes], sources: dict[str, str]
 ) -> dict[str, bytes]:
     """The static and the shared library of a target."""
     zig = find_zig()

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ludarium.models.kernels.target import Target as Blocks
+from ludarium.models.kernels.target import Target
 
 from ..objects import Machine
 
 
 @dataclass(frozen=True)
-class Target:
+class Platform:
     """A system with a kind of processor.
 
     Attributes:
@@ -38,15 +38,15 @@ class Target:
 
 
 _PAIRS, _BYTES = np.dtype(np.int16), np.dtype(np.uint8)
-_NEON = Blocks(4, 4, 4, _PAIRS)
+_NEON = Target(4, 4, 4, _PAIRS)
 
 
 def _x86(triple: str) -> dict[str, Machine]:
     return {
-        "v2": Machine(triple, Blocks(4, 2, 4, _PAIRS), "x86-64-v2"),
-        "v3": Machine(triple, Blocks(8, 2, 4, _PAIRS), "x86-64-v3"),
+        "v2": Machine(triple, Target(4, 2, 4, _PAIRS), "x86-64-v2"),
+        "v3": Machine(triple, Target(8, 2, 4, _PAIRS), "x86-64-v3"),
         "vnni": Machine(
-            triple, Blocks(16, 2, 8, _BYTES), "x86-64-v4", "+avx512vnni,-prefer-256-bit"
+            triple, Target(16, 2, 8, _BYTES), "x86-64-v4", "+avx512vnni,-prefer-256-bit"
         ),
     }
 
@@ -58,26 +58,28 @@ def _arm(triple: str, processor: str) -> dict[str, Machine]:
 _STATIC, _LINUX = "lib{name}.a", "lib{name}.so"
 #: The targets by their names for ``--target``.
 TARGETS = {
-    "x86_64-linux": Target("x86_64-linux-musl", _x86("x86_64-unknown-linux-gnu"), _STATIC, _LINUX),
-    "aarch64-linux": Target(
+    "x86_64-linux": Platform(
+        "x86_64-linux-musl", _x86("x86_64-unknown-linux-gnu"), _STATIC, _LINUX
+    ),
+    "aarch64-linux": Platform(
         "aarch64-linux-musl", _arm("aarch64-unknown-linux-gnu", "generic"), _STATIC, _LINUX
     ),
-    "x86_64-windows": Target(
+    "x86_64-windows": Platform(
         "x86_64-windows-gnu", _x86("x86_64-w64-windows-gnu"), _STATIC, "{name}.dll"
     ),
-    "arm64-macos": Target(
+    "arm64-macos": Platform(
         "aarch64-macos.11.0",
         _arm("arm64-apple-macosx11.0.0", "apple-m1"),
         _STATIC,
         "lib{name}.dylib",
     ),
-    "x86_64-macos": Target(
+    "x86_64-macos": Platform(
         "x86_64-macos.11.0", _x86("x86_64-apple-macosx11.0.0"), _STATIC, "lib{name}.dylib"
     ),
-    "arm64-android": Target(
+    "arm64-android": Platform(
         "aarch64-linux-musl", _arm("aarch64-unknown-linux-android21", "generic"), _STATIC, None
     ),
-    "arm64-ios": Target(
+    "arm64-ios": Platform(
         "aarch64-ios.14.0", _arm("arm64-apple-ios14.0.0", "apple-a12"), _STATIC, None
     ),
 }

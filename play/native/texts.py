@@ -20,7 +20,7 @@ from ludarium.training.search.settings import SearchSettings
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
 from .compiler import game_layout, kept_bytes
-from .targets import Target
+from .targets import Platform
 
 #: Limits of a library's buffer: a few megabytes, and no shipped level needs more.
 LIMITS = Limits(simulations=400, max_considered=16, cache=1.0)
@@ -130,7 +130,7 @@ def licences(library: Library) -> str:
     return text + (template(library, own) if is_reserved else "")
 
 
-def readme(library: Library, targets: Mapping[str, Target]) -> str:
+def readme(library: Library, targets: Mapping[str, Platform]) -> str:
     """How to use the library."""
     rows = [
         f"| `{name}` | "
@@ -162,7 +162,7 @@ def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
     return f"0x{told.hexdigest()[:15]}"
 
 
-def made(library: Library, target: Target, scratch: int, build: str) -> str:
+def made(library: Library, target: Platform, scratch: int, build: str) -> str:
     """The content of ``made.h``, the numbers for `glue.c`; see `build_number`."""
     game, limits = library.game, library.limits
     layout, roots = game_layout(game, limits), memory_of(game, limits)["search"].tree.roots.dtype

@@ -55,14 +55,14 @@ def compile_object(
     """
     begin_compiling(WASM)
     kernels = specialise(templates, game.rules, game.view, **given)
-    exports = _Exports(memory, loaded)
+    exports = _WasmExports(memory, loaded)
     for name, template in exported_kernels(templates).items():
         numbers = numbers_of(template, exports.memory)
         exports.add(name, getattr(kernels, name).py_func, numbers)
     return exports.object_code(_MACHINE)
 
 
-class _Exports(Exports):
+class _WasmExports(Exports):
     """Functions that take and return JavaScript's numbers, and variables for arrays."""
 
     number = ir.DoubleType()

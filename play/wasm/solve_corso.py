@@ -29,7 +29,7 @@ learn = corso.learn
 TABLE_BYTES = 1 << 26
 
 
-class Solver(NamedTuple):
+class SolverMemory(NamedTuple):
     """The memory of a search for exact values, with A actions.
 
     Attributes:
@@ -51,11 +51,11 @@ class Solver(NamedTuple):
     workers: np.ndarray
 
 
-def solver_memory(game: Corso) -> Solver:
+def solver_memory(game: Corso) -> SolverMemory:
     """The memory, with the constants of a board."""
     table = new_table(game.size, max(TABLE_BYTES, smallest_table(game.size)))
     known = shipped_known(game)
-    return Solver(
+    return SolverMemory(
         states=game.new_states(1),
         bounds=np.zeros(game.num_actions + 1, BOUND),
         after=game.new_states(1),

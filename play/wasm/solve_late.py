@@ -30,7 +30,7 @@ TABLE_BYTES = 1 << 25
 QUESTION = record_dtype(("is_begun", np.int64), ("action", np.int64), ("target", np.int64))
 
 
-class Solver(NamedTuple):
+class SolverMemory(NamedTuple):
     """The memory of a search for exact values, with A actions and positions of W words.
 
     Attributes:
@@ -57,12 +57,12 @@ class Solver(NamedTuple):
     children: np.ndarray
 
 
-def solver_memory(game: Game) -> Solver:
+def solver_memory(game: Game) -> SolverMemory:
     """The memory, with the constants of a game."""
     masks = key_masks(game)
     plies = game.max_plies + 1
     line = game.new_states(plies)
-    return Solver(
+    return SolverMemory(
         states=game.new_states(1),
         bounds=np.zeros(game.num_actions + 1, BOUND),
         questions=np.zeros(1, QUESTION),

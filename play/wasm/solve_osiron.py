@@ -40,7 +40,7 @@ PROGRESS = record_dtype(
 )
 
 
-class Solver(NamedTuple):
+class SolverMemory(NamedTuple):
     """The memory of the analysis, with A actions and P phases.
 
     Attributes:
@@ -69,12 +69,12 @@ class Solver(NamedTuple):
     values: np.ndarray
 
 
-def solver_memory(game: Game) -> Solver:
+def solver_memory(game: Game) -> SolverMemory:
     """The memory, in which nothing is solved yet."""
     all_count = RuleSet(game.options["movement"], ((), ()))
     board = board_record(all_count)
     places = all_count.phases * COLOURINGS
-    return Solver(
+    return SolverMemory(
         states=game.new_states(1),
         bounds=np.zeros(game.num_actions + 1, BOUND),
         tables=game.tables,

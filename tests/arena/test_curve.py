@@ -11,7 +11,7 @@ import pytest
 
 from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, write_exact_test
 from ludarium.arena import curve
-from ludarium.arena.curve import Plan, measure_curves
+from ludarium.arena.curve import CurvePlan, measure_curves
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.models import load_checkpoint, save_checkpoint
@@ -43,7 +43,7 @@ def base(made, tmp_path) -> Path:
 
 
 def test_each_agent_that_was_kept_is_measured_as_it_is(base):
-    plan = Plan(("random",), str(base / "corso.test"), games=10, simulations=4)
+    plan = CurvePlan(("random",), str(base / "corso.test"), games=10, simulations=4)
     first, second = measure_curves([base / "a", base / "b"], plan)
     assert [point.iteration for point in first.points] == [1, 2, 3]
     assert [point.iteration for point in second.points] == [3]
@@ -62,7 +62,7 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
 
 
 def test_what_was_measured_is_measured_once(base, monkeypatch):
-    plan = Plan(("random",), games=4, simulations=2)
+    plan = CurvePlan(("random",), games=4, simulations=2)
     before = measure_curves([base / "a"], plan)
     measured = []
     original = curve.Measure.of
@@ -74,19 +74,19 @@ def test_what_was_measured_is_measured_once(base, monkeypatch):
     monkeypatch.setattr(curve.Measure, "of", counted)
     assert measure_curves([base / "a"], plan) == before
     assert measured == []
-    with_truth = Plan(("random",), str(base / "corso.test"), games=4, simulations=2)
+    with_truth = CurvePlan(("random",), str(base / "corso.test"), games=4, simulations=2)
     found = measure_curves([base / "a"], with_truth)
     assert [each.against for each in measured] == [()] * 3  # games are known
     scores = [point.found["score"] for point in found[0].points]
     assert scores == [point.found["score"] for point in before[0].points]
-    for other in (Plan(("random",), games=6, simulations=2), Plan(("random",), games=4)):
+    for other in (CurvePlan(("random",), games=6, simulations=2), CurvePlan(("random",), games=4)):
         measured.clear()
         measure_curves([base / "a"], other)
         assert len(measured) == 3
 
 
 def test_games_against_a_network_are_of_its_file_as_it_is(base):
-    plan = Plan((f"{base / 'b'}?simulations=1",), games=4, simulations=2)
+    plan = CurvePlan((f"{base / 'b'}?simulations=1",), games=4, simulations=2)
     lines = measured_lines(base, plan)
     assert len(lines) == 3
     assert measured_lines(base, plan) == lines
@@ -104,14 +104,14 @@ def test_a_network_that_changes_in_between_ends_the_measurement(base, monkeypatc
 
     monkeypatch.setattr(curve.Measure, "of", changing)
     with pytest.raises(ValueError, match="a network has changed since the games began"):
-        measure_curves([base / "a"], Plan((str(base / "b"),), games=4, simulations=2))
+        measure_curves([base / "a"], CurvePlan((str(base / "b"),), games=4, simulations=2))
 
 
 def test_games_against_what_may_change_unseen_are_not_kept(base, monkeypatch):
     (base / "mine.py").write_text("def policy(position): return position.legal_actions[0]\n")
     monkeypatch.syspath_prepend(str(base))
     for against in (("python:mine:policy",), ("random", "python:mine:policy")):
-        plan = Plan(against, games=4, simulations=2)
+        plan = CurvePlan(against, games=4, simulations=2)
         assert measured_lines(base, plan) == []
 
 
@@ -123,20 +123,20 @@ def test_an_agent_of_no_iteration_is_refused_before_any_game(base, monkeypatch):
     checkpoint = load_checkpoint(RunFolder(base / "b").agent)
     save_checkpoint(replace(checkpoint, notes={}), RunFolder(base / "a").past_agent(2))
     with pytest.raises(ValueError, match="does not say after which iteration"):
-        measure_curves([base / "a"], Plan(("random",), games=4))
+        measure_curves([base / "a"], CurvePlan(("random",), games=4))
     monkeypatch.setattr(RunFolder, "past_agents", lambda self: [])
     with pytest.raises(ValueError, match="b has kept no agent to measure"):
-        measure_curves([base / "b"], Plan(("random",), games=4))
+        measure_curves([base / "b"], CurvePlan(("random",), games=4))
 
 
-def measured_lines(base: Path, plan: Plan) -> list[str]:
+def measured_lines(base: Path, plan: CurvePlan) -> list[str]:
     measure_curves([base / "a"], plan)
     file = base / "a" / "curve.jsonl"
     return file.read_text().splitlines() if file.exists() else []
 
 
 def test_a_damaged_or_cut_line_is_measured_again(base):
-    plan = Plan(("random",), games=4, simulations=2)
+    plan = CurvePlan(("random",), games=4, simulations=2)
     before = measure_curves([base / "a"], plan)
     file = base / "a" / "curve.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
@@ -153,7 +153,7 @@ def test_a_damaged_or_cut_line_is_measured_again(base):
 )
 def test_what_no_measurement_left_is_not_believed(base, found):
     file = base / "a" / "curve.jsonl"
-    plan = Plan(("random",), games=4, simulations=2)
+    plan = CurvePlan(("random",), games=4, simulations=2)
     measure_curves([base / "a"], plan)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     file.write_text(
@@ -183,7 +183,7 @@ def test_it_goes_on_where_it_was_stopped(base, capsys, monkeypatch):
 
 
 def test_several_opponents_give_a_rating_and_are_rated_once(base):
-    plan = Plan(("random", "uct:2"), games=8, simulations=2)
+    plan = CurvePlan(("random", "uct:2"), games=8, simulations=2)
     (found,) = measure_curves([base / "a"], plan)
     for point in found.points:
         assert point.found["elo_low"] < point.found["elo"] < point.found["elo_high"]
@@ -232,7 +232,7 @@ def test_runs_that_cannot_be_compared_are_refused(base, capsys):
 
 
 def test_a_restart_forgets_what_was_measured(base):
-    measure_curves([base / "a"], Plan(("random",), games=4, simulations=2))
+    measure_curves([base / "a"], CurvePlan(("random",), games=4, simulations=2))
     RunFolder(base / "a", restart=True).open(RUNS.config())
     assert not (base / "a" / "curve.jsonl").exists()
     assert not (base / "a" / "agents").exists()

@@ -27,7 +27,7 @@ from ludarium.arena.ladder import (
 )
 from ludarium.arena.level import LevelSearcher
 from ludarium.cli import main
-from ludarium.configs.schema import Network
+from ludarium.configs.schema import NetworkConfig
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Checkpoint, save_checkpoint
@@ -69,7 +69,7 @@ def game() -> Game:
 
 @pytest.fixture(scope="module")
 def network(game: Game) -> PolicyValueNetwork:
-    return fresh_network(game, Network(channels=2, blocks=1))
+    return fresh_network(game, NetworkConfig(channels=2, blocks=1))
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radiu
 from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import enumerate_positions
-from ludarium.arena.report.estimates import Estimate, bootstrap, mean, ratio
+from ludarium.arena.report.estimates import IntervalEstimate, bootstrap, mean, ratio
 from ludarium.arena.report.games import random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import calibrate, without_swap
@@ -274,7 +274,7 @@ def test_an_interval_is_written_with_digits_that_tell_its_ends_apart() -> None:
 
 def test_calibration_follows_the_games() -> None:
     """Estimates of 60 and 40 % that are 90 and 10 % in play: those between move along."""
-    estimates = [Estimate(value, value, value, 1) for value in (0.6, 0.5, 0.4)]
+    estimates = [IntervalEstimate(value, value, value, 1) for value in (0.6, 0.5, 0.4)]
     points, games = np.array([180.0, 20.0]), np.array([200, 200])
     found = calibrate(estimates, [0, 2], points, games)
     assert found[0].value == pytest.approx(0.9, abs=0.03)
@@ -285,7 +285,7 @@ def test_calibration_follows_the_games() -> None:
 
 def test_a_move_that_was_misjudged_goes_by_its_games() -> None:
     """As c1 in Corso, which the trained agent thinks good and loses with."""
-    estimates = [Estimate(value, value, value, 1) for value in (0.8, 0.75, 0.7, 0.65)]
+    estimates = [IntervalEstimate(value, value, value, 1) for value in (0.8, 0.75, 0.7, 0.65)]
     points, games = np.array([95.0, 12.0, 90.0]), np.array([100, 100, 100])
     found = calibrate(estimates, [0, 1, 2], points, games)
     assert found[0].value == pytest.approx(0.95, abs=0.03)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ludarium.configs import apply_settings, load_config
-from ludarium.configs.schema import Cluster as ClusterConfig
+from ludarium.configs.schema import ClusterConfig
 from ludarium.models import kernels
 from ludarium.models.kernels import block, parts, target
 from ludarium.training.alphazero.actors import Weights, search_settings

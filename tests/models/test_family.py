@@ -203,8 +203,8 @@ def test_shapes_that_no_family_has_are_refused():
 
 def test_an_ordinary_network_is_what_it_was():
     game = make_game("corso", size=3)
-    from ludarium.configs.schema import Network
+    from ludarium.configs.schema import NetworkConfig
 
-    chosen = chosen_architecture(game, Network(channels=4, blocks=1))
+    chosen = chosen_architecture(game, NetworkConfig(channels=4, blocks=1))
     assert chosen.options == {"channels": 4, "blocks": 1}
     assert "stem.0.bias" not in build_network(network_shape(game), 4, 1).state_dict()

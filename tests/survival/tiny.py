@@ -12,7 +12,7 @@ import torch
 
 from ludarium.configs import TrainingConfig, apply_settings, load_config
 from ludarium.models import PolicyValueNetwork, build_network
-from ludarium.training.alphazero.replay import Replay
+from ludarium.training.alphazero.replay import ReplayBuffer
 from ludarium.training.networks import network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
@@ -61,7 +61,7 @@ class Drift:
         torch.manual_seed(run.config.seed)
         self.network = build_network(network_shape(run.game), 2, 0)
         self.rng = np.random.default_rng(run.config.seed)
-        self.replay = Replay(_SAMPLE, 30)
+        self.replay = ReplayBuffer(_SAMPLE, 30)
 
     def play(self) -> np.ndarray:
         played = np.zeros(12, _SAMPLE)

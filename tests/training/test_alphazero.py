@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludarium.configs.schema import Learner as LearnerConfig
-from ludarium.configs.schema import Network as NetworkConfig
-from ludarium.configs.schema import SelfPlay as SelfPlayConfig
+from ludarium.configs.schema import LearnerConfig, NetworkConfig, SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.configs.schema import SelfPlay as SelfPlayConfig
+from ludarium.configs.schema import SelfPlayConfig
 from ludarium.models import Evaluation, Evaluator
 from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.self_play import Group

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from ludarium.configs import load_config
-from ludarium.configs.schema import Learner as LearnerConfig
-from ludarium.configs.schema import SelfPlay as SelfPlayConfig
+from ludarium.configs.schema import LearnerConfig, SelfPlayConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
 from ludarium.models import Evaluation, NetworkShape, build_network

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ludarium.configs import load_config
-from ludarium.configs.schema import Save
+from ludarium.configs.schema import SaveConfig
 from ludarium.models import load_header
 from ludarium.training.runs.folder import RunFolder, kept_agents
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -16,13 +16,13 @@ RUNS = TinyRuns("corso/demo", ALPHAZERO)
 @pytest.mark.parametrize(
     ("save", "iteration", "kept"),
     [
-        (Save(every=0), 20, []),
-        (Save(every=4, keep=None), 20, [4, 8, 12, 16, 20]),
-        (Save(every=1, keep=4), 4, [1, 2, 3, 4]),
-        (Save(every=1, keep=4), 5, [2, 4]),
-        (Save(every=1, keep=4), 9, [2, 4, 6, 8]),
-        (Save(every=1, keep=4), 10, [4, 8]),
-        (Save(every=3, keep=4), 17, [6, 12]),
+        (SaveConfig(every=0), 20, []),
+        (SaveConfig(every=4, keep=None), 20, [4, 8, 12, 16, 20]),
+        (SaveConfig(every=1, keep=4), 4, [1, 2, 3, 4]),
+        (SaveConfig(every=1, keep=4), 5, [2, 4]),
+        (SaveConfig(every=1, keep=4), 9, [2, 4, 6, 8]),
+        (SaveConfig(every=1, keep=4), 10, [4, 8]),
+        (SaveConfig(every=3, keep=4), 17, [6, 12]),
     ],
 )
 def test_agents_are_kept_evenly_over_the_run(save, iteration, kept):
@@ -32,9 +32,9 @@ def test_agents_are_kept_evenly_over_the_run(save, iteration, kept):
 @pytest.mark.parametrize("keep", [2, 3, 7, 20])
 def test_however_long_a_run_is_its_past_is_neither_long_nor_short(keep):
     for iteration in range(keep, 1000):
-        kept = kept_agents(Save(keep=keep), iteration)
+        kept = kept_agents(SaveConfig(keep=keep), iteration)
         assert (keep + 1) // 2 <= len(kept) <= keep
-        assert set(kept) <= {iteration, *kept_agents(Save(keep=keep), iteration - 1)}
+        assert set(kept) <= {iteration, *kept_agents(SaveConfig(keep=keep), iteration - 1)}
 
 
 def test_a_run_keeps_agents_in_files_that_say_when(tmp_path):

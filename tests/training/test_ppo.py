@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ludarium.cli import main
-from ludarium.configs.schema import Opponents as OpponentsConfig
+from ludarium.configs.schema import OpponentsConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, load_checkpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ludarium.training.alphazero.replay import Replay
+from ludarium.training.alphazero.replay import ReplayBuffer
 
 DTYPE = np.dtype([("number", np.int64), ("policy", np.float16, (5,))], align=True)
 
@@ -16,13 +16,13 @@ def numbered(first: int, count: int) -> np.ndarray:
     return samples
 
 
-def contents(replay: Replay) -> list[int]:
+def contents(replay: ReplayBuffer) -> list[int]:
     return replay[np.arange(len(replay))]["number"].tolist()
 
 
 def test_it_keeps_the_latest_positions_whatever_the_sizes_of_chunk_and_window():
     rng = np.random.default_rng(1)
-    replay, played = Replay(DTYPE, 50), 0
+    replay, played = ReplayBuffer(DTYPE, 50), 0
     for iteration in range(1, 400):
         count, window = int(rng.integers(0, 70)), int(rng.integers(1, 51))
         before = contents(replay)
@@ -35,7 +35,7 @@ def test_it_keeps_the_latest_positions_whatever_the_sizes_of_chunk_and_window():
 
 
 def test_draws_are_uniform_and_those_of_the_positions_in_order():
-    replay = Replay(DTYPE, 40)
+    replay = ReplayBuffer(DTYPE, 40)
     for iteration in range(1, 6):
         replay.add(iteration, numbered(15 * iteration, 15), 40)
     drawn = replay.draw(20_000, np.random.default_rng(3))["number"]
@@ -48,11 +48,11 @@ def test_draws_are_uniform_and_those_of_the_positions_in_order():
 
 
 def test_a_restored_one_holds_the_same():
-    replay, chunks = Replay(DTYPE, 40), {}
+    replay, chunks = ReplayBuffer(DTYPE, 40), {}
     for iteration, count in enumerate((30, 0, 25, 7, 12), start=1):
         chunks[iteration] = numbered(100 * iteration, count)
         replay.add(iteration, chunks[iteration], 15 + 5 * iteration)
-    again = Replay(DTYPE, 40)
+    again = ReplayBuffer(DTYPE, 40)
     again.restore(list(replay.chunks), chunks.__getitem__)
     assert contents(again) == contents(replay)
     assert again.chunks == replay.chunks
@@ -69,7 +69,7 @@ def test_a_restored_one_holds_the_same():
 )
 def test_chunks_that_do_not_fit_are_refused(chunk, count, message):
     with pytest.raises(ValueError, match=message):
-        Replay(DTYPE, 40).restore([(1, count)], lambda _: chunk)
+        ReplayBuffer(DTYPE, 40).restore([(1, count)], lambda _: chunk)
 
 
 def test_memory_is_taken_as_it_fills_and_once():
@@ -79,7 +79,7 @@ def test_memory_is_taken_as_it_fills_and_once():
     count = (64 << 20) // DTYPE.itemsize
     chunk = numbered(0, count // 8)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    replay = Replay(DTYPE, 64 * count)
+    replay = ReplayBuffer(DTYPE, 64 * count)
     for iteration in range(1, 9):
         replay.add(iteration, chunk, 64 * count)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
@@ -91,4 +91,4 @@ def test_more_than_there_is_memory_for_is_refused():
     with pytest.raises(
         ValueError, match=r"replay\.last: 1,000,000,000,000,000 positions take .*Gi"
     ):
-        Replay(DTYPE, 10**15)
+        ReplayBuffer(DTYPE, 10**15)

@@ -20,7 +20,7 @@ from ludarium.training.agents.uct import EXPLORATION
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
-from ludarium.training.search.tree_search import Batch, new_batches
+from ludarium.training.search.tree_search import LeafBatch, new_batches
 from tests.games import after
 from tests.tictactoe import TicTacToe
 
@@ -84,7 +84,7 @@ class OrderlySearch(TreeSearch):
             assert self.handed_over.wait_for(lambda: self.under_way[0] == me, 300)
         return answers
 
-    def _receive(self, batch: Batch, evaluation: Evaluation) -> None:
+    def _receive(self, batch: LeafBatch, evaluation: Evaluation) -> None:
         had_leaves = batch.waiting > 0
         super()._receive(batch, evaluation)
         if had_leaves:

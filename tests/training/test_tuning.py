@@ -18,7 +18,7 @@ import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from ludarium.training.tuning.space import Space, read_dimension
-from ludarium.training.tuning.study import BEST, REASON, Plan, load_study, trials_of, tune
+from ludarium.training.tuning.study import BEST, REASON, TuningPlan, load_study, trials_of, tune
 
 CONFIG = apply_settings(load_config("corso/demo"), ["evaluation={every: 1, against: random}"])
 RATE = "learner.learning_rate=0.0001..0.01,log"
@@ -59,7 +59,7 @@ class Training:
 
 
 def plan_of(*texts, trials=1, **given):
-    return Plan(Space(CONFIG, texts), trials, **given)
+    return TuningPlan(Space(CONFIG, texts), trials, **given)
 
 
 def search(folder, plan, training):
@@ -228,7 +228,7 @@ def test_what_keeps_a_run_from_going_on_ends_the_search_and_no_trial(tmp_path):
 
 def test_a_search_goes_on_with_keys_that_change_no_result(tmp_path):
     def plan(trials, *settings):
-        return Plan(Space(apply_settings(CONFIG, settings), (RATE,)), trials)
+        return TuningPlan(Space(apply_settings(CONFIG, settings), (RATE,)), trials)
 
     search(tmp_path, plan(1), Training(closeness))
     rows = search(tmp_path, plan(2, "save.keep=7", "cluster.staleness=3"), Training(closeness))
@@ -251,7 +251,7 @@ def test_a_search_that_knew_fewer_keys_goes_on(tmp_path):
 def test_trials_without_evaluations_are_refused():
     config = apply_settings(CONFIG, ["evaluation.every=0"])
     with pytest.raises(ValueError, match=r"evaluation\.every is 0"):
-        Plan(Space(config, ()), 1)
+        TuningPlan(Space(config, ()), 1)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
 
 
 @dataclass
-class _Line:
+class _PlayedGame:
     """A game in play: its moves as texts, and the position after them."""
 
     position: Position
@@ -299,8 +299,8 @@ class ProgramSearcher(Searcher):
         told = {key: value for key, value in told.items() if value is not None}
         for each, state in zip(games, states, strict=True):
             if each.memory is None:
-                each.memory = _Line(self.game.start(each.seed), [])
-            line: _Line = each.memory
+                each.memory = _PlayedGame(self.game.start(each.seed), [])
+            line: _PlayedGame = each.memory
             line.follow(each.actions)
             if line.position != Position.of_state(self.game, state):
                 raise ValueError(
@@ -320,7 +320,7 @@ class ProgramSearcher(Searcher):
         policies[np.arange(len(chosen)), chosen] = 1
         return Finding.of(chosen, policies)
 
-    def _action(self, program: _Program, line: _Line, answer: _Answer) -> int:
+    def _action(self, program: _Program, line: _PlayedGame, answer: _Answer) -> int:
         """The best move of an answer, if it is legal."""
         played = shortened(" ".join(line.texts), 200) or "no moves"
         if not answer.move_infos:

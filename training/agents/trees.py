@@ -17,7 +17,7 @@ from ludarium.models import Evaluator
 from ludarium.models.evaluation import version_of
 from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
 from ludarium.training.search.cache import empty
-from ludarium.training.search.tree_search import Batch, new_batches
+from ludarium.training.search.tree_search import LeafBatch, new_batches
 
 #: Memory in bytes for the trees of all games in play; a tree that has its share stops growing.
 _MEMORY = 2**30
@@ -82,7 +82,7 @@ class Trees:
         self._look_at_network()
         places = np.flatnonzero(states["outcome"] == ONGOING)
 
-        def search_in(number: int, desk: list[Batch]) -> TreeSearch:
+        def search_in(number: int, desk: list[LeafBatch]) -> TreeSearch:
             place = places[number]
             return self._fresh(states[place : place + 1], desk, len(places))
 
@@ -93,7 +93,7 @@ class Trees:
         """Search the positions of games; each game's tree is kept for its next position."""
         self._look_at_network()
 
-        def search_in(number: int, desk: list[Batch]) -> TreeSearch:
+        def search_in(number: int, desk: list[LeafBatch]) -> TreeSearch:
             each = games[number]
             actions, thought = each.actions, each.memory
             if thought is None or thought.version != self._version:
@@ -135,12 +135,12 @@ class Trees:
         search.think(Budget(simulations=1))
         search.play(search.best_action())
 
-    def _fresh(self, state: np.ndarray, desk: list[Batch], games: int) -> TreeSearch:
+    def _fresh(self, state: np.ndarray, desk: list[LeafBatch], games: int) -> TreeSearch:
         memory = _MEMORY // max(1, games)
         return TreeSearch(self.game, state, self._evaluate, self._settings, desk, memory)
 
     def _think(
-        self, count: int, search_in: Callable[[int, list[Batch]], TreeSearch], budget: Budget
+        self, count: int, search_in: Callable[[int, list[LeafBatch]], TreeSearch], budget: Budget
     ) -> list[Finding]:
         """Search so many positions; setting up counts as time of the search."""
         found: dict[int, Finding] = {}
@@ -162,7 +162,7 @@ class Trees:
         return [found[number] for number in range(count)]
 
 
-def _new_desks(game: Game) -> list[list[Batch]]:
+def _new_desks(game: Game) -> list[list[LeafBatch]]:
     """The batches of each thread, for the searches that it runs."""
     cores = available_cores()
     return [new_batches(game, cores) for _ in range(cores)]

@@ -37,7 +37,7 @@ TABLE_BYTES = 1 << 25
 _PART = 64  # games that share a search's memory
 
 
-class Answer(Protocol):
+class ExactAnswer(Protocol):
     """The exact value of an action."""
 
     @property
@@ -45,12 +45,12 @@ class Answer(Protocol):
         """1 a win for the mover, 0 a draw, -1 a loss; None if not known."""
 
 
-class Prober(Protocol):
+class ExactSource(Protocol):
     """A source of exact values."""
 
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
-    ) -> Mapping[int, Answer]:
+    ) -> Mapping[int, ExactAnswer]:
         """The value of each legal action, found within so many searched positions."""
 
 
@@ -70,7 +70,7 @@ class ExactTargets:
         self.game = game
         self.limit = limit
         self.keep_decided = keep_decided
-        self._prober_of: Callable[[Game, int], Prober] = installed_source(
+        self._prober_of: Callable[[Game, int], ExactSource] = installed_source(
             "prober_of", "self_play.solve"
         )
 
@@ -101,7 +101,7 @@ class ExactTargets:
         for rows in of_games:
             self._correct_game(samples, rows, prober)
 
-    def _correct_game(self, samples: np.ndarray, rows: np.ndarray, prober: Prober) -> None:
+    def _correct_game(self, samples: np.ndarray, rows: np.ndarray, prober: ExactSource) -> None:
         """Correct the samples of one game, ``rows``, from the last to the first."""
         first_known: int | None = None  # value for player 0
         for place, row in enumerate(rows):
@@ -120,7 +120,7 @@ class ExactTargets:
                 samples["policy"][row] = 0
                 samples["policy"][row, keeping] = 1
 
-    def _values(self, state: np.ndarray, prober: Prober) -> dict[int, int] | None:
+    def _values(self, state: np.ndarray, prober: ExactSource) -> dict[int, int] | None:
         """The value of each action for the mover, 1, 0 or -1; None if that takes too long."""
         position = Position.of_state(self.game, state)
         answers = prober.actions(position, self.limit, leads=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ludarium.configs.schema import Learner as LearnerConfig
+from ludarium.configs.schema import LearnerConfig
 from ludarium.models.network import PolicyValueNetwork
 
 from .objective import Objective, Terms, shares, weighted_sum
@@ -47,7 +47,7 @@ class Learner:
 
     Args:
         network: the network to train.
-        config: see `ludarium.configs.schema.Learner`.
+        config: see `ludarium.configs.schema.LearnerConfig`.
         has_score: whether the game has a score.
         device: torch's name of the device on which to learn.
         workers: number of threads, if there is no GPU.

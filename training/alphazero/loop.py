@@ -38,7 +38,7 @@ from ludarium.training.runs.trainer import Trainer
 from .actors import Actors, LocalActors, Weights, search_settings
 from .learner import Learner, Losses
 from .mixture import Mixture
-from .replay import Replay
+from .replay import ReplayBuffer
 from .self_play import SelfPlayResult, choose_threads
 
 #: How many observations calibrate the activation ranges of the int8 backend.
@@ -86,7 +86,7 @@ class AlphaZero:
             config.self_play.solve > 0,
             config.self_play.keep_decided,
         )
-        self.replay = Replay(self.mixture.dtype, config.replay.last)
+        self.replay = ReplayBuffer(self.mixture.dtype, config.replay.last)
         self.learner = Learner(
             self.network, config.learner, run.game.max_score > 0, run.device, self.workers
         )

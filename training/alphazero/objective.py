@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ludarium.configs.schema import Learner
+from ludarium.configs.schema import LearnerConfig
 from ludarium.models.family import FamilyNetwork
 from ludarium.models.network import Output
 
@@ -36,7 +36,7 @@ class Objective:
         has_score: whether the game has a score.
     """
 
-    config: Learner
+    config: LearnerConfig
     has_score: bool
 
     def gradients(

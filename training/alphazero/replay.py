@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 
-class Replay:
+class ReplayBuffer:
     """A ring buffer of positions.
 
     The buffer is allocated at full capacity; the system provides the memory as it fills. The

@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 import torch
 
-from ludarium.configs.schema import SelfPlay as SelfPlayConfig
+from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
@@ -52,8 +52,8 @@ from .kernels.self_play import (
     PLIES,
     POSITIONS,
     SIMULATIONS,
-    Games,
     Log,
+    SelfPlayGames,
 )
 from .samples import join_samples, sample_dtype
 
@@ -152,7 +152,7 @@ class Group:
         games = config.games
         self.game = game
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
-        self.games = Games(
+        self.games = SelfPlayGames(
             tree=new_tree(game, games, settings),
             cache=new_cache(self.observations, game.num_actions, config.cache),
             log=_new_log(game, config.positions, endings or config.positions),

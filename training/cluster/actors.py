@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ludarium.configs import AlphaZeroConfig
-from ludarium.configs.schema import Cluster as ClusterConfig
+from ludarium.configs.schema import ClusterConfig
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
@@ -26,7 +26,7 @@ from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import SearchSettings, join_results
 
 from .connection import received
-from .worker import Chunk, SelfPlayer, identity_of
+from .worker import PlayedChunk, SelfPlayer, identity_of
 
 _CHUNKS = 2  # chunks that an actor plays in an iteration
 _LEAST = 16  # positions of a chunk, and games of each variant: fewer make small batches
@@ -70,7 +70,7 @@ class ClusterActors(Actors):
         self._mixture = mixture
         self._actors: list[_Actor] = []
         self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
-        self._arrived: list[Chunk] = []
+        self._arrived: list[PlayedChunk] = []
         self._told: dict[str, Any] = {}  # metrics of an actor's backend
         self._delivered: set[_Actor] = set()  # actors that delivered since the last version
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
@@ -238,7 +238,7 @@ class ClusterActors(Actors):
 
     def _take(self, most: float, advance: Advance) -> SelfPlayResult:
         """The first chunks with at most ``most`` positions together, as one result."""
-        taken: list[Chunk] = []
+        taken: list[PlayedChunk] = []
         while self._arrived and _positions(taken) < most:
             taken.append(self._arrived.pop(0))
         ages = [self._version - chunk.version for chunk in taken]
@@ -279,6 +279,6 @@ def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig
     )
 
 
-def _positions(chunks: Sequence[Chunk]) -> int:
+def _positions(chunks: Sequence[PlayedChunk]) -> int:
     """How many positions were searched for these chunks."""
     return sum(chunk.result.positions for chunk in chunks)

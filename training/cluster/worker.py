@@ -26,7 +26,7 @@ from ludarium.training.search import SearchSettings
 
 
 @dataclass(frozen=True)
-class Chunk:
+class PlayedChunk:
     """A chunk of self-play.
 
     Attributes:
@@ -86,7 +86,7 @@ class SelfPlayer:
         self._actors: LocalActors | None = None
         self._version: int | None = None
 
-    def play(self, weights: Weights, settings: SearchSettings | None) -> Chunk:
+    def play(self, weights: Weights, settings: SearchSettings | None) -> PlayedChunk:
         """Play a chunk.
 
         Args:
@@ -107,7 +107,7 @@ class SelfPlayer:
                 result = self._actors.bootstrap(_ignore)
             else:
                 result = self._actors.play(settings, _ignore)
-        return Chunk(result, weights.version, os.getpid(), metrics or {})
+        return PlayedChunk(result, weights.version, os.getpid(), metrics or {})
 
     def _make_actors(self, weights: Weights) -> LocalActors:
         """Actors whose games nobody else plays: their seed comes from the system."""

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludarium.configs.schema import Opponents as OpponentsConfig
+from ludarium.configs.schema import OpponentsConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ludarium.configs.schema import Evaluation as EvaluationConfig
+from ludarium.configs.schema import EvaluationConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent, make_agent

@@ -38,7 +38,7 @@ import yaml
 
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config
-from ludarium.configs.schema import Save
+from ludarium.configs.schema import SaveConfig
 from ludarium.envs.engine.files import read_regular_file
 from ludarium.envs.engine.messages import shortened
 
@@ -411,7 +411,7 @@ class RunFolder:
                     remove_file(item)
 
 
-def kept_agents(save: Save, iteration: int) -> range:
+def kept_agents(save: SaveConfig, iteration: int) -> range:
     """The iterations up to this one whose agents are kept, spread evenly over the run."""
     if not save.every:
         return range(0)

@@ -41,7 +41,7 @@ _WAIT = 0.01  # seconds until a thread without a leaf tries again
 
 
 @dataclass
-class Batch:
+class LeafBatch:
     """The arrays of one thread for its waiting leaves.
 
     Attributes:
@@ -86,7 +86,7 @@ class TreeSearch:
         state: np.ndarray,
         evaluate: Evaluator,
         settings: SearchSettings = SETTINGS,
-        batches: list[Batch] | None = None,
+        batches: list[LeafBatch] | None = None,
         memory: int = 1024 * MEGABYTE,
     ) -> None:
         self.game = game
@@ -302,7 +302,7 @@ class TreeSearch:
 
     # Threads.
 
-    def _work(self, watch: Watch, limit: int, batch: Batch, is_first: bool) -> None:
+    def _work(self, watch: Watch, limit: int, batch: LeafBatch, is_first: bool) -> None:
         """Let leaves wait, evaluate them, and add the answers, until the thinking is over."""
         evaluation = Evaluation.empty(0, self.game.num_actions)
         try:
@@ -336,7 +336,7 @@ class TreeSearch:
         needs_score = self._settings.score > 0
         return checked(answer, count, self.game.num_actions, self._evaluate, needs_score)
 
-    def _receive(self, batch: Batch, evaluation: Evaluation) -> None:
+    def _receive(self, batch: LeafBatch, evaluation: Evaluation) -> None:
         """Add the network's answers to the tree."""
         self.evaluations += batch.waiting
         self._kernels.receive(
@@ -350,11 +350,11 @@ class TreeSearch:
         batch.waiting = batch.collisions = 0
         self._turn.notify_all()
 
-    def _release(self, batch: Batch) -> None:
+    def _release(self, batch: LeafBatch) -> None:
         """Undo the pending visits of collisions if no leaf waits with them."""
         self._receive(batch, Evaluation.empty(0, self.game.num_actions))
 
-    def _gather(self, batch: Batch, limit: int) -> None:
+    def _gather(self, batch: LeafBatch, limit: int) -> None:
         """Run simulations until enough leaves wait, or the tree has ``limit`` with them."""
         room = min(len(batch.leaves), 1 + int(self._nodes[0]["visits"]) // _GROWTH)
         if not self._make_room(leaves._ATTEMPTS * room):
@@ -484,7 +484,7 @@ def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:
 
 def new_batches(
     game: Game, threads: int | None = None, size: int = BATCH, cache: float = 16.0
-) -> list[Batch]:
+) -> list[LeafBatch]:
     """The batches for the threads of a search.
 
     Args:
@@ -494,7 +494,7 @@ def new_batches(
         cache: megabytes for the network's answers by observation, for all threads together.
             Transpositions share these answers and nothing else: each has its own node.
     """
-    batches: list[Batch] = []
+    batches: list[LeafBatch] = []
     for _ in range(threads or available_cores()):
         observations = np.zeros((size, *game.observation_shape), np.float32)
         if not batches:
@@ -502,6 +502,6 @@ def new_batches(
         words = observations.reshape(size, -1).view(np.uint32)
         mine = shared._replace(words=words, asked=np.zeros(size, np.uint64))
         batches.append(
-            Batch(observations, mine, np.zeros(size, np.int32), np.zeros(size, np.int32))
+            LeafBatch(observations, mine, np.zeros(size, np.int32), np.zeros(size, np.int32))
         )
     return batches

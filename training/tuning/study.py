@@ -50,7 +50,7 @@ Train = Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]
 
 
 @dataclass(frozen=True)
-class Plan:
+class TuningPlan:
     """The plan of a search.
 
     Attributes:
@@ -104,7 +104,7 @@ class Plan:
         }
 
 
-def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
+def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
     """The Optuna study of a folder.
 
     Args:
@@ -135,7 +135,7 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
     return study
 
 
-def _check_same(folder: Path, there: dict[str, Any], plan: Plan) -> None:
+def _check_same(folder: Path, there: dict[str, Any], plan: TuningPlan) -> None:
     """Refuse a plan that differs from the folder's, except where it changes no result."""
     config = parse_config(json.dumps(there["config"]), str(folder / _JOURNAL))
     differing = differences(
@@ -149,7 +149,11 @@ def _check_same(folder: Path, there: dict[str, Any], plan: Plan) -> None:
 
 
 def tune(
-    folder: Path, plan: Plan, train: Train, say: Callable[[str], None], stop: Callable[[], bool]
+    folder: Path,
+    plan: TuningPlan,
+    train: Train,
+    say: Callable[[str], None],
+    stop: Callable[[], bool],
 ) -> bool:
     """Begin a search, or continue the one in the folder.
 
@@ -192,7 +196,7 @@ def _train(
     study: optuna.Study,
     trial: optuna.Trial,
     folder: Path,
-    plan: Plan,
+    plan: TuningPlan,
     train: Train,
     stop: Callable[[], bool],
 ) -> bool:

@@ -56,7 +56,7 @@ class Log(NamedTuple):
     counts: np.ndarray
 
 
-class Games(NamedTuple):
+class SelfPlayGames(NamedTuple):
     """B games of self-play in parallel, each with its own search.
 
     Attributes:
