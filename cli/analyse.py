@@ -139,7 +139,7 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
             table = moves_table(analysis, max(1, console.height - 4), terminal=False)
             lines = [headline(analysis, who), table, f"{effort(analysis)} (Ctrl-C stops)"]
             shown = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-            with suppress(OSError):  # nobody looks any more
+            with suppress(OSError):  # the terminal is gone
                 live.update(shown, refresh=True)
 
         yield show

@@ -111,11 +111,11 @@ def _bar(hint: str = "") -> Iterator[Progress | None]:
 
 @contextmanager
 def drawn(display: Live | Progress) -> Iterator[None]:
-    """Within it something is drawn on a terminal, which may be gone by then."""
+    """A context in which a display is drawn on the terminal; the terminal may disappear."""
     with suppress(OSError):
         display.start()
     try:
         yield
     finally:
-        with suppress(OSError, IndexError):  # the second is rich's, where the start has failed
+        with suppress(OSError, IndexError):  # rich raises the second if its start has failed
             display.stop()

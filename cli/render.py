@@ -70,9 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="every K-th ply (default: every one) and the last: a contact sheet, or an animation",
     )
     parser.add_argument("--width", type=read_count, default=800, help="pixels of one picture (800)")
-    parser.add_argument("--columns", type=read_count, help=f"of a contact sheet ({_COLUMNS})")
     parser.add_argument(
-        "--seconds", type=read_seconds, help=f"of a GIF, that each ply is shown ({_SECONDS:g})"
+        "--columns", type=read_count, help=f"columns of a contact sheet ({_COLUMNS})"
+    )
+    parser.add_argument(
+        "--seconds", type=read_seconds, help=f"how long a GIF shows each ply ({_SECONDS:g})"
     )
     parser.add_argument(
         "--layer",
@@ -84,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--agent", metavar="AGENT", help="the agent that searches for these layers")
     parser.add_argument(
-        "--simulations", type=read_count, default=64, help="of a trained agent, for each position"
+        "--simulations", type=read_count, default=64, help="a trained agent's, for each position"
     )
 
 

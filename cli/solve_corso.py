@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
     )
     parser.add_argument(
-        "--seed", type=read_seed, default=0, help="of the places in the table (default 0)"
+        "--seed", type=read_seed, default=0, help="seed of the places in the table (default 0)"
     )
     parser.add_argument(
         "--eager",

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         type=read_count,
-        help=f"how many (default {_TRIALS}; with --grid all, without --search one)",
+        help=f"how many trials (default {_TRIALS}; with --grid all, without --search one)",
     )
     parser.add_argument(
         "--seeds",

@@ -102,14 +102,14 @@ def open_checkpoint(
 
 @contextmanager
 def _naming(path: Path, what: str) -> Iterator[None]:
-    """Turns every error into a short `ValueError` that names the file."""
+    """A context in which every error becomes a short `ValueError` that names the file."""
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
     try:
         yield
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no {what} {name}") from None
-    except Exception as error:  # whatever a damaged file, or a network of someone's own, leads to
+    except Exception as error:  # damaged files and custom networks may raise anything
         reason = str(error) or type(error).__name__
         reason = reason if reason.isprintable() else ascii(reason)
         raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
@@ -117,12 +117,12 @@ def _naming(path: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
-    """Open a file of the safetensors format. Every error within names the file.
+    """Open a file of the safetensors format; errors within the context name the file.
 
     Args:
-        path: of the file.
-        framework: of the tensors that are read: ``np`` or ``pt``.
-        what: what the file should be, for errors: ``checkpoint``.
+        path: path of the file.
+        framework: framework of the tensors that are read: ``np`` or ``pt``.
+        what: name of the expected content, for errors: ``checkpoint``.
 
     Raises:
         FileNotFoundError: there is no such file.

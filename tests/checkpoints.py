@@ -1,4 +1,4 @@
-"""Checkpoints of networks that nobody has trained; ladders that come along."""
+"""Checkpoints of untrained networks, and the shipped ladders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ludarium.models import Architecture, Checkpoint, build_network
 from ludarium.training.agents.checkpoints import shipped_agents
 from ludarium.training.networks import network_shape
 
-#: Of each game, that of its default agent first.
+#: The ladders of each game; the default agent's comes first.
 LADDERS = [
     ladder
     for name in GAMES
@@ -20,7 +20,7 @@ LADDERS = [
 
 
 def tiny_checkpoint(game: Game, channels: int = 4, **others: Any) -> Checkpoint:
-    """A network of one block for a game, as a checkpoint; ``others`` are fields of that."""
+    """A checkpoint with a network of one block for a game; ``others`` are further fields."""
     shape = network_shape(game)
     fields = {
         "game": game.name,

@@ -175,7 +175,7 @@ def _misfit(
 
 
 def _accepted(kind: inspect.Type, steps: list[tuple[str, str]]) -> list[Any]:
-    """The values that a type names at a place; a step there is a field's name or a list's index."""
+    """The values that a type accepts at a place; each step is a field's name or a list's index."""
     if isinstance(kind, inspect.UnionType):
         return [value for each in kind.types for value in _accepted(each, steps)]
     if not steps:

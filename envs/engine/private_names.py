@@ -20,7 +20,7 @@ class PrivateNames:
     requirement: str
 
     def __call__(self, path: str, *members: str) -> Any:
-        """The object at a dotted path, which must have these members.
+        """Return the object at a dotted path, which must have these members.
 
         Raises:
             ImportError: it, or one of its members, is missing; the message has the remedy.

@@ -1,8 +1,8 @@
-"""The only door to the compiler: `kernel` compiles what Python calls, `part` what kernels call.
+"""The only way to the compiler. Python calls what `kernel` compiles; kernels call what `part` does.
 
-Behind it are two ways. `linked` knows numba's insides, compiles twice as fast and keeps kernels on
-disk, in `disk_cache`. `plain` needs documented names only, and takes its place with a warning where
-the installed numba is not one that `private` knows. Networks, and modules for other machines, write
+Two modules do the work. `linked` knows numba's insides, compiles twice as fast and keeps kernels on
+disk, in `disk_cache`. `plain` needs only documented names, and replaces it with a warning if
+`private` does not know the installed numba. Networks, and modules for other machines, write
 instructions of their own: they import `linked` and `private`, and need a known numba.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["COMPILES", "SOURCES", "is_jitted", "kernel", "on_compile", "part"]
 #: False with ``NUMBA_DISABLE_JIT=1``: all functions stay plain Python.
 COMPILES = not config.DISABLE_JIT  # type: ignore[attr-defined]
 
-#: What decides, beside a function's own source, how it is compiled.
+#: The sources that, beside a function's own, decide how it is compiled.
 SOURCES = tuple(sorted(Path(__file__).parent.glob("*.py")))
 
 
@@ -41,18 +41,18 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
     """Compile an entry point, which Python calls.
 
     Args:
-        function: what to compile. Its ``__qualname__`` must be no other function's.
-        name: what its files on disk are called.
-        sources: a digest of all that it is made of.
+        function: the function to compile; no other function has its ``__qualname__``.
+        name: the beginning of the names of its files on disk.
+        sources: a digest of all its sources.
     """
     return _way.kernel(function, name, sources) if COMPILES else function
 
 
 def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
-    """Compile what kernels call. Python can call it too, and then it is compiled for that.
+    """Compile a function that kernels call. If Python calls it too, it is compiled for that also.
 
     Args:
-        function: what to compile.
+        function: the function to compile.
         forceinline: it becomes part of each caller's body.
         disjoint: its array and record arguments never overlap. It is optimised on its own before
             it goes into its callers, who know less about their arguments.
@@ -61,5 +61,5 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
 
 
 def on_compile(call: Callable[[Any], None]) -> None:
-    """From now on call this with each kernel's Python function before it is compiled."""
+    """From now on, give each kernel's Python function to ``call`` before it is compiled."""
     _way.on_compile(call)

@@ -119,7 +119,7 @@ class KernelCache:
         _remove_unused(folder, self._name, self._sources)
 
     def enable(self) -> None:
-        """It is."""
+        """Do nothing: the cache is always enabled."""
 
     def disable(self) -> None:
         """Stop loading and saving compiled kernels."""
@@ -138,7 +138,7 @@ class KernelCache:
 
 
 def _read(file: Path) -> bytes | None:
-    """The content of a file that is there and whole, or None."""
+    """The content of a file, or None if it is missing or damaged."""
     try:
         data = file.read_bytes()
     except OSError:
@@ -165,7 +165,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _remove_unused(folder: Path, name: str, sources: str) -> None:
-    """Remove a kernel's files of other sources, and torn ones, that were not used for days.
+    """Remove files of other sources of a kernel, and torn ones, that were not used for days.
 
     They stay for a while because another process may run those sources from the same folder.
     """

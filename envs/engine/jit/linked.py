@@ -48,13 +48,13 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
 
 
 def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
-    """Compile what kernels call to intermediate code, and for Python when that calls it."""
+    """Compile a function to intermediate code for kernels, and for Python if that calls it."""
     options = _OPTIONS | {"forceinline": forceinline}
     return _Part(function, options, _LeafCompiler if disjoint else _PartCompiler)
 
 
 def on_compile(call: Callable[[Any], None]) -> None:
-    """Call this with each kernel's function before it is compiled.
+    """Give each kernel's function to ``call`` before it is compiled.
 
     Parts are left out: they belong to a kernel, or are compiled for another machine.
     """
@@ -74,7 +74,7 @@ def keep_unoptimised() -> None:
 
 
 def _leave_as_it_is(library: Any, *_: Any) -> None:
-    """Replaces a step that would optimise, or keep, the compiled code."""
+    """Replaces a step that would optimise or store the compiled code."""
 
 
 def intermediate_code(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, list[Any]]:
@@ -283,7 +283,7 @@ class _Part(CPUDispatcher):
 
 
 class _Listener(event.Listener):
-    """Is told by numba of each function that it compiles."""
+    """Numba reports to it each function that it compiles."""
 
     def __init__(self, call: Callable[[Any], None]) -> None:
         self._call = call

@@ -1,7 +1,8 @@
-"""Compiles with documented names of numba only: games play with any version of it.
+"""Compiles with documented names of numba only, so that games work with any version of it.
 
-Slower than `linked`: each function is compiled on its own, and again in every process. Nothing is
-kept on disk, because numba's own cache would mix up the records of two games, see `private`.
+It is slower than `linked`: each function is compiled on its own, and again in every process.
+Nothing is kept on disk, since numba's own cache would mix up the records of two games, see
+`private`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
 
 
 def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
-    """Compile what kernels call; what is promised of it makes no difference here."""
+    """Compile a function that kernels call; the promises about it have no effect here."""
     return _compiled(function)
 
 
 def on_compile(call: Callable[[Any], None]) -> None:
-    """Announce nothing: the warning about numba's version did."""
+    """Do nothing: the warning about numba's version has announced slow compilation."""

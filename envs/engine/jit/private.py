@@ -1,6 +1,6 @@
 """The parts of numba outside its documented interface that this package uses.
 
-Each name is looked up on import. If one is missing, or the tests do not run with the version of
+Each name is looked up on import. If one is missing, or the tests do not cover this version of
 numba, the error says so, and names the versions to install.
 """
 
