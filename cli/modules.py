@@ -72,12 +72,16 @@ def program() -> str:
 def _register_games(name: str) -> None:
     """Register the games of a module, ``MODULE``, or one of them, ``MODULE:CLASS``."""
     path, colon, wanted = name.partition(":")
-    games = _games_in(_imported(_GAME, name, path))
-    if colon:
-        games = [game for game in games if game.__name__ == wanted]
+    module = _imported(_GAME, name, path)
+    found = _games_in(module)
+    games = [game for game in found if game.__name__ == wanted] if colon else found
     if not games:
         missing = f"no game {wanted!r}" if colon else "no game"
-        raise _refused(_GAME, name, f"there is {missing}, no subclass of Game, in it")
+        names = ", ".join(game.__name__ for game in found) or "none"
+        file = getattr(module, "__file__", None) or "no file"
+        raise _refused(
+            _GAME, name, f"there is {missing} in it; subclasses of Game: {names} ({file})"
+        )
     for game in games:
         register_game(game)
 
@@ -112,6 +116,8 @@ def _imported(option: str, name: str, path: str) -> ModuleType:
         return import_module(path)
     except Exception as error:  # a user's module may raise anything
         reason = f"cannot be imported ({type(error).__name__}: {error})"
+        if isinstance(error, ModuleNotFoundError) and error.name == path.partition(".")[0]:
+            reason += "; it is looked for in Python's path and in the current folder"
         raise _refused(option, name, reason) from error
 
 

@@ -276,8 +276,9 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
         ),
         (["train", "corso", "--folder", "x" * 300], "x... (File name too long): name another"),
         (["agents", "chess"], "no game is called 'chess'"),
-        (["--game-module", "no_such_module", "games"], "cannot be imported (ModuleNotFoundError"),
-        (["games", "--game-module=json"], "there is no game, no subclass of Game, in it"),
+        (["--game-module", "no_such_module", "games"], "'no_such_module'); it is looked for in"),
+        (["games", "--game-module=json"], "there is no game in it; subclasses of Game: none ("),
+        (["games", "--game-module=tests.tictactoe:Tic"], "in it; subclasses of Game: TicTacToe ("),
     ],
 )
 def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, capsys):
