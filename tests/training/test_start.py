@@ -52,10 +52,9 @@ def test_a_run_begins_with_the_agents_weights(tmp_path, teacher, algorithm):
     trainer.close()
 
 
-@pytest.mark.parametrize("algorithm", sorted(OF_ALL))
-def test_a_larger_network_begins_as_the_agents(tmp_path, teacher, algorithm):
+def test_a_larger_network_begins_as_the_agents(tmp_path, teacher):
     larger = "network={channels: 12, blocks: 2}"
-    trainer = OF_ALL[algorithm].begun(tmp_path / "run", f"start={teacher}", larger)
+    trainer = RUNS.begun(tmp_path / "run", f"start={teacher}", larger)
     small = load_checkpoint(teacher / "agent.safetensors").network.eval()
     observations = torch.rand(16, 5, 3, 3)
     with torch.no_grad():
