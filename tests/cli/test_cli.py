@@ -196,16 +196,6 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
     assert describe_plan(ppo).startswith("plan: self-play; games against")
 
 
-def test_train_again_changes_nothing_when_finished(run_folder, capsys):
-    before = (run_folder / "agent.safetensors").read_bytes()
-    arguments = ["train", "corso", "--folder", str(run_folder), *ARGUMENTS, "--json"]
-    assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["finished"]
-    assert result["iteration"] == 2
-    assert (run_folder / "agent.safetensors").read_bytes() == before
-
-
 def test_evaluate_prints_results_as_json(run_folder, capsys):
     arguments = ["evaluate", str(run_folder), "--games", "4", "--simulations", "2", "--json"]
     assert main([*arguments, "--against", "random", "--against", "greedy"]) == 0

@@ -4,13 +4,11 @@ import pytest
 import torch
 
 from ludarium.envs import make_game
-from ludarium.models import build_network
 from ludarium.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ludarium.models.family import FamilyNetwork, Member
 from ludarium.models.options import option_features
 from ludarium.models.shape import Architecture, NetworkShape, check_member
 from ludarium.training.networks import (
-    chosen_architecture,
     family_shape,
     fits,
     fitted,
@@ -199,12 +197,3 @@ def test_shapes_that_no_family_has_are_refused():
         FamilyNetwork(network_shape(corso), 4, 1, 0)
     with pytest.raises(ValueError, match="features"):
         family_of(games_of("corso")).member(network_shape(corso), [1.0, 2.0])
-
-
-def test_an_ordinary_network_is_what_it_was():
-    game = make_game("corso", size=3)
-    from ludarium.configs.schema import NetworkConfig
-
-    chosen = chosen_architecture(game, NetworkConfig(channels=4, blocks=1))
-    assert chosen.options == {"channels": 4, "blocks": 1}
-    assert "stem.0.bias" not in build_network(network_shape(game), 4, 1).state_dict()

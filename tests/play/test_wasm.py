@@ -29,7 +29,6 @@ from ludarium.play.wasm import (
 )
 from ludarium.play.wasm.module import custom_section
 from ludarium.play.wasm.network import network_content
-from ludarium.training.search.gumbel import sequence_of_considered_visits
 from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.agreement import compare, compare_levels, compare_networks, some_layers
@@ -65,15 +64,6 @@ def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> No
     game = ALL_GAMES[name]()
     path = build.write_module(tmp_path, game, build_module(game))
     assert "agree" in compare(game, path, games=2_000, positions=100)
-
-
-@pytest.mark.slow
-def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
-    need_tools()
-    game = GAMES["osiron"](setup="random")
-    path = build.write_module(tmp_path, game, build_module(game))
-    assert path.name == "osiron-setup=random.wasm"
-    assert "agree" in compare(game, path, games=200, positions=2)
 
 
 @pytest.mark.slow
@@ -145,11 +135,6 @@ def test_a_long_section_is_found(tmp_path: Path) -> None:
         EMPTY + custom_section("ludarium", json.dumps(manifest).encode()) + custom_section("a", b"")
     )
     assert read_module(path).manifest == manifest
-
-
-def test_schedules_share_the_simulations() -> None:
-    assert sequence_of_considered_visits(4, 10) == [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
-    assert sequence_of_considered_visits(1, 3) == [0, 1, 2]
 
 
 def test_options_name_a_module() -> None:

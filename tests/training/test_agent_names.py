@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludarium.cli import main
 from ludarium.envs import Game, make_game
-from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import save_checkpoint
 from ludarium.training.agents import make_agent, names, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
@@ -140,17 +138,6 @@ def test_a_checkpoint_of_another_version_of_the_game_is_refused(
     monkeypatch.setattr(TicTacToe, "version", 1)
     with pytest.raises(ValueError, match="plays tictactoe version 0, not tictactoe version 1"):
         make_agent(f"{run}:0", game)
-
-
-def test_a_game_means_its_trained_agent_wherever_agents_are_asked_for(
-    capsys: pytest.CaptureFixture,
-) -> None:
-    arguments = ["evaluate", "random", "--game=corso", "--against=corso:0", "--games=2"]
-    assert main(arguments) == 0
-    assert "corso:0" in capsys.readouterr().out
-    env = SingleAgentEnv("corso", opponent="shipped:corso:0", seat=1)
-    env.reset(seed=1)
-    assert env.board.position.ply == 1
 
 
 def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:

@@ -325,9 +325,6 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
     assert corso.start().mask[result.actions[0]]
 
 
-# Strength.
-
-
 def test_a_temperature_to_draw_at_is_above_0():
     for wrong in (0, -1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="temperature is a number above 0, not"):
