@@ -8,13 +8,20 @@ import numpy as np
 
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.memory import require_memory
 
 _GAMES_AT_ONCE = 64
 _PLIES_BETWEEN = 7
 
 
 def random_observations(game: Game, count: int, seed: int, canonical: bool = True) -> np.ndarray:
-    """Observations of random games at various plies, float32[count, *shape]."""
+    """Observations of random games at various plies, float32[count, *shape].
+
+    Raises:
+        ValueError: they are more than memory is free for.
+    """
+    size = 4 * math.prod(game.observation_shape)
+    require_memory(f"positions={count:,}", 2 * count * size)  # they are put together at the end
     games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=canonical)
     found = []
     for _ in range(math.ceil(count / _GAMES_AT_ONCE)):

@@ -26,6 +26,8 @@ from ..solver import Solver, after
 
 #: Node limit for finding the values of one position's actions.
 LIMIT = 200_000
+#: Of an exact test: each is searched to the end.
+MOST_POSITIONS = 1_000_000
 #: In a hard position at most this share of the legal actions keeps the value.
 FEW = 0.2
 
@@ -163,8 +165,8 @@ def make_exact_test(
 
     Args:
         game: the rules.
-        count: number of positions.
-        seed: fixes everything that is drawn.
+        count: number of positions, at most `MOST_POSITIONS`.
+        seed: of everything drawn.
         agent: plays both sides; random by default.
         opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.
@@ -180,11 +182,13 @@ def make_exact_test(
         ValueError: a number is out of range, the game has no points to lead by, or too few
             positions are found.
     """
-    if count < 1 or opening_plies < 0 or per_game < 1 or limit < 1:
+    if opening_plies < 0 or per_game < 1 or limit < 1:
         raise ValueError(
-            "count, per_game and limit are 1 or more and opening_plies 0 or more, not "
-            f"{count}, {per_game}, {limit} and {opening_plies}"
+            "per_game and limit are 1 or more and opening_plies 0 or more, not "
+            f"{per_game}, {limit} and {opening_plies}"
         )
+    if not 1 <= count <= MOST_POSITIONS:
+        raise ValueError(f"an exact test has 1 to {MOST_POSITIONS:,} positions, not {count:,}")
     lots = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(lots.integers(1 << 32)))

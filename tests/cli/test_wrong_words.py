@@ -82,6 +82,16 @@ def test_a_long_word_is_cut(command: list[str], capsys: pytest.CaptureFixture[st
     assert len(line) < 500
 
 
+@pytest.mark.parametrize("line", ["accuracy random --game corso", "export corso"])
+def test_more_positions_than_can_be_are_refused(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*line.split(), "--positions", "1e12"]) == 2
+    assert "positions" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_takes_too_much_memory_is_refused_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
