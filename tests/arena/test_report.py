@@ -345,6 +345,13 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso
         assert len(html) < 2_000_000
 
 
+def test_words_are_explained_before_the_first_table(tictactoe: Report, corso: Report) -> None:
+    for report in (tictactoe, corso):
+        before, _, _ = report.html.partition("<table")
+        for words in ("A ply is one action", "uct:N searches a tree", "100 Elo points more are"):
+            assert words in before
+
+
 def test_names_are_text_on_the_page(tictactoe: Report) -> None:
     name = "<img src=x>&\"'"
     data = json.loads(json.dumps(tictactoe.data).replace("uct:40", "NAME"))
