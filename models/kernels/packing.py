@@ -2,10 +2,13 @@
 
 The eight-bit scheme is that of Jacob et al., "Quantization and Training of Neural Networks for
 Efficient Integer-Arithmetic-Only Inference" (2018): ``activation = scale * (number - zero)`` with
-one scale for a layer's activations and one for each output's weights, whose zero is 0. Integer
-products are added exactly. The stem of a board's network, residual stream, normalisation, pooling
-and heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
-output, so files can hold them as such.
+one scale for a layer's activations and one for each output's weights, whose zero is 0. The products
+of numbers are added exactly. Stem of a board's network, residual stream, normalisation, pooling and
+heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
+output, so that files can hold them as such.
+
+Layers are padded alike for all processors. So two of them differ in a network in eight bits by the
+order of its weights, by its memory, and where activations are int8 by its start table.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from ludarium.models.turn import Turn
 from .block import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
 from .parts import SUMS
-from .target import HOST, PER, RANGES, Target
+from .target import HOST, PADDED, PER, RANGES, Target
 
 #: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; both are 0 without such a
 #: layer. Its numbers begin at ``weights``, ``table`` and ``scale``. Values become activations
@@ -184,10 +187,8 @@ class _Packer:
             board: whether it is a convolution, with a table for each kind of cell.
         """
         per = PER[str(self.activations)]
-        outputs, inputs = (
-            _up(len(linear.bias), self.target.narrow),
-            _up(linear.weight.shape[1], per),
-        )
+        outputs = _up(len(linear.bias), PADDED)
+        inputs = _up(linear.weight.shape[1], 1 if low_high is None else max(PER.values()))
         weight = linear.weight.reshape(*linear.weight.shape[:2], -1).astype(np.float32)
         weight = _padded(weight, outputs, inputs, weight.shape[2])
         bias = _padded(linear.bias.astype(np.float32), outputs)
@@ -265,7 +266,7 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
     planes, height, width = layers.shape.observation
     cells, step = height * width, target.step
     used = len(layers.stem.bias)
-    channels = _up(used, target.narrow)
+    channels = _up(used, PADDED)
     hidden = len(layers.value_cells.bias)
     trunk = _Packer(target, ranges is not None)
     heads = _Packer(target, False, rounds=ranges is not None)
@@ -358,7 +359,7 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
 def _pack_vector(layers: VectorLayers, ranges: np.ndarray | None, target: Target) -> PackedNetwork:
     (features,) = layers.shape.observation
     used = len(layers.stem.bias)
-    channels = _up(used, target.narrow)
+    channels = _up(used, PADDED)
     trunk = _Packer(target, ranges is not None)
     heads = _Packer(target, False, rounds=ranges is not None)
     linears = [layers.stem]

@@ -37,15 +37,18 @@ class Target:
 
     @property
     def narrow(self) -> int:
-        """Outputs of a layer's last block if fewer are left; all outputs are padded to it."""
-        return min(16, self.step)
+        """Outputs of a layer's last blocks, where fewer than `step` are left."""
+        return min(PADDED, self.step)
 
     def activations(self, eight_bit: bool) -> np.dtype:
         """Dtype of the inputs of the trunk's products."""
         return self.eight_bit if eight_bit else np.dtype(np.float32)
 
 
-#: Inputs whose products are added to a sum at a time, by the dtype of the activations.
+#: Outputs of each layer are padded to a multiple of it, the same on all processors.
+PADDED = 16
+
+#: Inputs whose products are added into a sum at a time, by the dtype of the activations.
 PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
 
 #: Zero in eight-bit activations, and their smallest and largest number.

@@ -1,13 +1,14 @@
 """Compiles a game, and its network for each kind of processor, to functions over one buffer.
 
-The arrays of a game lie in the caller's buffer, one after the other, behind the data that `glue.c`
-keeps there. Read-only data are in the library: the constants of the rules, and the network's
-weights.
+The arrays of a game lie in the caller's buffer, one after the other, behind what `glue.c` keeps
+there. What is only read is in the library: the constants of the rules, and the network, once for
+all processors. `glue.c` writes its weights into the buffer, in the order in which the kernels of
+the machine's processor read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from ludarium.envs.engine.compile import GivenPart, specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.jit.private import cgutils
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
-from ludarium.models.kernels.target import HOST
+from ludarium.models.kernels.target import HOST, Target
 
 from ..objects import (
     LINE,
@@ -45,7 +46,15 @@ KERNELS = (
     *("search_seed", "search_begin", "search_run", "search_results"),
     *("level_begin", "level_choose"),
 )
-_CONSTANTS = {f"network_{name}" for name in PackedNetwork._fields if name not in WRITTEN}
+#: Of a network, what lies in the library in the order of `PLAIN`, and in the buffer as packed; and
+#: what lies in the library alone, where all processors find it if it is the same for them.
+PACKED = ("weights", "head_weights")
+_SHARED = ("table", "scale", "stem", "stem_bias", "norms", "head_bias", "head_scale")
+#: The order of weights [output][tap][input].
+PLAIN = Target(1, 1, 1, np.dtype(np.uint8))
+_CONSTANTS = {
+    f"network_{name}" for name in PackedNetwork._fields if name not in (*PACKED, *WRITTEN)
+}
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _POINTER = _BYTE.as_pointer()
 _KEPT = 256
@@ -84,9 +93,9 @@ def game_layout(game: Game, limits: Limits) -> Layout:
     return Layout.of(_memory(game, limits))
 
 
-def network_bytes(packed: PackedNetwork) -> int:
-    """How many bytes of the buffer a network computes in."""
-    return Layout.of({"network": packed}).end
+def network_layout(packed: PackedNetwork, start: int) -> Layout:
+    """Of a network's weights and of what it computes in, behind a game."""
+    return Layout.of({"network": packed}, start)
 
 
 def compile_game(
@@ -110,25 +119,47 @@ def compile_game(
     return [exports.object_code(machine) for machine in machines]
 
 
+def write_network(prefix: str, plain: PackedNetwork, machines: Sequence[Machine]) -> list[bytes]:
+    """Object files, for each machine, of what processors share of a network; in its own process.
+
+    They define ``PREFIX_network_NAME`` for the arrays of these names; weights are int8, in the
+    order of `PLAIN`.
+    """
+    begin_compiling(HOST)
+    exports = _Exports(prefix, {}, Layout({}, 0))
+    for name in (*PACKED, *_SHARED):
+        array = getattr(plain, name)
+        content = array.astype(np.int8) if name in PACKED else array
+        exports.add_data(f"network_{name}", content.tobytes())
+    return [exports.object_code(machine) for machine in machines]
+
+
 def compile_network(
     game: Game,
     limits: Limits,
     prefix: str,
     kind: str,
     packed: PackedNetwork,
+    plain: PackedNetwork,
     machines: Sequence[Machine],
 ) -> list[bytes]:
-    """Object files of a network, for each of several machines with the same blocks.
+    """Object files, for each of machines with the same blocks, of a network's kernels.
 
-    They define ``PREFIX_KIND_network_answer(buffer)``. Call this in a dedicated process.
+    They define ``PREFIX_KIND_network_answer(buffer)``, and take from others what `write_network`
+    writes of ``plain``. For a process of its own.
     """
     begin_compiling(machines[0].network)
     given = specialise(answering, game.rules, game.view, ask=part_of(game))
     memory = {"search": _memory(game, limits)["search"], "network": packed}
     layout = game_layout(game, limits)
-    scratch = Layout.of({"network": packed}, layout.end)
-    both = Layout({**layout.offsets, **scratch.offsets}, scratch.end)
-    exports = _BufferExports(prefix, memory, both)
+    of_network = network_layout(packed, layout.end)
+    both = Layout({**layout.offsets, **of_network.offsets}, of_network.end)
+    shared = {
+        f"network_{name}"
+        for name in _SHARED
+        if np.array_equal(getattr(packed, name), getattr(plain, name))
+    }
+    exports = _Exports(prefix, memory, both, shared)
     exports.add(f"{kind}_network_answer", given.network_answer.py_func, [])
     return [exports.object_code(machine) for machine in machines]
 
@@ -176,12 +207,25 @@ def _asking(symbol: str) -> GivenPart:
     return GivenPart(jit.part(ask), symbol)
 
 
-class _BufferExports(Exports):
-    """Functions that take the buffer as first argument, and int64."""
+class _Exports(Exports):
+    """Functions that take the buffer first, and int64.
+
+    Args:
+        prefix: of their names.
+        memory: see `Exports`.
+        layout: of what of it lies in the buffer.
+        shared: names of constants that another object defines.
+    """
 
     number = _WORD
 
-    def __init__(self, prefix: str, memory: Mapping[str, Any], layout: Layout) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        memory: Mapping[str, Any],
+        layout: Layout,
+        shared: Collection[str] = (),
+    ) -> None:
         super().__init__(memory)
         self._prefix = prefix
         self._buffer: Any = None  # the buffer in the export that is being written
@@ -192,7 +236,7 @@ class _BufferExports(Exports):
         for name, value in memory.items():
             for full_name, array in named_arrays(name, value).items():
                 if _is_constant(full_name):
-                    self._add_constant(full_name, array)
+                    self._add_constant(full_name, array, full_name in shared)
 
     def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
         """See `Exports.begin`."""
@@ -218,7 +262,7 @@ class _BufferExports(Exports):
     def finish(self, module: Any) -> None:
         """Also hide names within the library, so that no program calls them by accident."""
         super().finish(module)
-        for each in module.functions:
+        for each in (*module.functions, *module.global_variables):
             if each.name in self.names:
                 each.visibility = "hidden"
 
@@ -238,8 +282,21 @@ class _BufferExports(Exports):
                 builder.call(copy, [target, source, _WORD(len(content)), one(0)])
         builder.ret(_WORD(0))
 
-    def _add_constant(self, name: str, array: np.ndarray) -> None:
-        if address_of(array) not in self._constants:
+    def add_data(self, name: str, content: bytes) -> None:
+        """Add a constant that other objects see."""
+        variable = constant(self.module, f"{self._prefix}_{name}", content)
+        variable.global_constant = True
+        self.names.add(variable.name)
+
+    def _add_constant(self, name: str, array: np.ndarray, is_shared: bool) -> None:
+        if address_of(array) in self._constants:
+            return
+        if is_shared:
+            kind = ir.ArrayType(_BYTE, array.nbytes)
+            variable = ir.GlobalVariable(self.module, kind, f"{self._prefix}_{name}")
+            variable.align = LINE
+            self.names.add(variable.name)
+        else:
             variable = constant(self.module, name, array.tobytes())
-            variable.global_constant = True
-            self._constants[address_of(array)] = variable
+        variable.global_constant = True
+        self._constants[address_of(array)] = variable

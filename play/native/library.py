@@ -19,8 +19,8 @@ from ..objects import in_own_process
 from ..wasm.linker import find_zig, run_zig
 from ..wasm.network import packed_network
 from . import texts
-from .compiler import compile_game, compile_network, network_bytes
-from .targets import TARGETS, Platform
+from .compiler import PLAIN, compile_game, compile_network, write_network
+from .targets import TARGETS, Target
 from .texts import Library
 
 
@@ -41,16 +41,17 @@ def write_library(
     chosen = {name: TARGETS[name] for name in targets}
     say(f"compiling {library.game} and its network")
     ranges = ranges_of(library.network, examples_of(library.game))
+    plain = packed_network(library.game, library.network, ranges, PLAIN)
     networks = {
         blocks: packed_network(library.game, library.network, ranges, blocks)
         for blocks in dict.fromkeys(
             m.network for target in chosen.values() for m in target.machines.values()
         )
     }
-    scratch = max(map(network_bytes, networks.values()))
-    header = texts.header(library, scratch)
+    layout = texts.buffer_layout(library, networks.values())
+    header = texts.header(library, layout)
     build = texts.build_number(library, networks.values())
-    objects = _objects(library, chosen, networks)
+    objects = _objects(library, chosen, plain, networks)
     for name, text in {
         header_file.name: header,
         "example.c": texts.template(library, "example.c"),
@@ -64,7 +65,7 @@ def write_library(
         say(f"linking for {name}")
         sources = {
             header_file.name: header,
-            "made.h": texts.made(library, target, scratch, build),
+            "made.h": texts.made(library, target, layout, plain, build),
             "glue.c": texts.template(library, "glue.c"),
         }
         for file, content in _linked(library, target, objects[name], sources).items():
@@ -79,7 +80,10 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _objects(
-    library: Library, targets: dict[str, Platform], networks: dict[Target, PackedNetwork]
+    library: Library,
+    targets: dict[str, Target],
+    plain: PackedNetwork,
+    networks: dict[Blocks, PackedNetwork],
 ) -> dict[str, dict[str, bytes]]:
     """Object files by target and name; each frontend runs once, in a dedicated process."""
     found: dict[str, dict[str, bytes]] = {name: {} for name in targets}
@@ -88,6 +92,9 @@ def _objects(
     compiled = in_own_process(compile_game, game, limits, library.prefix, machines)
     for name, content in zip(targets, compiled, strict=True):
         found[name]["game.o"] = content
+    written = in_own_process(write_network, library.prefix, plain, machines)
+    for name, content in zip(targets, written, strict=True):
+        found[name]["network.o"] = content
     for blocks, packed in networks.items():
         wanted = [
             (name, kind, machine)
@@ -99,7 +106,7 @@ def _objects(
         for kind in dict.fromkeys(kind for _, kind, _ in wanted):
             those = [(name, machine) for name, each, machine in wanted if each == kind]
             compiled = in_own_process(
-                *(compile_network, game, limits, library.prefix, kind, packed),
+                *(compile_network, game, limits, library.prefix, kind, packed, plain),
                 [machine for _, machine in those],
             )
             for (name, _), content in zip(those, compiled, strict=True):

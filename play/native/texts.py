@@ -10,17 +10,20 @@ from dataclasses import astuple, dataclass, replace
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from ludarium.arena.ladder import Ladder
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
+from ludarium.models.kernels.target import PER
 from ludarium.models.layers import Layers
 from ludarium.training.search.settings import SearchSettings
 
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
-from .compiler import game_layout, kept_bytes
-from .targets import Platform
+from .compiler import PACKED, Layout, game_layout, kept_bytes, network_layout
+from .targets import Target
 
 #: Limits of a library's buffer: a few megabytes, and no shipped level needs more.
 LIMITS = Limits(simulations=400, max_considered=16, cache=1.0)
@@ -91,8 +94,18 @@ def template(library: Library, name: str) -> str:
     return library.named(text)
 
 
-def header(library: Library, scratch: int) -> str:
-    """The header; ``scratch`` is how many bytes of the buffer a network computes in."""
+def buffer_layout(library: Library, networks: Iterable[PackedNetwork]) -> Layout:
+    """Of the buffer: a game, and behind it room for each of these networks."""
+    of_game = game_layout(library.game, library.limits)
+    layouts = [network_layout(packed, of_game.end) for packed in networks]
+    largest = max(layouts, key=lambda layout: layout.end)
+    # Weights come first, and take the same room in all.
+    weights = {name: largest.offsets[f"network_{name}"] for name in PACKED}
+    return Layout({**of_game.offsets, **weights}, largest.end)
+
+
+def header(library: Library, layout: Layout) -> str:
+    """The header; ``layout`` is that of `buffer_layout`."""
     game, levels = library.game, library.ladder.levels if library.ladder else ()
     words = (
         {number: word for word, number in library.ladder.words.items()} if library.ladder else {}
@@ -105,7 +118,7 @@ def header(library: Library, scratch: int) -> str:
     told = {
         "TITLE": f"{game.title} ({', '.join(f'{k}={v}' for k, v in game.options.items())})",
         "LEVELS_TABLE": "\n".join(rows or [" * There are no levels."]),
-        "BUFFER_BYTES": game_layout(game, library.limits).end + scratch,
+        "BUFFER_BYTES": layout.end,
         "ACTION_COUNT": game.num_actions,
         "SLOT_COUNT": len(game.drawn_scene.slots),
         "SIMULATION_COUNT": library.limits.simulations,
@@ -162,18 +175,25 @@ def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
     return f"0x{told.hexdigest()[:15]}"
 
 
-def made(library: Library, target: Platform, scratch: int, build: str) -> str:
-    """The content of ``made.h``, the numbers for `glue.c`; see `build_number`."""
+def made(library: Library, target: Target, layout: Layout, plain: PackedNetwork, build: str) -> str:
+    """The content of ``made.h``, the numbers that `glue.c` takes.
+
+    ``layout`` is that of `buffer_layout`, ``plain`` the network in the order of `PLAIN`, ``build``
+    that of `build_number`.
+    """
     game, limits = library.game, library.limits
-    layout, roots = game_layout(game, limits), memory_of(game, limits)["search"].tree.roots.dtype
+    roots = memory_of(game, limits)["search"].tree.roots.dtype
     at = layout.offsets
     diagram = game.drawn_scene.diagram
     rules = repr((game.name, game.version, sorted(game.options.items()), game.num_actions))
-    names = ("game_rngs", "game_mask", "game_shown", "search_settings", "search_knobs")
-    places = {name: at[name] for name in (*names, "search_action_values", "search_visits")}
+    names = (
+        *("game_rngs", "game_mask", "game_shown", "search_settings", "search_knobs"),
+        *("search_action_values", "search_visits", *PACKED),
+    )
+    places = {name: at[name] for name in names}
     places["noise"] = at["search_tree_roots"] + roots.fields["noise"][1]
     defined: dict[str, Any] = {
-        "BUFFER_BYTES": layout.end + scratch,
+        "BUFFER_BYTES": layout.end,
         "KEPT_BYTES": kept_bytes(game),
         "RULES": f"0x{hashlib.sha256(rules.encode()).hexdigest()[:15]}",
         "BUILD": build,
@@ -193,9 +213,17 @@ def made(library: Library, target: Platform, scratch: int, build: str) -> str:
         for level in levels
     ]
     settings = ", ".join(repr(float(each)) for each in SearchSettings())
+    layers = {
+        "trunk": _layers(plain.trunk, 9 if len(game.observation_shape) == 3 else 1),
+        "heads": _layers(plain.heads, 1),
+    }
+    blocks = [machine.network for machine in target.machines.values()]
+    orders = [f"{{{each.step}, {each.narrow}, {PER[str(each.eight_bit)]}}}" for each in blocks]
     return "\n".join(
         [
             *(f"#define {name} {value}" for name, value in defined.items()),
+            *(f"static const struct layer {name}[] = {{{rows}}};" for name, rows in layers.items()),
+            f"static const struct order orders[] = {{{', '.join(orders)}}};",
             f"#define LEVELS {len(levels)}",
             f"static const double settings[] = {{{settings}}};",
             "static const struct { int32_t elo; double knobs[5]; } levels[] = "
@@ -204,6 +232,11 @@ def made(library: Library, target: Platform, scratch: int, build: str) -> str:
             "",
         ]
     )
+
+
+def _layers(layers: np.ndarray, taps: int) -> str:
+    """Inputs, those of all taps, and outputs of layers, as C writes them."""
+    return ", ".join(f"{{{taps * layer.inputs}, {layer.outputs}}}" for layer in layers)
 
 
 def _quoted(text: str) -> str:

@@ -17,8 +17,8 @@ from ludarium.models import NetworkShape, build_network
 from ludarium.models.family import FamilyNetwork
 from ludarium.models.kernels import CompiledNetwork, ranges_of
 from ludarium.models.kernels.evaluate import evaluate_boards, evaluate_vectors
-from ludarium.models.kernels.packing import pack
-from ludarium.models.kernels.target import HOST
+from ludarium.models.kernels.packing import WRITTEN, pack
+from ludarium.models.kernels.target import HOST, Target
 from ludarium.models.network import layers_of
 
 
@@ -142,6 +142,24 @@ def test_two_products_at_a_time_give_the_same_bits_as_four(shape):
     evaluate(packed, observations.reshape(19, -1), *found)
     for mine, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("shape", [board(6, 7), FLAT], ids=["board", "flat"])
+def test_processors_share_a_network_but_for_the_order_of_its_weights(shape):
+    layers = layers_of(in_use(build_network(shape, 40, 2)))
+    ranges = ranges_of(layers, observations_of(shape, 19))
+    bytes_, pairs = np.dtype(np.uint8), np.dtype(np.int16)
+    first, *others = (
+        pack(layers, ranges, target)._asdict()
+        for target in (Target(4, 2, 4, pairs), Target(16, 2, 8, bytes_), Target(1, 1, 1, bytes_))
+    )
+    for other in others:
+        for name in first.keys() - set(WRITTEN):
+            mine, its = first[name], other[name]
+            if name in ("weights", "head_weights"):
+                assert not np.array_equal(mine, its)
+                mine, its = np.sort(mine), np.sort(its)
+            np.testing.assert_array_equal(mine, its)
 
 
 def test_ranges_are_what_the_layers_read():

@@ -3,10 +3,16 @@
 #include <stddef.h>
 
 #include "ludarium_game.h"
+
+typedef int64_t i64;
+struct layer { i64 inputs, outputs; }; /* inputs at all taps */
+/* How kernels of a processor read weights: so many outputs to a block, or to the last blocks of a
+   layer, and so many inputs at a time. */
+struct order { i64 step, narrow, per; };
+
 #include "made.h"
 
 /* The compiled rules, search and networks: compiler.py. All take the buffer. */
-typedef int64_t i64;
 i64 ludarium_game_fill(void *), ludarium_game_game_seed(void *, i64);
 i64 ludarium_game_game_start(void *), ludarium_game_game_set_up(void *, i64);
 i64 ludarium_game_game_play(void *, i64), ludarium_game_game_score(void *);
@@ -88,6 +94,44 @@ i64 ludarium_game_ask(void *buffer) {
     return answers[((struct kept *)buffer)->processor](buffer);
 }
 
+/* The network's weights: the library has them once, [output][tap][input], heads' as well. */
+extern const int8_t ludarium_game_network_weights[], ludarium_game_network_head_weights[];
+
+/* Write a layer in an order, see packed in packing.py, as int8 or float; return its end. */
+static i64 pack_layer(const struct layer *layer, struct order order, const int8_t *plain,
+                      int8_t *bytes, float *floats) {
+    i64 n = 0, width;
+    for (i64 o = 0; o < layer->outputs; o += width) {
+        width = o + order.step <= layer->outputs ? order.step : order.narrow;
+        for (i64 input = 0; input < layer->inputs; input += order.per)
+            for (i64 output = o; output < o + width; output++)
+                for (i64 k = 0; k < order.per; k++, n++) {
+                    int8_t weight = plain[output * layer->inputs + input + k];
+                    if (bytes) bytes[n] = weight;
+                    else floats[n] = weight;
+                }
+    }
+    return n;
+}
+
+static void use_processor(void *buffer, i64 processor) {
+    struct order order = orders[processor];
+    int8_t *weights = at(buffer, AT_weights);
+    const int8_t *plain = ludarium_game_network_weights;
+    for (size_t k = 0; k < sizeof trunk / sizeof *trunk; k++) {
+        i64 size = pack_layer(&trunk[k], order, plain, weights, 0);
+        plain += size, weights += size;
+    }
+    order.per = 1;
+    float *head_weights = at(buffer, AT_head_weights);
+    plain = ludarium_game_network_head_weights;
+    for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) {
+        i64 size = pack_layer(&heads[k], order, plain, 0, head_weights);
+        plain += size, head_weights += size;
+    }
+    ((struct kept *)buffer)->processor = processor;
+}
+
 /* The game. */
 
 static void begin_game(void *buffer, i64 seed, i64 places) {
@@ -134,7 +178,7 @@ int32_t ludarium_game_init(void *buffer, i64 size) {
     __builtin_memset(buffer, 0, BUFFER_BYTES);
     ludarium_game_fill(buffer);
     struct kept *kept = buffer;
-    kept->processor = processor;
+    use_processor(buffer, processor);
     kept->ready = READY;
     begin_game(buffer, 0, -1);
     return 0;
@@ -446,8 +490,7 @@ int32_t ludarium_game_processor(void *buffer) {
 int32_t ludarium_game_use_processor(void *buffer, int32_t processor) {
     KEPT(buffer);
     if (processor < 0 || processor > best_processor()) return LUDARIUM_PROCESSOR;
-    if (processor != kept->processor) kept->search = NO_SEARCH;
-    kept->processor = processor;
+    if (processor != kept->processor) use_processor(buffer, processor);
     return 0;
 }
 

@@ -142,7 +142,7 @@ LUDARIUM_GAME_API int32_t ludarium_game_levels(void);
 LUDARIUM_GAME_API int32_t ludarium_game_elo(int32_t level);
 
 /* The network's code that is used: PROCESSORS.
-   The best one is chosen by init; an older one may be used to compare. A change ends the search.
+   The best one is chosen by init; an older one may be used to compare. The search goes on.
    PROCESSOR: it is newer. */
 LUDARIUM_GAME_API int32_t ludarium_game_processor(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_use_processor(void *buffer, int32_t processor);
