@@ -18,12 +18,12 @@ class Platform:
     """A system with a kind of processor.
 
     Attributes:
-        zig: its name in zig.
-        machines: by name, those for which networks are compiled; the first one runs everywhere, and
-            rules and search are compiled for it alone. The last one that fits the processor
-            computes the network.
-        static, shared: names of the files, with ``{name}``; None if zig has no linker or no
-            libraries for it.
+        zig: what zig calls it.
+        machines: by name, those whose networks are compiled; the first one runs everywhere, and
+            rules and search are compiled for it alone. On x86 the last one that the processor is
+            of computes the network; elsewhere the program chooses.
+        static, shared: names of the files, of ``{name}``; None: zig has no linker or no libraries
+            for it.
     """
 
     zig: str
@@ -37,8 +37,7 @@ class Platform:
         return next(iter(self.machines.values()))
 
 
-_PAIRS, _BYTES = np.dtype(np.int16), np.dtype(np.uint8)
-_NEON = Target(4, 4, 4, _PAIRS)
+_PAIRS, _BYTES, _SIGNED = np.dtype(np.int16), np.dtype(np.uint8), np.dtype(np.int8)
 
 
 def _x86(triple: str) -> dict[str, Machine]:
@@ -52,7 +51,14 @@ def _x86(triple: str) -> dict[str, Machine]:
 
 
 def _arm(triple: str, processor: str) -> dict[str, Machine]:
-    return {"neon": Machine(triple, _NEON, processor, "+neon")}
+    return {
+        "neon": Machine(triple, Blocks(4, 4, 4, _PAIRS), processor, "+neon"),
+        "dotprod": _with_dot_products(triple, processor),
+    }
+
+
+def _with_dot_products(triple: str, processor: str) -> Machine:
+    return Machine(triple, Blocks(4, 4, 4, _SIGNED), processor, "+neon,+dotprod")
 
 
 _STATIC, _LINUX = "lib{name}.a", "lib{name}.so"
@@ -69,7 +75,8 @@ TARGETS = {
     ),
     "arm64-macos": Platform(
         "aarch64-macos.11.0",
-        _arm("arm64-apple-macosx11.0.0", "apple-m1"),
+        # All of its processors have dot products.
+        {"dotprod": _with_dot_products("arm64-apple-macosx11.0.0", "apple-m1")},
         _STATIC,
         "lib{name}.dylib",
     ),

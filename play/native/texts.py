@@ -128,7 +128,6 @@ def header(library: Library, layout: Layout) -> str:
             f"    LUDARIUM_{name} = -{number}, /* {library.named(text)} */"
             for number, (name, text) in enumerate(ERRORS.items(), 1)
         ),
-        "PROCESSORS": "0 is the oldest",
     }
     text = template(library, "ludarium_game.h")
     return re.sub("|".join(rf"\b{name}\b" for name in told), lambda m: str(told[m[0]]), text)

@@ -24,6 +24,7 @@ i64 ludarium_game_level_begin(void *, i64), ludarium_game_level_choose(void *);
 
 enum { ALIGNMENT = 16, SAVE_VERSION = 1, SAVE_HEAD = 52, CRC_BYTES = 4 };
 enum { NO_SEARCH, RUNNING, DONE };
+enum { PROCESSORS = sizeof orders / sizeof *orders };
 static const i64 READY = 0x4c554441 ^ RULES ^ BUILD;
 
 /* What is kept at the start of the buffer. */
@@ -78,8 +79,10 @@ static int32_t best_processor(void) {
     unsigned avx512 = bit_AVX512F | bit_AVX512DQ | bit_AVX512CD | bit_AVX512BW | bit_AVX512VL;
     return has(of_7b, avx512) ? 2 : 1;
 }
+static int runs_code_of(int32_t processor) { return processor <= best_processor(); }
 #else
 static int32_t best_processor(void) { return 0; }
+static int runs_code_of(int32_t processor) { return (void)processor, 1; } /* the caller knows */
 #endif
 
 #define NETWORK(name) extern i64 ludarium_game_##name##_network_answer(void *);
@@ -489,7 +492,8 @@ int32_t ludarium_game_processor(void *buffer) {
 
 int32_t ludarium_game_use_processor(void *buffer, int32_t processor) {
     KEPT(buffer);
-    if (processor < 0 || processor > best_processor()) return LUDARIUM_PROCESSOR;
+    if (processor < 0 || processor >= PROCESSORS || !runs_code_of(processor))
+        return LUDARIUM_PROCESSOR;
     if (processor != kept->processor) use_processor(buffer, processor);
     return 0;
 }

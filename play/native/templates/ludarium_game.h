@@ -141,9 +141,12 @@ LUDARIUM_GAME_API int32_t ludarium_game_values(void *buffer, float *values, int3
 LUDARIUM_GAME_API int32_t ludarium_game_levels(void);
 LUDARIUM_GAME_API int32_t ludarium_game_elo(int32_t level);
 
-/* The network's code that is used: PROCESSORS.
-   The best one is chosen by init; an older one may be used to compare. The search goes on.
-   PROCESSOR: it is newer. */
+/* The network's code that is used, by number, from that for the oldest processors on. On x86 init
+   takes the newest that the processor runs. ARM does not tell programs; so there init takes 0, and
+   where there is a 1, use it if the system says that the processor has dot products, as
+   getauxval(AT_HWCAP) & HWCAP_ASIMDDP or sysctlbyname("hw.optional.arm.FEAT_DotProd", ...) does. A
+   search goes on, and plays the same. PROCESSOR: there is no such code, or the processor, on x86,
+   does not run it. */
 LUDARIUM_GAME_API int32_t ludarium_game_processor(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_use_processor(void *buffer, int32_t processor);
 
