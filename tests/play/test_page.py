@@ -78,6 +78,7 @@ def test_agent_answers_while_the_page_stays_awake(driver: PageDriver) -> None:
         (f"{CORSO}&m=12.99", "Move 2 of the link, “99”"),
         (f"{CORSO}&m=12.13&p=3", "p=3"),
         (f"{CORSO}&s=x", "s=x"),
+        (f"{CORSO}&m={'x' * 5000}", f"“{'x' * 37}...”, cannot be played"),
     ],
 )
 def test_malformed_link_gives_a_message_and_changes_nothing(
@@ -127,13 +128,24 @@ def test_plain_list_of_moves_is_read(driver: PageDriver) -> None:
     assert driver.moves == ["c3", "b2", "c4"]
 
 
-def test_record_that_cannot_be_read_gives_a_message(driver: PageDriver) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("5", "move 1, 5, is not legal in its position"),  # a number is for links
+        ("x" * 5000, f"move 1, {'x' * 37}..., is not legal in its position"),
+    ],
+    ids=["JSON", "number", "long"],
+)
+def test_record_that_cannot_be_read_gives_a_message(
+    driver: PageDriver, text: str, message: str
+) -> None:
     driver.open(f"{CORSO}&m=12.6")
     driver.page.get_by_role("button", name="Share").click()
-    driver.page.get_by_label("Record of a game").fill("{")
+    driver.page.get_by_label("Record of a game").fill(text)
     driver.page.get_by_role("button", name="Load this text").click()
     driver.wait_for("document.querySelector('dialog .told').textContent !== ''")
-    assert "not valid JSON" in driver.page.locator("dialog .told").inner_text()
+    assert message in driver.page.locator("dialog .told").inner_text()
     assert driver.moves == ["c3", "b2"]
 
 

@@ -254,6 +254,13 @@ def test_a_low_window_shows_all_of_the_board(
     driver.close()
 
 
+def test_a_narrow_window_scrolls_no_more_than_up_and_down(browser: Any, site: str) -> None:
+    driver = PageDriver(browser, site, {"width": 320, "height": 568})
+    driver.open(CORSO)
+    assert driver.page.evaluate("document.documentElement.scrollWidth") == 320
+    driver.close()
+
+
 IN_HAND = "choose%20red-l-upright.choose%20green-t-flat.pick%20green-t-flat"
 
 

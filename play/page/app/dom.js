@@ -37,6 +37,9 @@ export function icon(path) {
   return svg;
 }
 
+/** The beginning of a text from elsewhere, for a message. */
+export const shortened = (text) => (text.length > 40 ? `${text.slice(0, 37)}...` : text);
+
 export const byId = (id) => document.getElementById(id);
 
 /** The value kept in this browser under a name, or null; a page without a store has none. */

@@ -1,6 +1,7 @@
 /** Games as records: converts between the page's tree and the JSON of ../record.js. */
 
 import { isRecord, readRecord, splitMoves, writeRecord } from "../record.js";
+import { shortened } from "./dom.js";
 import { seatName } from "./seats.js";
 
 const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // by outcome
@@ -96,11 +97,11 @@ export function readText(text, catalog, { game, variant, table }) {
   }
   const record = readRecord(text);
   const known = catalog.game(record.game);
-  if (!known) throw new Error(`the record is of ${record.game}, a game that is not here`);
+  if (!known) throw new Error(`the record is of ${shortened(`${record.game}`)}, a game that is not here`);
   const found = catalog.withOptions(record.game, record.options);
   if (!found) {
     const titles = known.variants.map(({ title }) => title).join("; ");
-    const options = JSON.stringify(record.options);
+    const options = shortened(JSON.stringify(record.options));
     throw new Error(`the record is of ${known.title} with ${options}; here are ${titles}`);
   }
   return { ...found, record };
@@ -113,7 +114,8 @@ export function readText(text, catalog, { game, variant, table }) {
 export function playRecord(table, record) {
   const { version } = table.engine.manifest.description;
   if (record.version !== version) {
-    throw new Error(`the record is of version ${record.version} of the rules; here is ${version}`);
+    const other = shortened(`${record.version}`);
+    throw new Error(`the record is of version ${other} of the rules; here is ${version}`);
   }
   playLine(table, table.root, record);
 }
@@ -121,9 +123,9 @@ export function playRecord(table, record) {
 function playLine(table, start, { moves, notes = {}, variations = {} }) {
   let node = start;
   for (const text of moves) {
-    const action = node.isOver ? null : table.find(node, text);
+    const action = node.isOver ? null : table.findText(node, text);
     if (action === null) {
-      throw new Error(`move ${node.ply + 1}, ${text}, is not legal in its position`);
+      throw new Error(`move ${node.ply + 1}, ${shortened(text)}, is not legal in its position`);
     }
     const child = table.play(node, action);
     child.comment = notes[child.ply] ?? child.comment;

@@ -3,6 +3,8 @@
  * the next game's may be another one, see adapting.js), `{kind: "network", simulations: 128}` or `{kind: "network", seconds: 2}`, `{kind: "random"}`.
  */
 
+import { shortened } from "./dom.js";
+
 export const MOST_SIMULATIONS = 1600;
 export const MOST_SECONDS = 60;
 
@@ -43,7 +45,7 @@ export function readSeat(text, variant) {
     return { kind, simulations: number };
   }
   throw new Error(
-    `The link asks for the opponent “${text}”, who does not play here; there are random` +
+    `The link asks for the opponent “${shortened(text)}”, who does not play here; there are random` +
       `${variant.levels ? ", level:3, level:auto" : ""}${variant.network ? ", network:64" : ""}.`,
   );
 }

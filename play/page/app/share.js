@@ -6,6 +6,7 @@
  */
 
 import { whyNoDiagram } from "./catalog.js";
+import { shortened } from "./dom.js";
 import { readSeat } from "./seats.js";
 import { Throttle } from "./throttle.js";
 
@@ -37,13 +38,13 @@ export function readFragment(fragment, catalog) {
   const game = catalog.game(name);
   if (!game) {
     const known = catalog.games.map((each) => each.name).join(", ");
-    throw new Error(`The link asks for the game “${name}”; there are ${known}.`);
+    throw new Error(`The link asks for the game “${shortened(name)}”; there are ${known}.`);
   }
   const id = given.get("o") ?? game.variants[0].id;
   const found = catalog.find(name, id);
   if (!found) {
     const known = game.variants.map((each) => each.id).join(", ");
-    throw new Error(`The link asks for “${id}” of ${game.title}; there are ${known}.`);
+    throw new Error(`The link asks for “${shortened(id)}” of ${game.title}; there are ${known}.`);
   }
   const start = readDiagram(given.get("d"), found, catalog);
   const moves = (given.get("m") ?? "").split(".").filter((move) => move !== "");
@@ -64,9 +65,9 @@ function readDiagram(diagram, { game, variant }, catalog) {
       ? catalog.withDiagram(game, variant, about.start)
       : { game, variant, diagram: null };
   }
-  if (!about?.is_own) throw new Error(`The link has d=${diagram}, but “${variant.id}” has its own start.`);
+  if (!about?.is_own) throw new Error(`The link has d=${shortened(diagram)}, but “${variant.id}” has its own start.`);
   const why = whyNoDiagram(diagram, about);
-  if (why) throw new Error(`The link has d=${diagram}: ${why}.`);
+  if (why) throw new Error(`The link has d=${shortened(diagram)}: ${why}.`);
   return catalog.withDiagram(game, variant, diagram);
 }
 
@@ -75,7 +76,7 @@ function whole(given, key, most) {
   if (text === null) return null;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > most) {
-    throw new Error(`The link has ${key}=${text}; accepted: a whole number from 0 to ${most}.`);
+    throw new Error(`The link has ${key}=${shortened(text)}; accepted: a whole number from 0 to ${most}.`);
   }
   return value;
 }
@@ -92,7 +93,8 @@ export function playMoves(table, moves, ply) {
     const action = node.isOver ? null : table.find(node, move);
     if (action === null) {
       const why = node.isOver ? "the game is over by then" : "it is not legal there";
-      throw new Error(`Move ${number + 1} of the link, “${move}”, cannot be played: ${why}.`);
+      const text = shortened(move);
+      throw new Error(`Move ${number + 1} of the link, “${text}”, cannot be played: ${why}.`);
     }
     node = table.play(node, action);
     if (node.ply === ply) wanted = node;

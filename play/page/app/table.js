@@ -116,6 +116,11 @@ export class Table {
   find(node, text) {
     const game = this.at(node);
     if (/^\d+$/.test(text) && game.isLegal(Number(text))) return Number(text);
+    return this.findText(node, text);
+  }
+
+  /** The legal action with a text, or null. */
+  findText(node, text) {
     return this.legal(node).find((each) => each.text === text)?.action ?? null;
   }
 
