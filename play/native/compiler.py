@@ -126,7 +126,7 @@ def write_network(prefix: str, plain: PackedNetwork, machines: Sequence[Machine]
     order of `PLAIN`.
     """
     begin_compiling(HOST)
-    exports = _Exports(prefix, {}, Layout({}, 0))
+    exports = _BufferExports(prefix, {}, Layout({}, 0))
     for name in (*PACKED, *_SHARED):
         array = getattr(plain, name)
         content = array.astype(np.int8) if name in PACKED else array
@@ -159,7 +159,7 @@ def compile_network(
         for name in _SHARED
         if np.array_equal(getattr(packed, name), getattr(plain, name))
     }
-    exports = _Exports(prefix, memory, both, shared)
+    exports = _BufferExports(prefix, memory, both, shared)
     exports.add(f"{kind}_network_answer", given.network_answer.py_func, [])
     return [exports.object_code(machine) for machine in machines]
 
@@ -207,7 +207,7 @@ def _asking(symbol: str) -> GivenPart:
     return GivenPart(jit.part(ask), symbol)
 
 
-class _Exports(Exports):
+class _BufferExports(Exports):
     """Functions that take the buffer first, and int64.
 
     Args:

@@ -20,7 +20,7 @@ from ..wasm.linker import find_zig, run_zig
 from ..wasm.network import packed_network
 from . import texts
 from .compiler import PLAIN, compile_game, compile_network, write_network
-from .targets import TARGETS, Target
+from .targets import TARGETS, Platform
 from .texts import Library
 
 
@@ -81,9 +81,9 @@ def _write(path: Path, content: bytes) -> None:
 
 def _objects(
     library: Library,
-    targets: dict[str, Target],
+    targets: dict[str, Platform],
     plain: PackedNetwork,
-    networks: dict[Blocks, PackedNetwork],
+    networks: dict[Target, PackedNetwork],
 ) -> dict[str, dict[str, bytes]]:
     """Object files by target and name; each frontend runs once, in a dedicated process."""
     found: dict[str, dict[str, bytes]] = {name: {} for name in targets}

@@ -52,13 +52,13 @@ def _x86(triple: str) -> dict[str, Machine]:
 
 def _arm(triple: str, processor: str) -> dict[str, Machine]:
     return {
-        "neon": Machine(triple, Blocks(4, 4, 4, _PAIRS), processor, "+neon"),
+        "neon": Machine(triple, Target(4, 4, 4, _PAIRS), processor, "+neon"),
         "dotprod": _with_dot_products(triple, processor),
     }
 
 
 def _with_dot_products(triple: str, processor: str) -> Machine:
-    return Machine(triple, Blocks(4, 4, 4, _SIGNED), processor, "+neon,+dotprod")
+    return Machine(triple, Target(4, 4, 4, _SIGNED), processor, "+neon,+dotprod")
 
 
 _STATIC, _LINUX = "lib{name}.a", "lib{name}.so"

@@ -23,7 +23,7 @@ from ludarium.training.search.settings import SearchSettings
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
 from .compiler import PACKED, Layout, game_layout, kept_bytes, network_layout
-from .targets import Target
+from .targets import Platform
 
 #: Limits of a library's buffer: a few megabytes, and no shipped level needs more.
 LIMITS = Limits(simulations=400, max_considered=16, cache=1.0)
@@ -174,7 +174,9 @@ def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
     return f"0x{told.hexdigest()[:15]}"
 
 
-def made(library: Library, target: Target, layout: Layout, plain: PackedNetwork, build: str) -> str:
+def made(
+    library: Library, target: Platform, layout: Layout, plain: PackedNetwork, build: str
+) -> str:
     """The content of ``made.h``, the numbers that `glue.c` takes.
 
     ``layout`` is that of `buffer_layout`, ``plain`` the network in the order of `PLAIN`, ``build``
