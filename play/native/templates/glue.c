@@ -6,13 +6,13 @@
 
 typedef int64_t i64;
 struct layer { i64 inputs, outputs; }; /* inputs at all taps */
-/* How kernels of a processor read weights: so many outputs to a block, or to the last blocks of a
-   layer, and so many inputs at a time. */
+/* The order in which a processor's kernels read weights: `step` outputs to a block, `narrow` to the
+   last blocks of a layer, and `per` inputs at a time. */
 struct order { i64 step, narrow, per; };
 
 #include "made.h"
 
-/* The compiled rules, search and networks: compiler.py. All take the buffer. */
+/* The compiled rules, search and networks, from compiler.py. All take the buffer. */
 i64 ludarium_game_fill(void *), ludarium_game_game_seed(void *, i64);
 i64 ludarium_game_game_start(void *), ludarium_game_game_set_up(void *, i64);
 i64 ludarium_game_game_play(void *, i64), ludarium_game_game_score(void *);
@@ -27,12 +27,12 @@ enum { NO_SEARCH, RUNNING, DONE };
 enum { PROCESSORS = sizeof orders / sizeof *orders };
 static const i64 READY = 0x4c554441 ^ RULES ^ BUILD;
 
-/* What is kept at the start of the buffer. */
+/* The fields at the start of the buffer. */
 struct kept {
     i64 ready, processor;
-    i64 seed, places; /* of the start; places < 0: that of the rules */
+    i64 seed, places; /* the start's; places < 0: the rules' own start */
     i64 status;       /* 2 * outcome + mover */
-    i64 plies, search, is_level, asked, chosen; /* asked: the network, in this search */
+    i64 plies, search, is_level, asked, chosen; /* asked: this search has asked the network */
     int32_t actions[MOST_PLIES];
 };
 _Static_assert(sizeof(struct kept) <= KEPT_BYTES, "there is room for it");
@@ -66,7 +66,7 @@ static int32_t is_over(const struct kept *kept) { return kept->status >= 2; }
 static int has(unsigned word, unsigned bits) { return (word & bits) == bits; }
 
 static int32_t best_processor(void) {
-    enum { KEEPS_AVX = 0x6, KEEPS_AVX512 = 0xe6 }; /* what the system keeps of a thread */
+    enum { KEEPS_AVX = 0x6, KEEPS_AVX512 = 0xe6 }; /* registers that the system saves */
     unsigned a, b, c, d, of_1, of_7b, of_7c, kept, high;
     if (!__get_cpuid(1, &a, &b, &of_1, &d)) return -1;
     if (!has(of_1, bit_SSE3 | bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT)) return -1;
@@ -89,7 +89,7 @@ static int runs_code_of(int32_t processor) { return (void)processor, 1; } /* the
 NETWORKS
 #undef NETWORK
 
-/* The search calls it for the network's answer. */
+/* The search calls this for the network's answer. */
 i64 ludarium_game_ask(void *buffer) {
 #define NETWORK(name) ludarium_game_##name##_network_answer,
     static i64 (*const answers[])(void *) = {NETWORKS};
@@ -97,7 +97,7 @@ i64 ludarium_game_ask(void *buffer) {
     return answers[((struct kept *)buffer)->processor](buffer);
 }
 
-/* The network's weights: the library has them once, [output][tap][input], heads' as well. */
+/* The weights of the trunk and of the heads, each once in the library: [output][tap][input]. */
 extern const int8_t ludarium_game_network_weights[], ludarium_game_network_head_weights[];
 
 /* Write a layer in an order, see packed in packing.py, as int8 or float; return its end. */
@@ -162,7 +162,7 @@ static int replay(void *buffer, const uint8_t *actions, i64 count) {
     return 1;
 }
 
-/* The same of what is kept, to go back to it. */
+/* The same for the kept actions, to go back to their position. */
 static void play_again(void *buffer, i64 count) {
     struct kept *kept = buffer;
     begin_game(buffer, kept->seed, kept->places);
@@ -315,7 +315,7 @@ int32_t ludarium_game_view(void *buffer, int32_t *shown, i64 count) {
     return 0;
 }
 
-/* Saves: numbers in little-endian order, and the CRC-32 of all before it. */
+/* Saves have numbers in little-endian order, and at the end the CRC-32 of everything before. */
 
 static uint32_t crc_of(const uint8_t *bytes, i64 count) {
     uint32_t crc = 0xffffffff;
@@ -331,7 +331,7 @@ static uint8_t *written(uint8_t *bytes, uint64_t number, int count) {
     return bytes;
 }
 
-/* Whether these are the words of a generator, see random_bits in rule.py. */
+/* Whether these may be the words of a generator, see random_bits in rule.py. */
 static int is_rng(uint64_t first, uint64_t second) {
     return (first | second) && first <= UINT32_MAX && second <= UINT32_MAX;
 }
@@ -456,7 +456,7 @@ int32_t ludarium_game_run(void *buffer, int32_t most) {
 int32_t ludarium_game_choose(void *buffer) {
     KEPT(buffer);
     if (kept->search == NO_SEARCH) return LUDARIUM_NO_SEARCH;
-    if (kept->search == RUNNING && !kept->asked) { /* nothing is known of the position yet */
+    if (kept->search == RUNNING && !kept->asked) { /* the network has not seen the position yet */
         code = ludarium_game_run(buffer, 1);
         if (code < 0) return code;
     }

@@ -1,6 +1,6 @@
 /* ludarium_game.h: TITLE.
  *
- * The rules, a search, a trained network and levels of strength, over a buffer of the caller:
+ * The rules, a search, a trained network and levels of strength work in a buffer of the caller:
  *
  *     static _Alignas(64) unsigned char game[LUDARIUM_GAME_SIZE];
  *     ludarium_game_init(game, sizeof game);
@@ -10,13 +10,13 @@
  *         ludarium_game_play(game, ludarium_game_choose(game));
  *     }
  *
- * Nothing else is needed, but memcpy and memset where it is linked statically: no allocation,
- * threads, files, clock or global variables. Each buffer is one game; different ones may be used in
- * different threads, one by one thread at a time. A buffer must not be moved by its bytes to
- * another program: save and restore do that.
+ * Nothing else is needed, except memcpy and memset if it is linked statically: no allocation,
+ * threads, files, clock or global variables. Each buffer holds one game. Threads may use different
+ * buffers at once, but only one thread at a time may use a buffer. Do not copy the bytes of a
+ * buffer to another program; use save and restore.
  *
- * Functions return 0 or what they are asked for; below 0 it is an error, and then nothing has
- * changed, but that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to
+ * Functions return 0 or their result. A negative number is an error, and then nothing has changed,
+ * except that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to
  * LUDARIUM_GAME_ACTIONS - 1. With the same seed the opponent plays the same moves on every machine,
  * as in Python.
  *
@@ -39,11 +39,11 @@ LEVELS_TABLE
 extern "C" {
 #endif
 
-#define LUDARIUM_GAME_SIZE BUFFER_BYTES        /* of the buffer, in bytes */
+#define LUDARIUM_GAME_SIZE BUFFER_BYTES        /* bytes of the buffer */
 #define LUDARIUM_GAME_ACTIONS ACTION_COUNT
 #define LUDARIUM_GAME_SLOTS SLOT_COUNT         /* numbers that ludarium_game_view writes */
-#define LUDARIUM_GAME_SIMULATIONS SIMULATION_COUNT /* most of ludarium_game_begin */
-#define LUDARIUM_GAME_TEXT TEXT_BYTES          /* longest text of an action, with its end */
+#define LUDARIUM_GAME_SIMULATIONS SIMULATION_COUNT /* most for ludarium_game_begin */
+#define LUDARIUM_GAME_TEXT TEXT_BYTES          /* bytes of the longest action text, with its 0 */
 
 #ifndef LUDARIUM_CODES
 #define LUDARIUM_CODES
@@ -61,96 +61,96 @@ ERRORS
 
 #endif
 
-/* Bytes that a buffer needs, as LUDARIUM_GAME_SIZE. */
+/* Returns the bytes that a buffer needs, LUDARIUM_GAME_SIZE. */
 LUDARIUM_GAME_API int64_t ludarium_game_size(void);
 
 /* Makes a buffer ready, with a game at its start. NULL, ALIGNMENT: the address is no multiple of
-   16; SIZE: it is shorter; PROCESSOR: too old. All others: NULL, ALIGNMENT, and NOT_READY where
-   this was not done by this library: the same game, agent, levels and limits. */
+   16; SIZE: the buffer is too short; PROCESSOR: it is too old. All other functions: NULL, ALIGNMENT,
+   and NOT_READY if the library that did this had another game, agent, levels or limits. */
 LUDARIUM_GAME_API int32_t ludarium_game_init(void *buffer, int64_t size);
 
-/* Starts a new game. `seed`, 0 or more, is that of the start where the rules draw it, and of
+/* Starts a new game. `seed`, 0 or more, is the seed of a start that the rules draw, and of
    ludarium_game_random_action. SEED. */
 LUDARIUM_GAME_API int32_t ludarium_game_start(void *buffer, int64_t seed);
 
-/* Starts from places that people agreed on: a letter for each, as the game's option has them.
-   START: it is none, or the game has no such starts. */
+/* Starts from agreed places: a letter for each, as in the game's option. START: this is no start,
+   or the game has no such starts. */
 LUDARIUM_GAME_API int32_t ludarium_game_set_up(void *buffer, const char *letters);
 
-/* Who is to move; how the game stands, one of the outcomes; how many actions were played. */
+/* Return the player to move; one of the outcomes; the number of actions that were played. */
 LUDARIUM_GAME_API int32_t ludarium_game_mover(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_outcome(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_plies(void *buffer);
 
-/* Writes the lead of player 0 in points, where the game has points. */
+/* Writes the lead of player 0 in points, if the game has points. */
 LUDARIUM_GAME_API int32_t ludarium_game_score(void *buffer, int32_t *score);
 
 /* Writes 1 for each legal action and 0 for the others; returns how many are legal, none after the
    end. ROOM: `count` is below LUDARIUM_GAME_ACTIONS. */
 LUDARIUM_GAME_API int32_t ludarium_game_legal(void *buffer, uint8_t *mask, int64_t count);
 
-/* Plays an action, with which the search ends. ILLEGAL, OVER. */
+/* Plays an action, and ends the search. ILLEGAL, OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_play(void *buffer, int32_t action);
 
 /* Takes the last action back. START: there is none. */
 LUDARIUM_GAME_API int32_t ludarium_game_take_back(void *buffer);
 
-/* A legal action drawn at random. OVER. */
+/* Returns a random legal action. OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_random_action(void *buffer);
 
 /* Writes an action's text in this position, UTF-8 and a 0 at the end; returns its length.
    ILLEGAL: there is no such action; ROOM: `size` is too small. */
 LUDARIUM_GAME_API int64_t ludarium_game_text(void *buffer, int32_t action, char *text, int64_t size);
 
-/* The legal action with this text. TEXT: there is none. */
+/* Returns the legal action with this text. TEXT: there is none. */
 LUDARIUM_GAME_API int32_t ludarium_game_action(void *buffer, const char *text);
 
-/* Writes what the picture shows: for each slot of scene.json the number of its shape, see
+/* Writes the contents of the picture: for each slot of scene.json the number of its shape, see
    README.md. ROOM: `count` is below LUDARIUM_GAME_SLOTS. */
 LUDARIUM_GAME_API int32_t ludarium_game_view(void *buffer, int32_t *shown, int64_t count);
 
-/* Writes the game with its past, some bytes that any build of the same rules and options reads;
-   returns how many, which save_size tells before. ROOM. */
+/* Writes the game with its past, as bytes that any build of the same rules and options reads;
+   returns their number, which save_size returns beforehand. ROOM. */
 LUDARIUM_GAME_API int64_t ludarium_game_save_size(void *buffer);
 LUDARIUM_GAME_API int64_t ludarium_game_save(void *buffer, void *bytes, int64_t size);
 
-/* Goes on with a saved game. SAVE: it is damaged; OTHER_GAME: of other rules or options. */
+/* Restores a saved game. SAVE: it is damaged; OTHER_GAME: it has other rules or options. */
 LUDARIUM_GAME_API int32_t ludarium_game_restore(void *buffer, const void *bytes, int64_t size);
 
-/* The opponent. Begin a search: at a level from 1 on, or at full strength with so many simulations.
-   `seed`, 0 or more, decides what a level draws. LEVEL, SETTING: there is no room for so many
+/* The opponent. Begin a search, at a level from 1 on, or at full strength with some simulations.
+   `seed`, 0 or more, decides what a level draws. LEVEL; SETTING: there is no room for so many
    simulations; SEED, OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_begin_level(void *buffer, int32_t level, int64_t seed);
 LUDARIUM_GAME_API int32_t ludarium_game_begin(void *buffer, int32_t simulations, int64_t seed);
 
-/* Goes on with it: the network is asked at most `most` times, which is what takes most time; a
-   simulation asks it once, or not at all, as where the buffer still has the answer. Returns 1 if
-   the search needs more, 0 if it is done. NO_SEARCH; SETTING: `most` is below 1; NETWORK. */
+/* Continues the search: it asks the network at most `most` times, which takes most of the time. A
+   simulation asks it once, or not at all, for example if the buffer still has the answer. Returns 1
+   if the search needs more, 0 if it is done. NO_SEARCH; SETTING: `most` is below 1; NETWORK. */
 LUDARIUM_GAME_API int32_t ludarium_game_run(void *buffer, int32_t most);
 
-/* The action that it plays; a search that is not done yet is ended by that, and one that has not
-   run yet asks the network once before. NO_SEARCH, NETWORK. */
+/* Returns the opponent's action. This ends a search that is not done yet; one that has not run yet
+   asks the network once before. NO_SEARCH, NETWORK. */
 LUDARIUM_GAME_API int32_t ludarium_game_choose(void *buffer);
 
-/* Writes of each action its value for the mover, from -1, lost, to 1, won, NaN where the search did
-   not look, and how often it looked; also while it runs. NO_SEARCH, ROOM. */
+/* Writes for each action its value for the mover, from -1, lost, to 1, won, NaN if the search has
+   not tried it, and the number of its visits; also while the search runs. NO_SEARCH, ROOM. */
 LUDARIUM_GAME_API int32_t ludarium_game_values(void *buffer, float *values, int32_t *visits,
                                                int64_t count);
 
-/* How many levels there are; Elo points of one above random play. LEVEL. */
+/* Return the number of levels; the Elo points of a level above random play. LEVEL. */
 LUDARIUM_GAME_API int32_t ludarium_game_levels(void);
 LUDARIUM_GAME_API int32_t ludarium_game_elo(int32_t level);
 
-/* The network's code that is used, by number, from that for the oldest processors on. On x86 init
-   takes the newest that the processor runs. ARM does not tell programs; so there init takes 0, and
-   where there is a 1, use it if the system says that the processor has dot products, as
+/* The number of the network's code in use; 0 is the code for the oldest processors. On x86, init
+   takes the newest code that the processor runs. On ARM programs cannot ask the processor, so init
+   takes 0. If there is a code 1, use it if the system says that the processor has dot products, as
    getauxval(AT_HWCAP) & HWCAP_ASIMDDP or sysctlbyname("hw.optional.arm.FEAT_DotProd", ...) does. A
    search goes on, and plays the same. PROCESSOR: there is no such code, or the processor, on x86,
    does not run it. */
 LUDARIUM_GAME_API int32_t ludarium_game_processor(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_use_processor(void *buffer, int32_t processor);
 
-/* What a code means, in words. */
+/* Returns the meaning of a code, in words. */
 LUDARIUM_GAME_API const char *ludarium_game_error(int32_t code);
 
 #ifdef __cplusplus
