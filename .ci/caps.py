@@ -1,9 +1,9 @@
-"""Says which upper bounds of pyproject.toml hold somebody back, and fails if one does.
+"""Names the upper bounds of pyproject.toml that leave out a release, and fails if there is one.
 
     python .ci/caps.py
 
-Asks the package index, through pip, for the newest release of each package that is required with a
-bound. One that the bound leaves out is listed: allow it as soon as the tests pass with it.
+It asks the package index, through pip, for the newest release of each package that is required with
+a bound. A release that the bound leaves out is listed: allow it as soon as the tests pass with it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-#: Those that stay for now, for the reason that pyproject.toml gives.
+#: Bounds that stay for now, for the reasons in pyproject.toml.
 KNOWN = ("ziglang",)
 
 
 def requirements() -> list[Requirement]:
-    """All that the project requires: of itself, in extras, and to be worked on."""
+    """All requirements of the project: its own, those of extras, and those for development."""
     about = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
     project = about["project"]
     extras, groups = project["optional-dependencies"], about["dependency-groups"]

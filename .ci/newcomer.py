@@ -1,12 +1,12 @@
-"""What somebody does who has installed ludarium: run outside a clone, with the installed package.
+"""Acts like somebody who has installed ludarium: run it outside a clone, with the package.
 
     python newcomer.py            README's Python and a look around, with no extra
-    python newcomer.py --typed    a program of theirs under mypy --strict (mypy is installed)
+    python newcomer.py --typed    a program under mypy --strict (mypy is installed)
     python newcomer.py --train    a short run and a match (ludarium[export] is installed)
     python newcomer.py --page     the page that the wheel holds is served
 
-Everything happens in a new folder, which is the home folder too, and as for a person: without CI in
-the environment, which keeps some packages from reporting their use. It fails if a file is left
+Everything happens in a new folder, which is also the home folder, and without CI in the
+environment, because that keeps some packages from reporting their use. It fails if a file is left
 outside the documented folders, or if a process connected to another machine.
 """
 
@@ -26,7 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
 COMMAND = shutil.which("ludarium", path=sysconfig.get_path("scripts")) or "ludarium"
-#: Where files are expected, by the system: see docs/guide/install.md.
+#: The folders where files are expected, by system: see docs/guide/install.md.
 CACHES = (
     ".cache/ludarium",
     ".cache/matplotlib",
@@ -59,13 +59,13 @@ moves: list[str] = [position.action_to_text(int(action)) for action in position.
 
 
 def run(*words: str) -> None:
-    """Run a command, which must end well."""
+    """Run a command, which must succeed."""
     print("$", *words, flush=True)
     subprocess.run(words, check=True)
 
 
 def run_readme() -> None:
-    """The Python of README.md, in order, as one who types it."""
+    """Run the Python blocks of README.md in order."""
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S)
     assert blocks, f"{README} has no Python"
     Path("readme.py").write_text("\n".join(blocks), encoding="utf-8")
@@ -74,14 +74,14 @@ def run_readme() -> None:
 
 
 def check_types() -> None:
-    """A program of somebody's, as strictly as can be."""
+    """Check a user's program as strictly as possible."""
     Path("mine.py").write_text(TYPED, encoding="utf-8")
     run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "mine.py")
     Path("mine.py").unlink()
 
 
 def look_at_page() -> None:
-    """The page is served, and has every game that there is."""
+    """Check that the page is served, and has every game."""
     words = [COMMAND, "play", "corso", "--no-browser"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -98,7 +98,7 @@ def look_at_page() -> None:
 
 
 def main() -> None:
-    """Do one of the parts in a new home folder."""
+    """Run one of the parts in a new home folder."""
     part = sys.argv[1] if len(sys.argv) > 1 else ""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         home = Path(name).resolve()

@@ -2,15 +2,15 @@
 
     python .ci/without_obsidio.py build/without-obsidio
 
-Everything is made in the copy as it is here: wheel, sdist, page, site, tests. Files that are named
-after the game stay behind, and of the others
+Wheel, sdist, page, site and tests are made in the copy as they are here. Left out are files that
+are named after the game, and in the others
 
 - each line that mentions the game, its inventor, or a file that stays behind;
 - where such a line of Python opens a bracket, the lines to its end;
 - each entry of a JSON list that names the game.
 
-So a mention stands on a line that can go. What is left of it anyway is an error, and no copy is
-made. Pictures that show the game among others cannot be searched: they are named here.
+So each mention has to stand on a line that can go. A mention that remains is an error, and no copy
+is made. Pictures that show the game among others cannot be searched: they are named here.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Beside itself, what shows the game.
+#: Pictures that show the game among others.
 PICTURES = tuple(
     f"docs/img/{name}"
     for name in ("ladders.svg", "exact-moves.svg", "page-desktop.png", "run.svg", "threats.png")
 )
-#: What this file and its test are for is gone with the game.
+#: This file and its test have no use without the game.
 TOOLS = (".ci/without_obsidio.py", "tests/test_without_obsidio.py")
 MENTION = re.compile(rb"obsidio|leduc|pled@", re.IGNORECASE)
 TEXT = {".cff", ".in", ".js", ".md", ".mjs", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 
 
 def sources() -> list[str]:
-    """The files that git has or would have."""
+    """The files that git tracks or would track."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True,
@@ -45,17 +45,17 @@ def sources() -> list[str]:
 
 
 def stays_behind(name: str) -> bool:
-    """Whether a file is of the game alone, or shows it."""
+    """Whether a file belongs to the game alone, or shows it."""
     return name in PICTURES + TOOLS or MENTION.search(name.encode()) is not None
 
 
 def as_text(mention: re.Pattern[bytes], others: Sequence[str] = ()) -> re.Pattern[str]:
-    """What finds a mention in a text, and addresses of files that stay behind."""
+    """The pattern of a mention in a text, or of the address of a file that stays behind."""
     return re.compile("|".join([mention.pattern.decode(), *map(re.escape, others)]), re.IGNORECASE)
 
 
 def without_lines(text: str, mention: re.Pattern[str], brackets: bool) -> str:
-    """A text without the lines that mention the game and, of code, what their brackets hold."""
+    """A text without the lines that mention the game and, in code, the brackets that they open."""
     kept, depth = [], 0
     for line in text.splitlines(keepends=True):
         if depth == 0 and not mention.search(line):
@@ -72,7 +72,7 @@ def without_entries(text: str, mention: re.Pattern[str]) -> str:
 
 
 def content_without(name: str, content: bytes, mention: re.Pattern[str]) -> bytes:
-    """What the copy has of a file.
+    """The content of a file in the copy.
 
     Raises:
         ValueError: it mentions the game in a way that cannot be taken out.

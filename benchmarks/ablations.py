@@ -1,14 +1,13 @@
-"""Which parts of the AlphaZero loop earn their time: each left out or changed, at equal time.
+"""Measures which parts of the AlphaZero loop are worth their time, by leaving out or changing each.
 
     python benchmarks/ablations.py corso --minutes 1.5
     python benchmarks/ablations.py onyx --seeds 1 2 --only base PUCT "no bootstrap"
 
 Every variant trains from nothing on one core for the same processor time (not wall time, so that
-other work on the machine is fair to all). Then each plays `base` of its seed and fixed opponents,
-and chooses moves in positions with exact results (`ludarium.analysis.accuracy`) where some move
-loses value. `base` of each further seed plays `base` of the first: so far do two runs of the same
-thing differ. Folders that are there already are gone on with, so a killed
-run resumes.
+other work on the machine affects all alike). Then each plays `base` of its seed and fixed
+opponents, and chooses moves in positions with exact results (`ludarium.analysis.accuracy`) where
+some move loses value. `base` of each further seed plays `base` of the first seed, which shows how
+much two equal runs differ. The runs in existing folders are resumed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any
 
 from common import Row, new_parser, print_table
 
-#: What all variants of a game share, beside the shipped configuration.
+#: Settings that all variants of a game share, beside the shipped configuration.
 COMMON = [
     "self_play.workers=1",
     "self_play.positions=4096",
@@ -51,7 +50,7 @@ GAMES: dict[str, list[str]] = {
         "learner.learning_rate=0.001",
     ],
 }
-#: Name of each variant, and what it changes.
+#: The name of each variant, and the settings that it changes.
 VARIANTS: dict[str, list[str]] = {
     "base": [],
     "PUCT": ["self_play.algorithm=puct"],
@@ -85,7 +84,7 @@ VARIANTS: dict[str, list[str]] = {
     "no weight averaging": ["learner.ema_decay=0"],
     "no symmetries": ["learner.symmetries=false"],
 }
-#: Variants that begin with another network: for which part of their time, and with which settings.
+#: Variants that begin with another network: the share of the time, and that network's settings.
 BEGINNINGS: dict[str, tuple[float, list[str]]] = {
     "grows from 32x3 to 48x4": (0.4, ["network={channels: 32, blocks: 3}"]),
 }
@@ -96,7 +95,7 @@ OPPONENTS = {
     "obsidio": ("uct:1000", "uct:3000"),
     "obelisk": ("uct:1000", "uct:3000"),
 }
-SIMULATIONS = 32  # of the agents that are compared
+SIMULATIONS = 32  # for the compared agents
 
 
 def train(
@@ -122,9 +121,9 @@ def train(
 
 
 def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
-    """Train on one core, the clock being the processor's; the lines of the log.
+    """Train on one core by processor time; returns the lines of the log.
 
-    The clock of the process stays like this: call it in a process of its own.
+    The clock of the process stays changed: call this in a process of its own.
     """
     import torch
 
@@ -141,14 +140,14 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
 
 
 def exact_test(game_name: str, file: Path, most: int = 10_000) -> Any:
-    """Positions with a choice whose exact results are known, ``most`` at most; kept in ``file``."""
+    """Positions with a choice and known exact results, at most ``most``; stored in ``file``."""
     from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, write_exact_test
     from ludarium.training.agents import make_agent
 
     game = game_of(game_name)
     if file.exists():
         return read_exact_test(file)
-    count = {"osiron": 2000, "onyx": 150}.get(game_name, 500)  # as many as can be had soon
+    count = {"osiron": 2000, "onyx": 150}.get(game_name, 500)  # as many as are found quickly
     test = make_exact_test(
         game, min(count, most), 1, make_agent("uct:200", game), only_choices=True
     )
@@ -168,7 +167,7 @@ def game_of(name: str) -> Any:
 def measure(
     game_name: str, agent_folder: Path, base: Path | None, test_file: Path, games: int
 ) -> dict[str, Any]:
-    """Matches of so many ``games`` and accuracy of one run; none with itself, or without a base."""
+    """Matches of ``games`` games, and accuracy, of one run; no match with itself or no base."""
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
@@ -222,7 +221,7 @@ def main() -> None:
         ) as pool,
         TemporaryDirectory() as scratch,
     ):
-        # What is compiled once for this machine is nobody's time.
+        # Compile first, so that no variant spends its time on it.
         tiny = ["bootstrap.positions=0", "self_play.positions=256"]
         pool.submit(train, given.game, "base", 1, 0.001, Path(scratch), tiny).result()
         runs = {
@@ -255,7 +254,7 @@ def main() -> None:
 
 
 def end_with_the_parent() -> None:
-    """Let this process end when the one that began it does, also if that is killed."""
+    """Let this process end when its parent does, even if the parent is killed."""
     parent = parent_process()
     assert parent is not None
 

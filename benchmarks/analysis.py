@@ -1,14 +1,14 @@
-"""How fast one position is searched, beside the batched search of many games.
+"""Measures how fast one position is searched, and many games by the batched search.
 
     python benchmarks/analysis.py                       # three games, two minutes
     python benchmarks/analysis.py --games osiron --seconds 5
 
 Both searches have the game's shipped network, the same cores, and a cache of the same size that is
-empty at first. One position: `TreeSearch`, whose threads share one tree. Many games: `Search`, for
-each core one with 128 positions of its own, 64 simulations for each move. The two take turns, for
-the speed of a machine changes from one second to the next. Shown are simulations/s, medians of the
-rounds. The ratio is the median of the rounds:
-1 would be a search of one position that is as fast as that of many.
+empty at first. One position is searched by `TreeSearch`, whose threads share one tree. Many games
+are searched by a `Search` for each core, with 128 positions of its own and 64 simulations for each
+move. The two take turns, because the speed of a machine changes from one second to the next. The
+table has simulations/s and their ratio, as medians of the rounds. At a ratio of 1, one position is
+searched as fast as many.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
 
 GAMES = ["corso", "onyx", "obelisk"]
-POSITIONS = 128  # of a batched search
+POSITIONS = 128  # in a batched search
 SIMULATIONS = 64  # for each of its moves
 CACHE = 16.0  # megabytes
-_PLIES = (0, 3, 6, 9)  # of the positions
+_PLIES = (0, 3, 6, 9)  # before the positions
 
 
 def main() -> None:
     parser = new_parser(__doc__, GAMES)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of each measurement")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--threads", type=int, default=available_cores())
     given = parser.parse_args()
@@ -95,7 +95,7 @@ def measure(
 def speed_of_one(
     game: Game, state: np.ndarray, engine: InferenceEngine, threads: int, seconds: float
 ) -> float:
-    """Simulations/s in one position; begins again where the value was proven."""
+    """Simulations/s in one position; the search begins again when the value is proven."""
     simulations, spent = 0, 0.0
     while spent < seconds:
         search = TreeSearch(game, state, engine, batches=new_batches(game, threads, cache=CACHE))

@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, and tables in Markdown."""
+"""Options and Markdown tables for all benchmarks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ def new_parser(description: str | None, games: Sequence[str] = ()) -> argparse.A
 
     Args:
         description: the benchmark's docstring.
-        games: the default of ``--games``; without any there is no such option.
+        games: the default of ``--games``; if empty, there is no such option.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     if games:
         parser.add_argument("--games", nargs="+", default=list(games), metavar="GAME")
-    parser.add_argument("--quick", action="store_true", help="only check that all of it still runs")
+    parser.add_argument(
+        "--quick", action="store_true", help="only check that everything still runs"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="add the rows to a file of JSON")
     return parser
 
@@ -34,7 +36,7 @@ def print_table(rows: Iterable[Row], file: Path | None = None) -> list[Row]:
 
     Args:
         rows: rows of the same columns.
-        file: which the rows are added to, one JSON object a line.
+        file: file to which the rows are added, one JSON object on each line.
 
     Returns:
         The rows.

@@ -1,4 +1,4 @@
-"""How fast the environments are, beside their peers, all in one run on this machine.
+"""Measures the speed of the environments and of comparable ones, in one run on this machine.
 
     python benchmarks/environments.py                    # all games, a quarter of an hour
     python benchmarks/environments.py --games onyx
@@ -6,13 +6,13 @@
 
 Three tables:
 
-- ``aec``: PettingZoo's loop (last, pick a legal action from the mask, step) against its own
-  connect_four_v3, with the picking and, from recorded games, without it;
+- ``aec``: PettingZoo's loop (last, pick a legal action from the mask, step), compared with its own
+  connect_four_v3, with picking and, from recorded games, without it;
 - ``batch``: random play of N games at once, with masks and observations;
 - ``playouts``: random games without masks and observations.
 
-Every figure is measured ``--repeats`` times, taking turns with its peers, since other work on
-the machine comes and goes; shown are the best and the median, in steps or plies per second.
+Every figure is measured ``--repeats`` times, in turns with the others, since other work on the
+machine comes and goes; the tables have the best and the median, in steps or plies per second.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ludarium.envs.engine.threads import available_cores
 
 GAMES_RECORDED = 40
 
-#: Runs for about so many seconds; returns how many plies or steps per second.
+#: Runs for about this many seconds; returns plies or steps per second.
 Measure = Callable[[float], float]
 
 
@@ -43,13 +43,13 @@ def main() -> None:
     parser.add_argument("--only", choices=["aec", "batch", "playouts"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[64, 512, 2048, 8192])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, min(2, available_cores())])
-    parser.add_argument("--seconds", type=float, default=0.3, help="of one measurement")
+    parser.add_argument("--seconds", type=float, default=0.3, help="duration of one measurement")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.games, arguments.sizes, arguments.threads = ["corso"], [64], [1]
         arguments.seconds, arguments.repeats = 0.02, 1
-    warnings.simplefilter("ignore", DeprecationWarning)  # of PettingZoo's way to make its games
+    warnings.simplefilter("ignore", DeprecationWarning)  # from PettingZoo, when it makes its games
 
     tables = {"aec": aec_rows, "batch": batch_rows, "playouts": playout_rows}
     for name, rows in tables.items():
@@ -89,7 +89,7 @@ def aec_rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def picking_loop(env: AECEnv) -> Measure:
-    """Steps per second of whole random games, the choice of actions included."""
+    """Steps per second of whole random games, including the choice of actions."""
     random = np.random.default_rng(0)
 
     def measure(seconds: float) -> float:
@@ -102,7 +102,7 @@ def picking_loop(env: AECEnv) -> Measure:
 
 
 def replay_loop(env: AECEnv) -> Measure:
-    """Steps per second of the same games played again: nothing but ``last`` and ``step``."""
+    """Steps per second of the same games played again, with only ``last`` and ``step``."""
     random = np.random.default_rng(0)
     games = [random_game(env, random) for _ in range(GAMES_RECORDED)]
 
@@ -121,7 +121,7 @@ def replay_loop(env: AECEnv) -> Measure:
 
 
 def random_game(env: AECEnv, random: np.random.Generator) -> list[int | None]:
-    """Play a random game; the actions, the two ``None`` at the end included."""
+    """Play a random game; returns its actions, with the two ``None`` at the end."""
     env.reset()
     actions: list[int | None] = []
     while env.agents:

@@ -1,12 +1,12 @@
-"""How far the shipped agents are from perfect play, by simulations.
+"""Measures how far the shipped agents are from perfect play, by simulations.
 
     python benchmarks/exact_moves.py              # all games: minutes
     python benchmarks/exact_moves.py --tests "Onyx 6 x 6"
-    python benchmarks/exact_moves.py picture      # of what was measured so far
+    python benchmarks/exact_moves.py picture      # draws the measurements so far
 
-Counts the moves that keep the exact value in the hard positions of each game
-(`ludarium.analysis.exact_tests`). What was measured is in docs/img/exact-moves.json; the picture is
-beside it. How an agent gets there while it is trained: `ludarium curve`.
+It counts the moves that keep the exact value in the hard positions of each game
+(`ludarium.analysis.exact_tests`). Measurements are in docs/img/exact-moves.json, and the picture is
+beside it. `ludarium curve` measures the same while an agent is trained.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "img"
 DATA = FOLDER / "exact-moves.json"
 PICTURE = FOLDER / "exact-moves.svg"
 
-#: Name in the picture, game and options of what has a hard test.
+#: The games with a hard test: name in the picture, game and options.
 TESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "Corso 5 x 5": ("corso", {}),
     "Onyx 6 x 6": ("onyx", {"size": 6}),
@@ -39,7 +39,7 @@ _FAINT = "#d0ccc2"
 
 
 def measure(test_name: str, simulations: tuple[int, ...]) -> list[Row]:
-    """Rows of the shipped agent at each number of simulations."""
+    """The rows of the shipped agent, one for each number of simulations."""
     from ludarium.analysis.accuracy import accuracy, moves_that_keep
     from ludarium.analysis.exact_tests import find_exact_test
     from ludarium.envs import make_game
@@ -65,7 +65,7 @@ def measure(test_name: str, simulations: tuple[int, ...]) -> list[Row]:
 
 
 def add_rows(rows: list[Row]) -> None:
-    """Write rows to the data file, in place of older ones of the same tests and numbers."""
+    """Write rows to the data file, and replace older ones of the same tests and numbers."""
     known = json.loads(DATA.read_text()) if DATA.exists() else []
 
     def key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -77,7 +77,7 @@ def add_rows(rows: list[Row]) -> None:
 
 
 def draw() -> None:
-    """Draw the data: shares by simulations."""
+    """Draw the shares by simulations."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -101,7 +101,7 @@ def draw() -> None:
 
 
 def _line(axes: Any, x: list[float], rows: list[Row], colour: str, label: str) -> None:
-    """A line through shares in percent, with their 95 % intervals."""
+    """Draw a line through shares in percent, with their 95 % intervals."""
     if not rows:
         return
     order = sorted(range(len(rows)), key=lambda index: x[index])

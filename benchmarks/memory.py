@@ -1,4 +1,4 @@
-"""Memory of each of 1,000 environments of every game, in KB, in processes of their own.
+"""Measures the memory of each of 1,000 environments of every game, in KB, in separate processes.
 
 python benchmarks/memory.py
 """
@@ -27,13 +27,13 @@ KINDS = ("PettingZoo", "Gymnasium", "batch")
 
 
 def resident() -> int:
-    """Resident memory of this process, bytes. Linux only."""
+    """The resident memory of this process in bytes, on Linux only."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def measure(game: str, kind: str, count: int) -> float:
-    """Bytes of each of ``count`` environments that were reset, beyond the first one."""
+    """Bytes of each of ``count`` environments that were reset, without the first one."""
     import gymnasium
 
     from ludarium.envs import GAMES, batch, make
@@ -62,7 +62,7 @@ def measure(game: str, kind: str, count: int) -> float:
 
 
 def row(game: str, count: int) -> Row:
-    """One game's memory of each kind of environment."""
+    """The memory of each kind of environment, for one game."""
     found: Row = {"game": game}
     for kind in KINDS:
         command = [sys.executable, __file__, "--one", game, kind, str(count)]

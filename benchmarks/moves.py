@@ -1,11 +1,12 @@
-"""What a move costs, and self-play, by the shipped networks in both precisions.
+"""Measures the cost of a move and of self-play, with the shipped networks in both precisions.
 
     python benchmarks/moves.py                              # two games, a minute
     python benchmarks/moves.py --games osiron --seconds 5
 
-A move: one position at a time, one thread, the cache empty; medians over positions after six plies.
-Self-play: one worker with the game's shipped configuration, in simulations for each second. Times
-are the processor's, so that other work on the machine counts less. The precisions take turns.
+A move is searched one position at a time, on one thread, with an empty cache; the figure is the
+median over positions after six plies. Self-play has one worker with the game's shipped
+configuration, in simulations per second. Times are processor time, so that other work on the
+machine counts less. The precisions take turns.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _CHUNK = 2000  # positions of self-play at a time
 
 def main() -> None:
     parser = new_parser(__doc__, GAMES)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of self-play in each precision")
+    parser.add_argument("--seconds", type=float, default=5.0, help="self-play in each precision")
     given = parser.parse_args()
     if given.quick:
         given.games, given.seconds = given.games[:1], 0.2
@@ -100,7 +101,7 @@ def times_of_moves(game: Game, engines: list[InferenceEngine], simulations: int)
 def speeds_of_self_play(
     game: Game, config: AlphaZeroConfig, engines: list[InferenceEngine], seconds: float
 ) -> list[float]:
-    """Simulations of self-play for each second of the processor, by engine."""
+    """Simulations of self-play for each second of processor time, by engine."""
     play = msgspec.structs.replace(config.self_play, positions=_CHUNK)
     settings = search_settings(config, 0.0)
     groups = [SelfPlay(game, play, settings, 1, engine) for engine in engines]

@@ -1,14 +1,15 @@
-"""How fast the shipped networks are in each backend, and what eight bits change.
+"""Measures how fast the shipped networks are in each backend, and how eight bits change them.
 
     python benchmarks/networks.py                        # three minutes
     python benchmarks/networks.py --games osiron onyx
-    python benchmarks/networks.py --sizes                # of the named sizes, with fresh weights
+    python benchmarks/networks.py --sizes                # the named sizes, with fresh weights
 
-Positions/s on one core, Python's call included, in batches of 1, 8, 64 and 512. The backends take
-turns, and the best times count, as other work on the machine comes and goes. Where ONNX Runtime is
-installed it runs the same layers, for comparison. The last columns compare the answers with those
-of PyTorch on 1,024 positions of random games: half the sum of the differences of the probabilities
-(total variation), the mean difference of the values, and how often the favourite is the same.
+The table has positions/s on one core, including Python's call, in batches of 1, 8, 64 and 512. The
+backends take turns, and the best times count, as other work on the machine comes and goes. If ONNX
+Runtime is installed, it runs the same layers for comparison. The last columns compare the answers
+with PyTorch's on 1,024 positions of random games: half the sum of the differences of the
+probabilities (total variation), the mean difference of the values, and how often the favourite is
+the same.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from ludarium.training.networks import fitted, network_shape
 from ludarium.training.random_positions import random_observations
 
 BATCHES = (1, 8, 64, 512)
-#: Options that differ from a game's defaults: those of the agents that come along, and the largest
-#: boards of their families.
+#: Options that differ from a game's defaults: those of the shipped agents, and the largest boards
+#: of their families.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "corso": [{}, {"size": 9}],
     "onyx": [{"size": 6}, {"size": 12}],
     "obsidio": [{"size": 7}, {"size": 11}],
 }
-_SECONDS = 0.03  # of one turn of a backend
+_SECONDS = 0.03  # for one turn of a backend
 _EXAMPLES = 512
 _COMPARED = 1024
 
@@ -58,8 +59,8 @@ class Case(NamedTuple):
 
     Attributes:
         name: the game's name with its options.
-        network: how the network is called.
-        game: that it plays.
+        network: the name of the network.
+        game: the game that it plays.
         module: the network.
     """
 
@@ -71,8 +72,10 @@ class Case(NamedTuple):
 
 def main() -> None:
     parser = new_parser(__doc__, list(GAMES))
-    parser.add_argument("--sizes", action="store_true", help="the named sizes, not what is shipped")
-    parser.add_argument("--turns", type=int, default=5, help="of each backend and batch")
+    parser.add_argument(
+        "--sizes", action="store_true", help="the named sizes instead of the shipped agents"
+    )
+    parser.add_argument("--turns", type=int, default=5, help="turns of each backend and batch")
     given = parser.parse_args()
     if given.quick:
         given.games, given.turns = ["corso"], 1
@@ -148,7 +151,7 @@ def evaluators(module: PolicyValueNetwork, examples: np.ndarray) -> dict[str, Ev
 
 def by_onnx_runtime(module: PolicyValueNetwork) -> Evaluator:
     """The same layers in ONNX Runtime, in float32 on one core."""
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read at the import
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # the import reads it
     import onnxruntime
 
     if not isinstance(module, BoardNetwork | VectorNetwork):
@@ -166,7 +169,7 @@ def by_onnx_runtime(module: PolicyValueNetwork) -> Evaluator:
 
 
 def _seconds_each(evaluate: Evaluator, observations: np.ndarray) -> float:
-    """Seconds of processor time for a position."""
+    """Seconds of processor time for each position."""
     evaluate(observations)
     started, calls = time.process_time(), 0
     while time.process_time() - started < _SECONDS:

@@ -1,27 +1,27 @@
-"""The page in a browser: how soon it can be played, what it loads, how fast and large it gets.
+"""Measures the page in a browser: when it can be played, what it loads, its speed and memory.
 
     python benchmarks/page.py                              # all, some ten minutes
     python benchmarks/page.py --parts start bytes speed --games corso onyx
     python benchmarks/page.py --parts memory --tab 5 40
 
-Needs the page (make page), the package playwright (pip install playwright), and a browser: chromium
-or google-chrome on the PATH, or Playwright's own (playwright install chromium). Prints tables in
-Markdown. Parts:
+It needs the page (make page), the package playwright (pip install playwright), and a browser:
+chromium or google-chrome on the PATH, or Playwright's own (playwright install chromium). It prints
+tables in Markdown. The parts are:
 
-- ``start``: seconds from the command ``ludarium play onyx`` to the address, and from opening that
-  in a new profile of the browser to a board that can be played;
-- ``bytes``: what a first visit downloads, one game against the agent, and then all games with exact
-  values: plain and as gzip would send it;
+- ``start``: seconds from the command ``ludarium play onyx`` to the address, and from opening the
+  address in a new profile of the browser to a board that can be played;
+- ``bytes``: downloads of a first visit, for one game against the agent, and then for all games with
+  exact values, plain and with gzip;
 - ``first``: seconds from opening an address, in which the agent begins, to its first move, as fast
   as the machine is, and with the tab's process stopped for three quarters of the time;
-- ``answers``: seconds of the proposed opponent's answers in a game on each default board, to what
-  is seen: an answer is shown after 0.35 s at the soonest;
-- ``speed``: simulations/s of searches with the shipped network, of one position at a time, in the
-  page and in Python on one core, on the same positions; the median over them;
-- ``memory``: of a tab after some games of Corso: the heap of the page's script, and the resident
-  set of the tab's process, which has the agent's thread and the modules too (Linux).
+- ``answers``: seconds until the proposed opponent's answers are visible, in a game on each default
+  board; the page shows no answer before 0.35 s;
+- ``speed``: simulations/s of searches with the shipped network, one position at a time, on the page
+  and in Python on one core, on the same positions; the median over them;
+- ``memory``: memory of a tab after some games of Corso: the heap of the page's script, and the
+  resident set of the tab's process, which has the agent's thread and the modules too (Linux).
 
-Times are of the clock: other work on the machine makes them longer, so its load is printed.
+Times are wall time: other work on the machine makes them longer, so its load is printed.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ OPENED = 3  # times that a page is opened
 THROTTLING = 4  # how many times slower a slow device is
 RUNS = 0.004  # seconds at a time that a slowed process runs
 SETTINGS = SearchSettings(simulations=256, prove=False)
-POSITIONS = (9, 7, 5, 3, 0, 2, 4, 6, 8)  # plies of random play before what is searched
-WARM_UP = 4  # of these come first and do not count: browsers compile again what runs for long
+POSITIONS = (9, 7, 5, 3, 0, 2, 4, 6, 8)  # random plies before the searched positions
+WARM_UP = 4  # the first ones do not count: browsers compile long-running code again
 
-# A move, up to the next one: resolves with the seconds of the answer in between; 0 without one, as
-# where a player moves twice in a row; null where the game is over.
+# Play a move, and wait for the next turn: resolves with the seconds of the answer in between; 0 if
+# there was none, because a player moves twice in a row; null if the game is over.
 PLAY = """number => new Promise((resolve) => {
     const moves = () => [...document.querySelectorAll(".legal button")];
     const isOver = () => /won|drawn/.test(document.querySelector(".players").textContent);
@@ -110,11 +110,11 @@ SEARCH = """async ({ module, network, settings, positions }) => {
 
 @contextmanager
 def serving(site: Site) -> Iterator[tuple[str, set[str]]]:
-    """The address of a site that is served, and what is asked for."""
+    """Serve a site; yields its address, and the set of the files that are asked for."""
     asked: set[str] = set()
 
     class Noting(Handler):
-        """Keeps in mind what was asked for."""
+        """Notes the files that are asked for."""
 
         def log_request(self, code: Any = "-", size: Any = "-") -> None:
             """Note it."""
@@ -152,7 +152,7 @@ def new_browser() -> Iterator[Any]:
 
 @contextmanager
 def new_tab(browser: Any) -> Iterator[Any]:
-    """A tab in a new profile, without a service worker, which would fetch files once more."""
+    """A tab in a new profile, without a service worker, which would fetch files twice."""
     context = browser.new_context(service_workers="block", reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -172,7 +172,7 @@ def open_board(page: Any, address: str, game: Game) -> None:
 
 
 def new_game(page: Any) -> None:
-    """Begin a game on the board that is open, with what the dialog proposes."""
+    """Begin a game on the open board, with the proposals of the dialog."""
     page.locator("#new").click()
     page.get_by_role("button", name="Play", exact=True).last.click()
     page.wait_for_selector("dialog", state="detached")
@@ -180,7 +180,7 @@ def new_game(page: Any) -> None:
 
 
 def play(page: Any, most: int) -> list[float]:
-    """Play on, to the end or for some answers; returns the seconds of each answer."""
+    """Play to the end, or for some answers; returns the seconds of each answer."""
     seconds: list[float] = []
     move = 0
     while len(seconds) < most:
@@ -200,7 +200,7 @@ def proposed(page: Any) -> str:
 
 
 def start_rows(browser: Any) -> Iterator[Row]:
-    """The command, and the page that it serves."""
+    """The rows of the command and of the page that it serves."""
     began = time.perf_counter()
     with subprocess.Popen(
         [*COMMAND, "play", "onyx", "--no-browser", "--seat", "0"],
@@ -226,7 +226,7 @@ def _seconds_to_board(browser: Any, address: str) -> float:
 
 
 def bytes_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
-    """What a visitor loads for a game, by kind: kB, and in brackets with gzip."""
+    """The downloads of a visitor for a game, by kind, in kB, and in brackets with gzip."""
     all_asked: set[str] = set()
     for game in games:
         with serving(site) as (address, asked), new_tab(browser) as page:
@@ -258,13 +258,13 @@ def _kind(address: str) -> str:
 
 
 def _variant(site: Site, game: Game) -> dict[str, Any]:
-    """What the list of games says of a board."""
+    """The entry for a board in the list of games."""
     variants = [variant for entry in site.games for variant in entry["variants"]]
     return next(each for each in variants if each["id"] == module_name(game))
 
 
 def first_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
-    """How soon the agent has begun a game."""
+    """The times until the agent's first move of a game."""
     for game in games:
         row: Row = {"game": module_name(game)}
         for name, times in (("first move, s", 1), (f"{THROTTLING} times slower, s", THROTTLING)):
@@ -274,7 +274,7 @@ def first_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]
 
 def _first_move(browser: Any, site: Site, game: Game, times: float) -> float:
     with serving(site) as (address, _), new_tab(browser) as page:
-        page.goto(f"{address}icon.svg")  # the site has its process then
+        page.goto(f"{address}icon.svg")  # now the site has its process
         session = page.context.new_cdp_session(page)
         session.send("Network.setCacheDisabled", {"cacheDisabled": True})
         with slowed(_renderers(browser), times):
@@ -289,7 +289,7 @@ def _first_move(browser: Any, site: Site, game: Game, times: float) -> float:
 
 @contextmanager
 def slowed(processes: Sequence[int], times: float) -> Iterator[None]:
-    """Let processes, with all their threads, run for a part of the time only."""
+    """Let processes, with all their threads, run only for a part of the time."""
     ended = Event()
 
     def stop_and_go() -> None:
@@ -318,7 +318,7 @@ def _renderers(browser: Any) -> list[int]:
 
 
 def answer_rows(browser: Any, site: Site, games: Sequence[Game], most: int) -> Iterator[Row]:
-    """How long a person waits for the opponent that is proposed."""
+    """The time that a person waits for the proposed opponent."""
     for game in games:
         with serving(site) as (address, _), new_tab(browser) as page:
             open_board(page, address, game)
@@ -335,7 +335,7 @@ def answer_rows(browser: Any, site: Site, games: Sequence[Game], most: int) -> I
 
 
 def speed_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
-    """Simulations/s on both sides."""
+    """Simulations/s on the page and in Python."""
     for game in games:
         positions = [_random_actions(game, plies) for plies in POSITIONS]
         its = _variant(site, game)
@@ -382,7 +382,7 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
 
 
 def memory_rows(browser: Any, site: Site, counts: Sequence[int]) -> Iterator[Row]:
-    """What a tab takes after some games."""
+    """The memory of a tab after some games."""
     with serving(site) as (address, _), new_tab(browser) as page:
         open_board(page, address, GAMES["corso"]())
         for number in range(1, max(counts) + 1):
@@ -398,7 +398,7 @@ def memory_rows(browser: Any, site: Site, counts: Sequence[int]) -> Iterator[Row
 
 
 def _memory(browser: Any, page: Any) -> tuple[float, float]:
-    """Bytes of the page's heap, and of the largest process that shows pages (nan: not told)."""
+    """Bytes of the page's heap, and of the largest process that shows pages (nan: unknown)."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     session.send("Performance.enable")
@@ -413,7 +413,7 @@ def main() -> None:
     parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument(
-        "--most", type=int, default=20, help="answers that are waited for in a game"
+        "--most", type=int, default=20, help="most answers that are measured in a game"
     )
     parser.add_argument("--tab", nargs="+", type=int, default=[5, 40], help="games in one tab")
     given = parser.parse_args()
@@ -440,7 +440,7 @@ def main() -> None:
 
 
 def _load() -> str:
-    """Of 1, 5 and 15 minutes."""
+    """The load averages of 1, 5 and 15 minutes."""
     return ", ".join(f"{each:.1f}" for each in os.getloadavg())
 
 

@@ -1,19 +1,19 @@
-"""Learner steps per second of self-play PPO, beside the tutorial way, in one run on this machine.
+"""Measures learner steps per second of self-play PPO, and of the tutorial way, in one run.
 
     python benchmarks/ppo.py                       # Corso 5 x 5 and Onyx 6 x 6
     python benchmarks/ppo.py --games corso --repeats 5 --threads 1
 
-Rows, all with the same network, playing and learning both counted:
+All rows have the same network, and count both playing and learning:
 
 - ``tutorial``: sb3-contrib's `MaskablePPO`, its default settings, over a single PettingZoo
   environment in the wrapper of PettingZoo's own tutorial;
-- ``tutorial, our settings``: the same with our minibatches and epochs, so that what is left is
-  the environment;
+- ``tutorial, our settings``: the same with our minibatches and epochs, so that only the
+  environment differs;
 - ``batched``: `ludarium train GAME --algorithm ppo`.
 
 A learner step is an action of the network that learns. In the tutorial it plays both sides; in
-ours opponents answer, and their actions are not counted. The rows take turns; shown are the best
-and the median of learner steps/s, and ``ratio``, how many times faster the batched way is.
+ours opponents answer, and their actions are not counted. The rows take turns; the table has the
+best and the median of learner steps/s, and ``ratio``, how many times faster the batched way is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.trainers import make_trainer
 
-_TUTORIAL_STEPS = 256  # of a rollout; speeds do not depend on it
+_TUTORIAL_STEPS = 256  # in a rollout; speeds do not depend on it
 _BATCHED_STEPS = 8  # in each game
 
 #: Learns once; returns learner steps, seconds of playing, seconds of learning.
@@ -49,9 +49,9 @@ Measure = Callable[[], tuple[int, float, float]]
 
 
 class TutorialWrapper(AECWrapper, gymnasium.Env):
-    """A PettingZoo environment as a Gymnasium one whose steps are of both players in turn.
+    """A PettingZoo environment as a Gymnasium one in which both players take steps in turn.
 
-    As in PettingZoo's tutorial for Stable-Baselines3 with action masking.
+    It is the wrapper of PettingZoo's tutorial for Stable-Baselines3 with action masking.
     """
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
@@ -75,7 +75,7 @@ class TutorialWrapper(AECWrapper, gymnasium.Env):
 def main() -> None:
     parser = new_parser(__doc__, ["corso", "onyx"])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, help="of torch; default: its own choice")
+    parser.add_argument("--threads", type=int, help="threads of torch; default: torch's choice")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.games, arguments.repeats, arguments.threads = ["corso"], 1, 1
@@ -147,7 +147,7 @@ def batched(config: PPOConfig, folder: str) -> Measure:
 
 
 def timed(model: MaskablePPO, steps: int) -> Measure:
-    """A call of ``learn`` for one rollout; when learning began, its callback tells."""
+    """Time a call of ``learn`` for one rollout; a callback notes when learning begins."""
 
     def measure() -> tuple[int, float, float]:
         began = time.perf_counter()

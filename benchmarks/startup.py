@@ -1,17 +1,17 @@
-"""How long the first use of each game takes, while it is compiled, and how long the next.
+"""Measures how long the first use of each game takes, while it is compiled, and the next use.
 
     python benchmarks/startup.py                          # all games, several minutes
     python benchmarks/startup.py --games corso --repeats 3
 
-For each game, in a process of its own, import included:
+For each game, in a process of its own, including imports:
 
 - ``environment``: make, reset, observe, one step;
 - ``batch``: 64 games, one step of each;
-- ``agent``: the trained agent that comes along chooses a move;
-- ``training``: the first iteration of AlphaZero, of few games and without a warm-up.
+- ``agent``: the shipped agent chooses a move;
+- ``training``: the first iteration of AlphaZero, with few games and without a bootstrap.
 
-``first`` has an empty cache; ``next`` has the code that the first left. Seconds of processor time,
-which other work on the machine changes little, and in brackets of the clock; the
+``first`` has an empty cache; ``next`` has the code that the first use left. Figures are seconds of
+processor time, which other work on the machine changes little, and in brackets of wall time; the
 least of several repeats.
 """
 
@@ -101,7 +101,7 @@ def row(name: str, repeats: int, script: str) -> Row:
 
 
 def shown(times: tuple[float, float]) -> str:
-    """Seconds of processor time and, in brackets, of the clock."""
+    """Seconds of processor time and, in brackets, of wall time."""
     return f"{times[0]:.2f} ({times[1]:.2f})"
 
 
@@ -115,7 +115,7 @@ def least(repeats: int, script: str, cache: str | None) -> tuple[float, float]:
 
 
 def seconds(script: str, cache: str) -> tuple[float, float]:
-    """Processor time and time of a process with its compiled code in the folder ``cache``."""
+    """Processor and wall time of a process with its compiled code in the folder ``cache``."""
     environment = os.environ | {"NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"}
     start, before = time.perf_counter(), os.times()
     process = subprocess.run(

@@ -1,15 +1,15 @@
-"""How large the WebAssembly modules are, and how fast beside numba's code on the same machine.
+"""Measures the size of the WebAssembly modules, and their speed beside numba's code.
 
     python benchmarks/wasm.py                          # all games, several minutes
     python benchmarks/wasm.py --games corso
 
-Needs Node and the package ziglang. For each game: the size of its module, rules and search
-together; plies/s of random games, played in one call; simulations/s of searches from the start, 256
-of Gumbel, where the network's answer costs nothing and is forgotten after the search. Those go
-through both sides' interfaces, whose own time counts: `search.run` in JavaScript, and `Search.run`
-in Python for one position, and for 64 in parallel, which share that time. Then the same in the
-module with the shipped network. The best of several
-repeats, which take turns, by processor time.
+It needs Node and the package ziglang. For each game it measures the size of its module, with rules
+and search; plies/s of random games, played in one call; and simulations/s of Gumbel searches from
+the start, with 256 simulations and a network whose answer costs nothing and is forgotten after the
+search. Searches include the time of both interfaces: `search.run` in JavaScript, and `Search.run`
+in Python for one position, and for 64 in parallel, which share that time. Then it measures
+the module with the shipped network. Figures are the best of several repeats, which take turns, by
+processor time.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ def native_plies(game: Game, seconds: float) -> float:
 
 
 def native_simulations(game: Game, seconds: float, batch: int) -> float:
-    """Simulations/s of searches in numba's code, ``batch`` in parallel."""
-    cache = Limits().cache if batch == 1 else 0.0  # in a batch of equals it would answer for all
+    """Simulations/s of ``batch`` parallel searches in numba's code."""
+    cache = (
+        Limits().cache if batch == 1 else 0.0
+    )  # in a batch of equal positions one answer would serve all
     search = Search(game, SETTINGS, batch=batch, cache=cache)
     states = np.repeat(game.start(1).states, batch)
 
@@ -74,7 +76,7 @@ def native_simulations(game: Game, seconds: float, batch: int) -> float:
 
 
 def in_module(module: Path, seconds: float) -> dict[str, float]:
-    """The same two in Node, and simulations/s with the network beside the module."""
+    """The same two figures in Node, and simulations/s with the network beside the module."""
     request = json.dumps({"seconds": seconds, "settings": SETTINGS._asdict()})
     command = ["node", str(SCRIPT), str(module), str(module.with_suffix(".network")), request]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -103,7 +105,7 @@ def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str,
 
 
 def row(name: str, seconds: float, repeats: int) -> Row:
-    """The row of a game, whose module is built if it has to be."""
+    """The row of a game; its module is built if necessary."""
     game = read_game(name)
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "game.wasm")

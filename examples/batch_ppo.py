@@ -1,15 +1,15 @@
-"""Self-play PPO in one file, on the batched environment used raw; needs only torch.
+"""Self-play PPO in one file, on the batched environment itself; it needs only torch.
 
     python examples/batch_ppo.py
     python examples/batch_ppo.py --game onyx --options '{"size": 6}' --steps 3000000
 
-One network plays both sides of all games at once. What differs from PPO for one agent is only
-who is to move: each value is of the player to move, so whatever comes after a change of turn
-counts with the opposite sign. Turns of several actions need nothing more.
+One network plays both sides of all games at once. The only difference from PPO for one agent is
+that each value is the value for the player to move, so everything after a change of turn counts
+with the opposite sign. Turns of several actions need nothing more.
 
 Masks: `games.masks` is int8[N, A], 1 for each legal action, of each game's player to move.
 
-PPO: Schulman et al. 2017; one file in the manner of CleanRL (Huang et al. 2022).
+PPO: Schulman et al. 2017; one file in the style of CleanRL (Huang et al. 2022).
 """
 
 from __future__ import annotations
@@ -74,18 +74,18 @@ def main() -> None:
 
 @torch.no_grad()
 def play(agent: Agent, games: batch.BatchEnv) -> dict[str, torch.Tensor]:
-    """Play on for some plies; what happened, with advantages and returns, each [plies * games]."""
+    """Play some plies; returns the data, with advantages and returns, each [plies * games]."""
     steps = []
     for _ in range(PLIES):
-        # The buffers of `games` are written anew by each step: copy what must stay.
+        # Each step overwrites the buffers of `games`: copy what must stay.
         observations, masks = torch.tensor(games.observations), torch.tensor(games.masks)
         movers = games.movers.copy()
         policy, values = agent(observations, masks)
         actions = policy.sample()
         games.step(actions.numpy())  # would raise if an action was illegal
         ended = games.terminated | games.truncated
-        # How the next value counts for who just moved: against them after a change of turn,
-        # not at all after the end.
+        # The sign of the next value for the player who has just moved: negative after a change
+        # of turn, 0 after the end.
         signs = np.where(games.movers == movers, 1.0, -1.0) * ~ended
         steps.append(
             {
@@ -115,7 +115,7 @@ def play(agent: Agent, games: batch.BatchEnv) -> dict[str, torch.Tensor]:
 
 
 def learn(agent: Agent, optimiser: torch.optim.Optimizer, data: dict[str, torch.Tensor]) -> None:
-    """Some epochs of PPO's clipped objective."""
+    """Learn by PPO's clipped objective, for some epochs."""
     for _ in range(EPOCHS):
         for rows in torch.randperm(ENVS * PLIES).chunk(MINIBATCHES):
             part = {name: column[rows] for name, column in data.items()}

@@ -24,10 +24,14 @@ TINY = "ludarium_corso(size=2)"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--game", default="ludarium_corso(size=3)", help="for the tree search")
-    parser.add_argument("--games", type=int, default=20, help="played against random")
-    parser.add_argument("--simulations", type=int, default=50, help="for each move")
-    parser.add_argument("--iterations", type=int, default=20, help="of regret minimisation")
+    parser.add_argument(
+        "--game", default="ludarium_corso(size=3)", help="the game of the tree search"
+    )
+    parser.add_argument("--games", type=int, default=20, help="games against random play")
+    parser.add_argument("--simulations", type=int, default=50, help="simulations for each move")
+    parser.add_argument(
+        "--iterations", type=int, default=20, help="iterations of regret minimisation"
+    )
     arguments = parser.parse_args()
 
     tiny = pyspiel.load_game(TINY)

@@ -1,4 +1,4 @@
-"""A network of one's own, which knows nothing of this package's training, in a match.
+"""A network of your own plays a match, without this package's training.
 
     python examples/own_agent.py                    # a minute: imitates uct:200, then plays
     python examples/own_agent.py --games 20 --against random
@@ -37,7 +37,9 @@ def main():
     parser.add_argument("--game", default="corso")
     parser.add_argument("--teacher", default="uct:200")
     parser.add_argument("--against", default="uct:1000")
-    parser.add_argument("--games", type=int, default=200, help="of the match; of the lessons: more")
+    parser.add_argument(
+        "--games", type=int, default=200, help="games of the match; the lessons have more"
+    )
     given = parser.parse_args()
 
     game = make_game(given.game)

@@ -1,4 +1,4 @@
-"""Train with a logger of one's own, and end the run when the agent is strong enough.
+"""Train with your own logger, and end the run when the agent is strong enough.
 
     python examples/own_logger.py                      # until it scores 90 % against uct:100
     python examples/own_logger.py --until 0.8 --against uct:20 --folder runs/mine
@@ -51,7 +51,7 @@ class StrongEnough:
 
 
 def main():
-    """Train, and say how it ended."""
+    """Train, and print why the run ended."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--config", default="corso/demo")
     parser.add_argument("--folder", default="runs/own-logger")

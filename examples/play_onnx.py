@@ -3,7 +3,7 @@
     ludarium export onyx                     # writes onyx.onnx; needs ludarium[export]
     python examples/play_onnx.py onyx.onnx   # needs ludarium and onnxruntime
 
-``ludarium.envs`` is asked for the rules only: who moves, what they see, what is legal.
+``ludarium.envs`` is used only for the rules: who moves, what they see, what is legal.
 """
 
 import argparse
@@ -13,14 +13,14 @@ import sys
 
 import numpy as np
 
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read at the import that follows
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # the following import reads it
 import onnxruntime
 
 from ludarium.envs import make_game
 
 
 def favourite(session, observation, mask):
-    """The legal action that the network thinks best, and the value that it gives the position."""
+    """The legal action with the highest probability, and the network's value of the position."""
     outputs = ["policy_logits", "value"]
     (logits,), (value,) = session.run(outputs, {"observation": observation[None]})
     return int(np.where(mask == 1, logits, -np.inf).argmax()), float(value)
@@ -29,9 +29,9 @@ def favourite(session, observation, mask):
 def main():
     """Play one game, print its moves and the final board, return the network's reward."""
     parser = argparse.ArgumentParser(description="Play an exported network against random moves.")
-    parser.add_argument("file", help="written by `ludarium export`")
-    parser.add_argument("--seat", type=int, choices=(0, 1), default=0, help="of the network")
-    parser.add_argument("--seed", type=int, default=1, help="of the random moves")
+    parser.add_argument("file", help="an ONNX file of `ludarium export`")
+    parser.add_argument("--seat", type=int, choices=(0, 1), default=0, help="seat of the network")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random moves")
     given = parser.parse_args()
     session = onnxruntime.InferenceSession(given.file, providers=["CPUExecutionProvider"])
     metadata = json.loads(session.get_modelmeta().custom_metadata_map["ludarium"])

@@ -6,7 +6,7 @@
 Masks: RLlib leaves them to the model. The module below reads `observation["action_mask"]` and
 gives illegal actions no probability; RLlib hands the whole dict observation to it.
 
-RLlib pins its own version of Gymnasium: install it in an environment of its own, beside ludarium.
+RLlib pins a version of Gymnasium: install it, with ludarium, in an environment of its own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MaskedModule(TorchRLModule, ValueFunctionAPI):
         return {Columns.ACTION_DIST_INPUTS: logits.masked_fill(seen["action_mask"] == 0, -1e9)}
 
     def compute_values(self, batch, embeddings=None):
-        """The values of the observations."""
+        """Return the values of the observations."""
         return self.value(self.body(batch[Columns.OBS]["observation"])).squeeze(-1)
 
 
@@ -57,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--game", default="corso")
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
-    parser.add_argument("--iterations", type=int, default=6, help="of 2,000 plies each")
+    parser.add_argument("--iterations", type=int, default=6, help="iterations of 2,000 plies")
     arguments = parser.parse_args()
 
     # An illegal action is a ValueError in make_raw's environments, so that none goes unnoticed.

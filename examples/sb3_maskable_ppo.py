@@ -3,7 +3,7 @@
     python examples/sb3_maskable_ppo.py
     python examples/sb3_maskable_ppo.py --game onyx --options '{"size": 6}' --steps 200000
 
-The opponent plays at random inside the environment; the learner has both seats in turn. Masks:
+The opponent plays at random inside the environment; the learner alternates between seats. Masks:
 MaskablePPO calls the environment's `action_masks()`, which all `ludarium/...` ids have.
 """
 
@@ -31,7 +31,7 @@ def main() -> None:
         f"ludarium/{kind.title}-v{kind.version}",
         opponent="random",
         seat="alternate",
-        illegal="raise",  # should an action ever be illegal, we want to know
+        illegal="raise",  # an illegal action would be a mistake here
         **arguments.options,
     )
     model = MaskablePPO("MlpPolicy", env, n_steps=512, batch_size=128, seed=0, device="cpu")

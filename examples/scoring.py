@@ -1,4 +1,4 @@
-"""The measure that all examples share: points against random play."""
+"""All examples measure their agents by points against random play."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def score_against_random(
     options: dict[str, Any],
     games: int = 400,
 ) -> float:
-    """Share of the points that an agent takes from random play, in either seat alternately.
+    """The share of the points that an agent takes from random play, in alternating seats.
 
     Args:
-        choose: from observations float32[N, ...] and masks int8[N, A] to N actions.
+        choose: a function from observations float32[N, ...] and masks int8[N, A] to N actions.
         game: the name of a game.
         options: the game's options.
-        games: how many games are played, all at once.
+        games: number of games, which are played at once.
 
     Returns:
-        1 for nothing but wins, 0 for nothing but losses; a draw is half a point.
+        1 if all games are won, 0 if all are lost; a draw is half a point.
 
     Raises:
         ValueError: ``choose`` gave an illegal action; the message says where and why.
     """
     envs = VectorBoardGameEnv(game, games, seat="alternate", illegal="raise", **options)
     observations, infos = envs.reset(seed=0)
-    points = np.full(games, np.nan)  # of the first game in each place
+    points = np.full(games, np.nan)  # points of the first game in each place
     while np.isnan(points).any():
         actions = choose(observations, infos["action_mask"])
         observations, rewards, terminated, truncated, infos = envs.step(actions)

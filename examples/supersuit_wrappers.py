@@ -4,7 +4,7 @@
     python examples/supersuit_wrappers.py --game osiron --options '{}' --games 20
 
 Masks: SuperSuit's wrappers of observations take arrays, not dicts with a mask. The first wrapper
-below leaves only the array; the mask is still in `info["action_mask"]`, where ours has it too.
+below leaves only the array; the mask is still in `info["action_mask"]`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
         lambda space: space["observation"],
     )
     env = supersuit.flatten_v0(supersuit.dtype_v0(env, np.float16))
-    env = supersuit.clip_reward_v0(env, lower_bound=0, upper_bound=1)  # a loss is like a draw
+    env = supersuit.clip_reward_v0(env, lower_bound=0, upper_bound=1)  # a loss counts as a draw
 
     random, plies = np.random.default_rng(0), 0
     wins: Counter[str] = Counter()

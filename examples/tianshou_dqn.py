@@ -4,11 +4,11 @@
     python examples/tianshou_dqn.py --game onyx --options '{"size": 6}' --steps 100000
 
 Masks: Tianshou's `PettingZooEnv` turns `observation["action_mask"]` into `obs.mask`, which its
-Q-learning policies heed, when they explore too (its policy-gradient ones do not).
+Q-learning policies obey, even when they explore (its policy-gradient ones do not).
 
-The transition after one's own is the opponent's, with the opponent's observation: its value is the
-other player's. So values are learnt from those two plies later, when it is the same player's turn
-again. Where a turn may be of several actions (Obelisk), `--horizon` of a whole game does without.
+The transition after a player's own is the opponent's, whose value is the opponent's. So values are
+learnt from those two plies later, when it is the same player's turn again. If a turn may have
+several actions (Obelisk), a `--horizon` of a whole game avoids the problem.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def main() -> None:
     parser.add_argument("--game", default="corso")
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--steps", type=int, default=10_000, help="plies to learn from")
-    parser.add_argument("--horizon", type=int, default=2, help="plies to the value learnt from")
+    parser.add_argument(
+        "--horizon", type=int, default=2, help="plies until the value that is learnt from"
+    )
     arguments = parser.parse_args()
     logging.getLogger("tianshou").setLevel(logging.ERROR)  # it warns of rewards for two players
     torch.manual_seed(0)

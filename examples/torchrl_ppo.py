@@ -4,9 +4,9 @@
     python examples/torchrl_ppo.py --game osiron --options '{}' --frames 50000
 
 Masks: `PettingZooWrapper` takes `observation["action_mask"]` out of the observation and gives it as
-`"action_mask"`; `"mask"` beside it says who is to move. For the player who is not, the wrapper
-allows every action and ignores what is chosen; here that player has a single choice, which has
-probability 1 and thus neither entropy nor gradient. `MaskedCategorical` does the rest.
+`"action_mask"`; `"mask"` beside it says who is to move. For the other player, the wrapper allows
+every action and ignores the choice; here that player has a single choice, which has probability 1
+and thus neither entropy nor gradient. `MaskedCategorical` does the rest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEEN = [("player", "observation", "observation"), ("player", "mask")]
 
 
 class Network(nn.Module):
-    """From what both players see, and who is to move, to numbers for each of them."""
+    """Maps the observations of both players, and who is to move, to numbers for each player."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Network(nn.Module):
 
 
 class Policy(Network):
-    """Logits, and which actions can be chosen: the legal ones, or one for who has no turn."""
+    """Logits, and a mask of the legal actions, or of one action for the player not to move."""
 
     def forward(self, boards, is_mover, legal):
         choices = legal & is_mover.unsqueeze(-1)
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=8_000, help="plies to learn from")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    # TorchRL warns of any PettingZoo but the one of its tests; with ours, all this works.
+    # TorchRL warns of every PettingZoo except the one of its tests; with ours, all this works.
     warnings.filterwarnings("ignore", message="PettingZoo in TorchRL is tested")
 
     # An illegal action is a ValueError in make_raw's environments, so that none goes unnoticed.

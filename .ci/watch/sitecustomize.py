@@ -1,9 +1,9 @@
-"""Writes down what a Python process connects to, listens at and looks up.
+"""Logs the hosts that a Python process connects to, listens at and looks up.
 
-Python imports this file when it starts, and so do the processes that it starts, where the folder is
-on ``PYTHONPATH``. Each event is a line, its name and the host, in the file that ``WATCHED`` names.
-A library that reports its use, and is imported before it is told not to, is a line too: what it
-sends from compiled code, or from a process that is not Python's, is not seen.
+Every Python process imports this file when it starts, if the folder is on ``PYTHONPATH``. Each
+event is a line with its name and the host, in the file that ``WATCHED`` names. A library that
+reports its use, and is imported before it is told not to, is a line too, because its connections
+from compiled code, or from other processes than Python's, are not seen.
 """
 
 import os
@@ -13,7 +13,7 @@ import sys
 #: Audit events whose second argument is an address, and those whose first is a host.
 ADDRESSES = ("socket.bind", "socket.connect", "socket.sendmsg", "socket.sendto")
 HOSTS = ("socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname")
-#: Libraries that report their use, and the variable and the value that keep them from it.
+#: Libraries that report their use, with the variable and the value that prevent it.
 SILENT = {"onnxruntime": ("ORT_DISABLE_TELEMETRY", "1"), "ray": ("RAY_USAGE_STATS_ENABLED", "0")}
 
 

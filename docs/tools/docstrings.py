@@ -1,6 +1,6 @@
-"""How the site reads this project's docstrings: those of Google's style, and two things more.
+"""How the site reads this project's docstrings: Google's style, with two additions.
 
-Parameters that are explained together, ``first, second: names of the agents``, become two. Class
+Parameters that share an entry, ``first, second: names of the agents``, become two. Class
 attributes and instance attributes may have sections of their own.
 """
 
@@ -21,7 +21,7 @@ def _apart(entry: re.Match[str]) -> str:
 
 
 class SharedEntries(griffe.Extension):
-    """Gives each of several names that share an entry one of its own."""
+    """Gives each of several names that share an entry an entry of its own."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of an object once it is loaded."""

@@ -39,7 +39,7 @@ RULES = {
     "obsidio-sight": ("obsidio", "c8 c2 swap c6 e4"),
     "obelisk-offer": ("obelisk", "choose green-o-flat, choose green-tripod, pick green-o-flat"),
 }
-#: The last plies of long games are what is worth seeing.
+#: Of long games only the last plies are shown.
 LONGEST = 60
 WIDTH = 320
 #: A fixed salt, so that the same picture gives the same file.
@@ -47,7 +47,7 @@ matplotlib.rcParams["svg.hashsalt"] = "ludarium"
 
 
 def draw_games(names: list[str]) -> None:
-    """Animate the first of the games worth replaying in the report of each game."""
+    """Animate the first game worth replaying in the report of each game."""
     for name in names or GAMES:
         report = json.loads(
             (ROOT / "docs" / "reports" / f"{name}.json").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def draw_games(names: list[str]) -> None:
 
 
 def draw_rules() -> None:
-    """A position for each of `RULES`, with the last move and what it changed."""
+    """Draw a position for each of `RULES`, with the last move and its changes."""
     for name, (game, moves) in RULES.items():
         position = before = make_game(game).start()
         action = None
@@ -78,7 +78,7 @@ def draw_rules() -> None:
 
 
 def draw_ladders() -> None:
-    """The levels of all shipped ladders: a row of dots for each, by Elo points."""
+    """Draw the levels of all shipped ladders, each as a row of dots by Elo points."""
     figure, axes = plt.subplots(figsize=(8, 3.6))
     paths = sorted((ROOT / "models" / "shipped").glob("*.levels.json"), reverse=True)
     names = []
@@ -100,11 +100,11 @@ def draw_ladders() -> None:
 
 
 def draw_run(folder: Path) -> None:
-    """What a run learnt, by time, and where the time of each iteration went."""
+    """Draw the losses of a run by time, and the parts of each iteration's time."""
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     log: list[dict[str, Any]] = [json.loads(line) for line in lines]
     rated = [each for each in log if "elo" in each]
-    panels = 3 if len(rated) > 1 else 2  # a run may have left out evaluations
+    panels = 3 if len(rated) > 1 else 2  # a run may have no evaluations
     figure, all_axes = plt.subplots(panels, 1, figsize=(8, 3 * panels))
     losses, times = all_axes[-2:]
     if len(rated) > 1:
@@ -135,7 +135,7 @@ def draw_run(folder: Path) -> None:
 
 
 def _draw_strength(axes: Any, rated: list[dict[str, Any]]) -> None:
-    """Elo by time, of the iterations that were evaluated."""
+    """Draw Elo by time, for the iterations that were evaluated."""
     minutes = [each["seconds"] / 60 for each in rated]
     low, high = ([each[name] for each in rated] for name in ("elo_low", "elo_high"))
     axes.fill_between(minutes, low, high, alpha=0.2)

@@ -1,9 +1,9 @@
-"""The pages of the guide that are made from the code: `python docs/tools/generate.py`.
+"""Writes the pages of the guide that are made from code: `python docs/tools/generate.py`.
 
-Configuration keys come from ``configs/schema.py``: sections, defaults and what is accepted from the
-models, meanings from their docstrings, where ``key``: text explains a key. Metrics come from
-``training/runs/metrics.py``, functions of games from ``envs/engine/hooks.py``. A test fails where a
-page is not what this program would write.
+Configuration keys come from ``configs/schema.py``: its models have the sections, defaults and
+accepted values; their docstrings have the meanings, as ``key: text``. Metrics come from
+``training/runs/metrics.py``, functions of games from ``envs/engine/hooks.py``. A test fails if a
+page differs from the output of this program.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ludarium.training.runs.metrics import GROUPS
 
 GUIDE = Path(__file__).resolve().parents[1] / "guide"
 _MADE = "<!-- Made by docs/tools/generate.py from {source}; change it there. -->\n"
-#: Names that a docstring explains, and the explanation, up to the next ones or the end of it.
+#: Names that a docstring explains, and the explanation, up to the next names or the end.
 _ENTRY = re.compile(
     r"((?:``\w+``,\s)*``\w+``):\s(.*?)(?=\s(?:``\w+``,\s)*``\w+``:\s|\n\n|\Z)", re.DOTALL
 )
 
 
 def explanations(kind: type[Section]) -> dict[str, str]:
-    """What the docstrings of a section and of those that it extends say of each of its keys."""
+    """The explanation of each key, from the docstrings of a section and its base classes."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         if issubclass(each, Section):
@@ -44,7 +44,7 @@ def explanations(kind: type[Section]) -> dict[str, str]:
 
 
 def _accepted(kind: Any) -> str:
-    """What a key accepts, in words; ``kind`` is its type."""
+    """The values that a key accepts, in words; ``kind`` is its type."""
     options = [each for each in get_args(kind) if each is not type(None)]
     if get_origin(kind) in (Union, UnionType):
         return ", or ".join(_accepted(each) for each in options)
@@ -137,7 +137,7 @@ def configuration_page() -> str:
 
 
 def _plain_rows(found: Sequence[FieldInfo], kind: type[Section]) -> str:
-    """The table of the keys that are no sections."""
+    """The table of the keys that are not sections."""
     text = explanations(kind)
     rows = [_row(field, text[field.name]) for field in found if not _is_section(field.type)]
     return _table(_KEYS, rows) if rows else ""

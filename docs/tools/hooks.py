@@ -1,10 +1,10 @@
-"""What the site adds to the pages in docs: those that lie elsewhere in the repository.
+"""Adds to the site the pages that lie elsewhere in the repository than in docs.
 
-MkDocs takes pages from one folder. Every game's and every shipped agent's page lies with its code;
-each gets an address here, and so does each notebook, with its outputs. Links between all of them
-are those that hold in the repository, so that pages can be read there too; where a link leads to a
-file that is no page, the site has a copy of the file. Beside the documents the site has the page on
-which one plays, if it is built, and ``llms.txt``, a list of the pages for programs.
+MkDocs takes pages from one folder. The page of each game and each shipped agent lies with its code;
+each gets an address here, and so does each notebook, with its outputs. Links between pages are
+written for the repository, so that pages can be read there too; if a link leads to a file that is
+no page, the site has a copy of the file. The site also has the page for playing, if it is built,
+and ``llms.txt``, a list of the pages for programs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _pages() -> dict[Path, str]:
 
 
 def _content(page: Path) -> str:
-    """A page as Markdown; of a notebook its texts, its code and what that printed and drew."""
+    """A page as Markdown; for a notebook its texts, its code and the code's output."""
     text = page.read_text(encoding="utf-8")
     if page.suffix != ".ipynb":
         return text
@@ -68,7 +68,7 @@ def _content(page: Path) -> str:
 
 
 def _output(output: dict[str, Any]) -> str:
-    """What a cell of a notebook printed or drew, as Markdown; nothing of what went wrong."""
+    """The output of a notebook's cell, as Markdown, without standard error."""
     data = output.get("data", {})
     for kind in ("image/svg+xml", "image/png"):
         if kind in data:
@@ -85,7 +85,7 @@ PAGES = _pages()
 
 
 def _address(target: Path) -> str:
-    """Where the site has a file of the repository."""
+    """The address on the site of a file of the repository."""
     if target in PAGES:
         return PAGES[target]
     if target.is_relative_to(DOCS):
@@ -94,15 +94,15 @@ def _address(target: Path) -> str:
 
 
 def _linked(text: str, folder: Path) -> set[Path]:
-    """The files that a page's links lead to."""
+    """The files that a page links to."""
     targets = {(folder / address).resolve() for _, address in _LINK.findall(_CODE.sub("", text))}
     return {target for target in targets if target.is_file()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Say where the site and its sources are, as pyproject.toml does."""
+    """Set the addresses of the site and its sources, from pyproject.toml."""
     config.site_url = URLS["Homepage"]
-    # Not repo_url: the theme would ask the host of the sources for numbers of stars.
+    # repo_url is not set: the theme would ask the host of the sources for numbers of stars.
     sources = {"icon": "fontawesome/brands/github", "link": URLS["Repository"], "name": "Sources"}
     config.extra["social"] = [sources]
     return config
@@ -140,7 +140,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if target.is_dir() and (target / "README.md").exists():
             target /= "README.md"
         if not target.is_file():
-            return link[0]  # MkDocs says so
+            return link[0]  # MkDocs reports it
         relative = os.path.relpath(_address(target), os.path.dirname(address) or ".")
         return link[1] + Path(relative).as_posix()
 
@@ -153,7 +153,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _page_to_play() -> str:
-    """The page at a game, if it is built."""
+    """The page with a game, if it is built."""
     if not (BUILT / "index.html").is_file():
         return "The page is not part of this build of the site: `make page` makes it."
     return (
@@ -169,7 +169,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Put the page beneath the documents, and a list of all pages beside them."""
+    """Add the page for playing, and a list of all pages."""
     site = Path(config.site_dir)
     if BUILT.is_dir():
         shutil.copytree(BUILT, site / "play", dirs_exist_ok=True)
@@ -183,7 +183,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def _listed(section: Section) -> list[str]:
-    """The pages of a section and of those in it."""
+    """The pages of a section and of its subsections."""
     lines: list[str] = []
     for item in section.children:
         if isinstance(item, Section):

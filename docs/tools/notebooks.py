@@ -1,4 +1,4 @@
-"""Runs the notebooks and keeps what came out: ``python docs/tools/notebooks.py [NAME ...]``."""
+"""Runs the notebooks and stores their outputs: ``python docs/tools/notebooks.py [NAME ...]``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def run(path: Path) -> nbformat.NotebookNode:
     """Run a notebook from top to bottom in a new folder, with an empty cache.
 
     Returns:
-        The notebook with its outputs, without progress and without the times and versions of this
+        The notebook with its outputs, but without progress bars, times and versions of this
         run.
     """
     book = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         place = {"metadata": {"path": folder}}
-        # A kernel that is a pytest's child leaves out what its own children print.
+        # A kernel that pytest has started would not show what its own children print.
         environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
         environment["XDG_CACHE_HOME"] = str(Path(folder, "cache"))
         client = nbclient.NotebookClient(book, timeout=None, resources=place, coalesce_streams=True)

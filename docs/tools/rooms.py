@@ -1,4 +1,4 @@
-"""Draws the rooms of the project and what flows between them: ``python docs/tools/rooms.py``."""
+"""Draws the packages of the project and the data between them: ``python docs/tools/rooms.py``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ text { font: 15px sans-serif; text-anchor: middle; fill: #23282b }
 
 
 class Box(NamedTuple):
-    """A rectangle with a name and what it is."""
+    """A rectangle with a name and a description."""
 
     left: int
     top: int
@@ -31,7 +31,7 @@ class Box(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """An arrow along points, with a text in the middle of one place."""
+    """An arrow along points, with a text centred at one place."""
 
     points: str
     text: str

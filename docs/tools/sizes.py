@@ -1,9 +1,9 @@
-"""Measures what installing brings, for the table in docs/guide/install.md; needs uv.
+"""Measures the size of installations, for the table in docs/guide/install.md; needs uv.
 
     python docs/tools/sizes.py build/dist/ludarium-*.whl [ARGUMENTS OF uv pip install]
 
-The wheel is installed bare and with each extra, each time in an environment of its own. A row says
-how many packages that are, and how many megabytes (10^6 bytes) their files have.
+The wheel is installed bare and with each extra, each time in an environment of its own. A row has
+the number of packages and the megabytes (10^6 bytes) of their files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ print(len(found), sum(path.stat().st_size for path in files if path.is_file()))
 
 
 def measure(requirement: str, arguments: list[str]) -> tuple[int, int]:
-    """Packages that a requirement brings, itself included, and their bytes."""
+    """Numbers of packages and of bytes that a requirement installs, itself included."""
     with tempfile.TemporaryDirectory() as folder:
         python = str(Path(folder, "bin", "python"))
         for command in (
