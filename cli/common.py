@@ -159,7 +159,7 @@ def agent_for(
     if not reason:
         return *game_and_agent(name, options, simulations), notes
     game = make_game(name, **options)
-    return game, make_agent(FALLBACK, game), [f"{reason}: {FALLBACK} is there instead"]
+    return game, make_agent(FALLBACK, game), [f"{reason}: {FALLBACK} plays instead"]
 
 
 def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
@@ -173,7 +173,7 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
     path = shipped_agent(name, options)
     if path is None:
         make_game(name, **options)
-        return f"no trained agent of {name} comes along", []
+        return f"no trained agent of {name} is shipped", []
     header = load_header(path)
     game = make_game(name, **(header.options | options))
     learnt = learnt_options(header, game.options)
@@ -183,7 +183,7 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
         if value != learnt[option]
     ]
     if fitting_agent(game) is None:
-        return f"no trained agent of {name} comes along for {', '.join(others)}", []
+        return f"no trained agent of {name} is shipped for {', '.join(others)}", []
     return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
 
 

@@ -41,7 +41,7 @@ def test_a_position_as_a_table(capsys):
     assert lines[heading + 1].split()[:5] == ["a3", "+1.000", "100", "%", "0"]
     assert len(lines) == heading + 1 + 5 + 1
     assert re.fullmatch(r"500 simulations, [\d.]+ s, [\d,]+/s", lines[-1])
-    assert "no trained agent of tictactoe comes along: uct:1000 is there instead" in err
+    assert "no trained agent of tictactoe is shipped: uct:1000 plays instead" in err
 
 
 def test_a_position_as_json(capsys):

@@ -121,9 +121,9 @@ def test_to_the_end_names_the_winner_with_the_points(play):
 @pytest.mark.usefixtures("without_agents_of_many")
 def test_without_a_trained_agent_for_the_options_uct_plays_and_is_announced(play):
     out = play(["quit"], "onyx", "--option", "size=8", "--seat", "0")
-    assert "no trained agent of onyx comes along for size=8: uct:1000 is there instead" in out
+    assert "no trained agent of onyx is shipped for size=8: uct:1000 plays instead" in out
     out = play(["quit"], "tictactoe", "--seat", "0")
-    assert "no trained agent of tictactoe comes along: uct:1000 is there instead" in out
+    assert "no trained agent of tictactoe is shipped: uct:1000 plays instead" in out
 
 
 @pytest.mark.usefixtures("without_agents_of_many")
@@ -134,7 +134,7 @@ def test_options_that_a_trained_agent_does_not_know_are_told():
         ["the agent was not trained for max_plies=50"],
     )
     reason, _ = why_untrained("onyx", {"size": 8})
-    assert reason == "no trained agent of onyx comes along for size=8"
+    assert reason == "no trained agent of onyx is shipped for size=8"
 
 
 @pytest.mark.parametrize(

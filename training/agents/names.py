@@ -219,7 +219,7 @@ def read_trained_agent(spec: str) -> TrainedFactory:
     if not isinstance(factory, TrainedFactory):
         raise ValueError(
             f"agent {quoted(spec)} has no network; give a checkpoint, the folder of a run, or the "
-            "name of a game for the trained agent that comes along"
+            "name of a game for its shipped agent"
         )
     return factory
 
