@@ -1,4 +1,4 @@
-# Everything runs in .venv, which is made here; nothing else needs to be installed by hand.
+# Everything runs in .venv, which this file makes; nothing needs to be installed by hand.
 #
 #   make demo         train a Corso agent from nothing, measure it, and say how to play it
 #   make test         the quick tests: a few minutes the first time, while games are compiled
@@ -6,20 +6,20 @@
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
 #   make test-cluster the tests that need Ray, which it installs
-#   make lint         formatting, lint, which way imports run, and types
+#   make lint         formatting, lint, the direction of imports, and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/guide/wasm.md)
 #   make page         the page to play in a browser, in play/built (docs/guide/page.md)
 #   make site         these documents as a site, in build/site; a warning is an error
-#   make pages        the pages of docs/guide that are made from the code
+#   make pages        the pages of docs/guide that are made from code
 #   make without-obsidio  the sources without that game, in build/without-obsidio (RELEASING.md)
-#   make dist         wheel and sdist with the page, from a copy of what git has, in build/dist
-#   make cpu          before the rest, on Linux: torch's build without 3 GB for GPUs
-#   make reports      pages about the games, into docs/reports: long
-#   make bench        speed of the environments and of the search, beside peers
-#   make bench-quick  whether the benchmarks still run
-#   make lines        how many lines each package has, the tests and the documents
-#   make fuzz         hostile files for every reader, killed and damaged runs, many of them
-#   make clean        remove what all of these made; compiled games are in the cache folder, docs/guide/install.md
+#   make dist         wheel and sdist with the page, from a copy of git's files, in build/dist
+#   make cpu          to be called first, on Linux: torch's build without 3 GB for GPUs
+#   make reports      reports on all games, in docs/reports; takes half an hour
+#   make bench        speed of the environments and of the search, beside other libraries
+#   make bench-quick  checks that the benchmarks still run
+#   make lines        numbers of lines of each package, the tests and the documents
+#   make fuzz         many hostile files for every reader, many killed and damaged runs
+#   make clean        removes all results; compiled games are in the cache folder, docs/guide/install.md
 
 PYTHON ?= python3
 VENV := .venv
@@ -76,7 +76,7 @@ lint: $(VENV)/.dev types
 	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py
 	cd docs/tools && MYPYPATH=../../build/types ../../$(BIN)/mypy *.py
 
-# The folders as one namespace package, as they are when installed, for those who read sources.
+# The folders as one namespace package, as when installed, for tools that read sources.
 types:
 	@mkdir -p build/types/ludarium
 	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/ludarium/$$package; done
@@ -138,7 +138,7 @@ bench-quick: $(VENV)/.dev
 		$(BIN)/python benchmarks/$$each.py --quick; done
 	$(BIN)/ludarium bench corso --seconds 0.1
 
-# Counts the lines that git has: each package, then all of them, and what is beside them.
+# Counts lines of git's files: each package, all packages, and everything else.
 lines:
 	@count() { git ls-files -z -- "$$@" | xargs -0 cat | wc -l; }; \
 	show() { printf '%7d  %s\n' "$$2" "$$1"; }; \
@@ -159,7 +159,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.pip: $(BIN)/python constraints.txt
-	$(PIP) pip  # that which Python brings may know no dependency groups
+	$(PIP) pip  # the one that Python brings may not know dependency groups
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.pip $(SOURCES)
