@@ -125,7 +125,7 @@ class Calibration:
     bins: tuple[CalibrationBin, ...]
 
 
-def calibrate(estimates: np.ndarray, exact: np.ndarray, bins: int = 10) -> Calibration:
+def measure_calibration(estimates: np.ndarray, exact: np.ndarray, bins: int = 10) -> Calibration:
     """Compare estimates with exact values.
 
     Args:

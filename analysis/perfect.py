@@ -29,8 +29,8 @@ class SolvedSearcher(Searcher):
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
         """See `Searcher.find`."""
         best = self.solution.best_actions(states)
-        lots = rng.random(best.shape)
-        chosen = np.where(best, lots, -1.0).argmax(axis=1)
+        draws = rng.random(best.shape)
+        chosen = np.where(best, draws, -1.0).argmax(axis=1)
         return Finding.of(chosen, (best / best.sum(axis=1, keepdims=True)).astype(np.float32))
 
 

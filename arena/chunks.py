@@ -33,7 +33,7 @@ from ludarium.training.evaluation.openings import Openings, draw_openings
 
 #: Openings in a chunk.
 CHUNK = 10
-#: Openings that are drawn together, all different if so many can be found.
+#: Openings that are drawn together, all different if enough can be found.
 BLOCK = 100
 
 MOST_SEED = 2**64 - 1

@@ -174,7 +174,7 @@ class Ladder:
         return [meeting for meeting in self.meetings if meeting.upper == meeting.lower + 1 > 1]
 
     def strength_of(self, elo: float) -> float:
-        """The strength on the path of `knobs_at` for so many Elo points, within the ladder."""
+        """The strength on the path of `knobs_at` at some Elo points, within the ladder."""
         return float(np.interp(elo, *self._path))
 
     @property

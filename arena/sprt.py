@@ -31,7 +31,7 @@ PAIR_SCORES = np.arange(5) / 4
 
 #: An unseen pair score counts this often, so that distributions of any mean exist.
 _UNSEEN = 1e-3
-#: If so many pairs of games in a row repeat earlier ones, a test ends without a verdict.
+#: If this many pairs of games in a row repeat earlier ones, a test ends without a verdict.
 MOST_REPEATS = 50
 
 _MOST_STEPS = 100

@@ -13,7 +13,7 @@ from ludarium.analysis.accuracy import (
     Calibration,
     MeanLoss,
     accuracy,
-    calibrate,
+    measure_calibration,
     moves_that_keep,
     points_lost,
 )
@@ -145,7 +145,7 @@ def run(given: argparse.Namespace) -> Result:
         policy = Budget(simulations=0)
         if agent.budget != policy:
             agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
-        calibration = calibrate(searcher.evaluate(test.states).values, test.values)
+        calibration = measure_calibration(searcher.evaluate(test.states).values, test.values)
     answers = {agent.name: _answers(agent, test.states) for agent in agents}
     chosen = {name: actions for name, (actions, _) in answers.items()}
     errors = {

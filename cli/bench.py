@@ -209,7 +209,7 @@ class _NetworkAlone:
         self._observations = observations
 
     def run(self, seconds: float) -> None:
-        """Evaluate for so long, but at least once."""
+        """Evaluate for this time, but at least once."""
         started = time.perf_counter()
         spent = 0.0
         while not spent or spent < seconds:

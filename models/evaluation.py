@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ludarium.envs.engine.compile import GivenPart
 
-_ROUNDING = 1e-3  # probabilities may leave their range by so much
+_ROUNDING = 1e-3  # probabilities may leave their range by this much
 
 
 class Evaluation(NamedTuple):

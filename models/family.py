@@ -142,7 +142,7 @@ class FamilyNetwork(PolicyValueNetwork):
         """The network of one game, with a copy of the weights.
 
         Raises:
-            ValueError: a game of this shape, or with so many features, is not of this family.
+            ValueError: no game of this family has this shape and number of features.
         """
         device = self.options.weight.device
         own = {name: value.cpu().numpy() for name, value in self.state_dict().items()}

@@ -33,7 +33,7 @@ MOST_BYTES = 1 << 30
 MOST_HEADER_BYTES = 1 << 21
 _MOST_ENTRIES = 1 << 16  # entries of an observation
 _MOST_FEATURES = 1 << 12
-_TENSORS_OF_A_BLOCK = 6  # each block has at least so many
+_TENSORS_OF_A_BLOCK = 6  # each block has at least this many
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class _Size(msgspec.Struct):
 
 
 def _header_of(text: str, tensors: int) -> CheckpointHeader:
-    """Read a description; ``ValueError`` if it is damaged, or does not fit so many tensors."""
+    """Read a description; ``ValueError`` if it is damaged, or does not fit the tensors' number."""
     found: _Description = load_json(text, "its description", _Description)
     network = found.network
     if math.prod(network.shape.observation) > _MOST_ENTRIES:

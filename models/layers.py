@@ -158,7 +158,7 @@ def member_weights(
         features: features of the game's options, see `ludarium.models.options.option_features`.
 
     Raises:
-        ValueError: a game of this shape, or with so many features, is not of this family.
+        ValueError: no game of this family has this shape and number of features.
     """
     check_member(family, member)
     of_options = weights["options.weight"]

@@ -52,8 +52,8 @@ def onnx_of(
     write = _board if isinstance(layers, BoardLayers) else _vector
     policy, outcome, score = write(graph, layers, observation)  # type: ignore[arg-type]
     if turn is not None:
-        there = graph.add("Gather", policy, graph.constant(turn["actions"]), axis=1)
-        policy = graph.add("Where", is_turned, there, policy)
+        turned = graph.add("Gather", policy, graph.constant(turn["actions"]), axis=1)
+        policy = graph.add("Where", is_turned, turned, policy)
     probabilities = graph.add("Softmax", outcome, axis=1)
     win, loss = (
         graph.add("Gather", probabilities, graph.constant(number), axis=1) for number in (0, 2)
@@ -75,9 +75,9 @@ def _turned(graph: _OnnxGraph, shape: Sequence[int], turn: Mapping[str, Any]) ->
     upright = graph.add("Gather", planes, graph.constant([plane]), axis=1)
     upright = graph.add("Gather", upright, graph.constant(entry), axis=2)
     is_turned = graph.add("Less", upright, graph.constant(np.float32(0.5)))
-    there = graph.add("Gather", planes, graph.constant(turn["cells"]), axis=2)
+    turned = graph.add("Gather", planes, graph.constant(turn["cells"]), axis=2)
     everywhere = graph.add("Unsqueeze", is_turned, graph.constant([2]))
-    seen = graph.add("Where", everywhere, there, planes)
+    seen = graph.add("Where", everywhere, turned, planes)
     return graph.add("Reshape", seen, graph.constant([0, *shape])), is_turned
 
 

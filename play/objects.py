@@ -118,7 +118,7 @@ class Exports(ABC):
 
     @abstractmethod
     def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
-        """Begin an export with so many numbers; return its builder, and the numbers as int64."""
+        """Begin an export with some numbers; return its builder, and the numbers as int64."""
 
     @abstractmethod
     def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:

@@ -74,7 +74,7 @@ def _drawn(
     width: int,
     is_plain: bool,
 ) -> str:
-    """Some columns of a table, in lines of at most so many characters."""
+    """Some columns of a table, in lines of at most ``width`` characters."""
     from rich.box import ASCII, SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

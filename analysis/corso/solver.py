@@ -28,7 +28,7 @@ class Known:
     """Bounds that a solver knows for a position without a search.
 
     Attributes:
-        low: the mover can lead by at least so much at the end.
+        low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
         effort: length in bits of the number of positions that were searched for it.
     """

@@ -189,22 +189,22 @@ def make_exact_test(
         )
     if not 1 <= count <= MOST_POSITIONS:
         raise ValueError(f"an exact test has 1 to {MOST_POSITIONS:,} positions, not {count:,}")
-    lots = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
-    agent.restart(int(lots.integers(1 << 32)))
+    agent.restart(int(rng.integers(1 << 32)))
     known = _known_values(game, limit, leads)
     task.begin("positions with exact results", count)
     found: dict[bytes, ExactPosition] = {}
     fruitless = 0
     while len(found) < count:
         before = len(found)
-        for played in _play_games(game, agent, opening_plies, lots):
+        for played in _play_games(game, agent, opening_plies, rng):
             wanted = [
                 each
                 for each in known(played)
                 if (not only_choices or each.has_choice) and (not only_hard or _is_hard(each))
             ]
-            for index in lots.permutation(len(wanted))[:per_game]:
+            for index in rng.permutation(len(wanted))[:per_game]:
                 content = contents_of(wanted[index].position.states[0])
                 if content not in found and len(found) < count:
                     found[content] = wanted[index]
@@ -291,13 +291,13 @@ def _until(origin: Origin, plies: int) -> Origin:
 
 
 def _play_games(
-    game: Game, agent: Agent, opening_plies: int, lots: np.random.Generator
+    game: Game, agent: Agent, opening_plies: int, rng: np.random.Generator
 ) -> list[_Played]:
     """Play games from varied openings; yield them with the positions on which the agent played."""
     play = specialise(match_kernels, game.rules).play
     openings = [
-        draw_openings(game, 1, int(plies), int(lots.integers(1 << 32)))
-        for plies in lots.integers(opening_plies + 1, size=_GAMES)
+        draw_openings(game, 1, int(plies), int(rng.integers(1 << 32)))
+        for plies in rng.integers(opening_plies + 1, size=_GAMES)
     ]
     states = np.concatenate([opening.states for opening in openings])
     actions = [list(opening.actions[0]) for opening in openings]

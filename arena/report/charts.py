@@ -79,9 +79,9 @@ def line_chart(
     parts.append(_text(_WIDTH - _RIGHT, height - 5, x_title, "end", "axis"))
     for number, line in enumerate(lines):
         if line.low:
-            there = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.high, strict=True)]
+            upper = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.high, strict=True)]
             back = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.low, strict=True)][::-1]
-            parts.append(f'<polygon class="band s{number % 4}" points="{_points(there + back)}"/>')
+            parts.append(f'<polygon class="band s{number % 4}" points="{_points(upper + back)}"/>')
     for number, line in enumerate(lines):
         points = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.y, strict=True)]
         dash = f' stroke-dasharray="{_DASHES[number % 4]}"' if number % 4 else ""

@@ -53,7 +53,7 @@ def openings(study: Study) -> dict[str, Any] | None:
     played = _played(study, game, [int(actions[orbits[number][0]]) for number in tried])
     calibrated = searched
     if not searcher.is_exact:
-        calibrated = calibrate(
+        calibrated = fit_chances(
             searched,
             tried,
             np.array([result["points"] for result in played]),
@@ -108,7 +108,7 @@ def _spread(estimates: list[IntervalEstimate]) -> list[int]:
     return [order[place] for place in places]
 
 
-def calibrate(
+def fit_chances(
     estimates: list[IntervalEstimate], tried: list[int], points: np.ndarray, games: np.ndarray
 ) -> list[IntervalEstimate]:
     """Chances in games of strong players, from estimates and some played games.

@@ -15,7 +15,7 @@ from .study import Study
 
 _PERCENTILES = (5, 25, 50, 75, 95)
 _STILL_ON = 0.1  # a ply's figure is given while this share of the games is on
-_LEAST_GAMES = 5  # and at least so many games, if there are
+_LEAST_GAMES = 5  # and at least this many games, if there are enough
 _NAMED = 20  # most actions listed by name
 
 

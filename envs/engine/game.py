@@ -374,16 +374,17 @@ class Game(ABC):
         if playouts < 1:
             raise ValueError(f"playouts are 1 or more, not {playouts}")
         sums = np.zeros(self.planes_shape[1], np.int32)
-        there, room, lots = self._alone(state), self.new_states(1), seed_rng(require_seed(seed))[0]
-        self._ask("ownership", self.tables, there, room, lots, self.num_actions, playouts, sums)
+        rng = seed_rng(require_seed(seed))[0]
+        records = self._alone(state), self.new_states(1)
+        self._ask("ownership", self.tables, *records, rng, self.num_actions, playouts, sums)
         return (sums / np.float32(playouts)).astype(np.float32)
 
     def threats(self, state: np.record) -> Threats:
         """What each player could do at once in a position, if it were their turn."""
         actions = np.zeros((2, self.num_actions), np.int32)
         cells = np.zeros((2, self.planes_shape[1]), np.int32)
-        there = self._alone(state)
-        is_passed = self._ask("threats", self.tables, there, self.new_states(2), actions, cells)
+        states = self._alone(state)
+        is_passed = self._ask("threats", self.tables, states, self.new_states(2), actions, cells)
         return Threats(actions, cells, bool(is_passed))
 
     def _check_owners(self) -> None:
@@ -398,8 +399,8 @@ class Game(ABC):
             pose: how it lies.
             way: `engine.views.TURN` or ``FLIP``.
         """
-        there = self._alone(state)
-        return int(self._ask("next_pose", self.tables, self.view_tables, there, pose, way))
+        states = self._alone(state)
+        return int(self._ask("next_pose", self.tables, self.view_tables, states, pose, way))
 
     def to_do(self, state: np.record) -> str:
         """The next task of the player to move, such as ``place the second token``."""
@@ -469,11 +470,11 @@ class Game(ABC):
         Args: as for `svg`.
         """
         shown = np.zeros(len(self.drawn_scene.slots), np.int32)
-        there = self._alone(state)
+        states = self._alone(state)
         action = -1 if last_action is None else last_action
-        since = there if before is None else self._alone(before)
+        since = states if before is None else self._alone(before)
         planes = np.empty(self.planes_shape, np.float32)
-        self._ask("show", self.tables, self.view_tables, since, there, action, planes, shown)
+        self._ask("show", self.tables, self.view_tables, since, states, action, planes, shown)
         return shown
 
     def svg(

@@ -144,7 +144,7 @@ def observe(tables, state, player, planes):
     """Write eighteen planes over the cells (constants above).
 
     The planes ``OWN_THREE`` to ``OTHER_FIVE`` show the spaces of circles that count for a player
-    and hold at least so many of their pieces.
+    and hold at least this many of their pieces.
     """
     own = pieces(state, player)
     other = pieces(state, 1 - player)

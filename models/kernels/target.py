@@ -17,7 +17,7 @@ class Target:
     Attributes:
         lanes: float32 numbers, or int32 sums, in a vector.
         vectors: how many vectors of outputs a block has.
-        rows: positions in a block of a dense layer, if there are so many.
+        rows: positions in a block of a dense layer, if there are enough.
         eight_bit: dtype of the activations in eight bits. With uint8 and int8, one instruction
             adds four products to a sum; with int16 it is two, which every processor
             has.

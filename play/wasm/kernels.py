@@ -125,7 +125,7 @@ def game_random_games(game, games):
 
 @kernel
 def game_perft(game, depth):
-    """Number of action sequences of exactly ``depth`` plies; -1 if so many plies do not fit."""
+    """Number of action sequences of exactly ``depth`` plies; -1 if this many plies do not fit."""
     if depth < 0 or depth >= len(game.line):
         return -1
     game.line[0] = game.states[0]
@@ -175,9 +175,9 @@ def game_threats(game):
 @kernel
 def game_ownership(game, seed, playouts):
     """Add up the owners of each cell at the ends of random games, in ``owner_sums``."""
-    seed_stream(game.lots[0], seed)
+    seed_stream(game.owner_rngs[0], seed)
     sum_owners(
-        *(game.tables, game.states, game.line, game.lots[0]),
+        *(game.tables, game.states, game.line, game.owner_rngs[0]),
         *(game.mask.shape[0], playouts, game.owner_sums),
     )
 
@@ -392,7 +392,7 @@ def level_begin(game, search, seed):
         seed: a whole number below 2**53, for all that the level draws in this position.
 
     Returns:
-        1, or -1 if so many simulations do not fit, or the game is over; then nothing is
+        1, or -1 if this many simulations do not fit, or the game is over; then nothing is
         written.
     """
     knobs = search.knobs[0]

@@ -67,7 +67,7 @@ class GameMemory(NamedTuple):
         line, next_action: scratch memory of perft.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see
             ``ludarium.envs.engine.foresight``.
-        owner_sums: int32 [cells], and ``lots``, int64 [1, 2], sums and random numbers of
+        owner_sums: int32 [cells], and ``owner_rngs``, int64 [1, 2], sums and random numbers of
             `game_ownership`.
     """
 
@@ -87,7 +87,7 @@ class GameMemory(NamedTuple):
     threat_actions: np.ndarray
     threat_cells: np.ndarray
     owner_sums: np.ndarray
-    lots: np.ndarray
+    owner_rngs: np.ndarray
 
 
 class SearchMemory(NamedTuple):
@@ -153,7 +153,7 @@ def game_memory(game: Game) -> GameMemory:
         threat_actions=np.zeros((2, game.num_actions), np.int32),
         threat_cells=np.zeros((2, game.planes_shape[1]), np.int32),
         owner_sums=np.zeros(game.planes_shape[1], np.int32),
-        lots=np.ones((1, 2), np.int64),
+        owner_rngs=np.ones((1, 2), np.int64),
     )
 
 

@@ -11,7 +11,7 @@ from ludarium.analysis import ILLEGAL, solution_of
 from ludarium.analysis.accuracy import (
     Accuracy,
     accuracy,
-    calibrate,
+    measure_calibration,
     moves_that_keep,
 )
 from ludarium.analysis.exact_tests import make_exact_test
@@ -115,14 +115,14 @@ def test_the_same_arguments_give_the_same_test(corso_test):
 def test_calibration_counts_what_it_says():
     estimates = np.array([-0.9, -0.7, 0.1, 0.3, 0.95, 1.0])
     exact = np.array([-1, 1, 0, 1, 1, 1])
-    found = calibrate(estimates, exact, bins=4)
+    found = measure_calibration(estimates, exact, bins=4)
     assert found.error == pytest.approx(np.abs(estimates - exact).mean())
     assert found.correct_side == pytest.approx(4 / 5)
     assert [part.positions for part in found.bins] == [2, 2, 2]
     assert [part.exact for part in found.bins] == [0, 0.5, 1]
     assert [part.estimated for part in found.bins] == pytest.approx([-0.8, 0.2, 0.975])
     assert found.calibration_error == pytest.approx((0.8 + 0.3 + 0.025) / 3)
-    assert calibrate(np.array([1.0, -1.0]), np.array([1, -1])).calibration_error == 0
+    assert measure_calibration(np.array([1.0, -1.0]), np.array([1, -1])).calibration_error == 0
 
 
 def test_wrong_numbers_are_refused():
@@ -131,7 +131,7 @@ def test_wrong_numbers_are_refused():
         with pytest.raises(ValueError, match="1 or more"):
             make_exact_test(game, **({"count": 1} | wrong))
     with pytest.raises(ValueError, match="as many estimates as exact values"):
-        calibrate(np.zeros(2), np.zeros(3))
+        measure_calibration(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="ask for fewer"):
         make_exact_test(game, 1_000, per_game=50)
 

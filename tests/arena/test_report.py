@@ -21,7 +21,7 @@ from ludarium.arena.report.enumeration import enumerate_positions
 from ludarium.arena.report.estimates import IntervalEstimate, bootstrap, mean, ratio
 from ludarium.arena.report.games import random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
-from ludarium.arena.report.openings import calibrate, without_swap
+from ludarium.arena.report.openings import fit_chances, without_swap
 from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.study import begin_study, with_settings
 from ludarium.arena.report.summary import with_interval
@@ -276,7 +276,7 @@ def test_calibration_follows_the_games() -> None:
     """Estimates of 60 and 40 % that are 90 and 10 % in play: those between move along."""
     estimates = [IntervalEstimate(value, value, value, 1) for value in (0.6, 0.5, 0.4)]
     points, games = np.array([180.0, 20.0]), np.array([200, 200])
-    found = calibrate(estimates, [0, 2], points, games)
+    found = fit_chances(estimates, [0, 2], points, games)
     assert found[0].value == pytest.approx(0.9, abs=0.03)
     assert found[1].value == pytest.approx(0.5, abs=0.03)
     assert found[2].low < 0.1 < found[2].high
@@ -287,7 +287,7 @@ def test_a_move_that_was_misjudged_goes_by_its_games() -> None:
     """As c1 in Corso, which the trained agent thinks good and loses with."""
     estimates = [IntervalEstimate(value, value, value, 1) for value in (0.8, 0.75, 0.7, 0.65)]
     points, games = np.array([95.0, 12.0, 90.0]), np.array([100, 100, 100])
-    found = calibrate(estimates, [0, 1, 2], points, games)
+    found = fit_chances(estimates, [0, 1, 2], points, games)
     assert found[0].value == pytest.approx(0.95, abs=0.03)
     assert found[1].value == pytest.approx(0.12, abs=0.05)
     assert found[3].high - found[3].low > 0.5  # so little is known of the one not played

@@ -14,7 +14,7 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
 from ludarium.models import Evaluation, NetworkShape, build_network
 from ludarium.training import exact_values
-from ludarium.training.alphazero.exact import CHOICE, DECIDED, UNSOLVED, ExactTargets
+from ludarium.training.alphazero.exact import CHOICE, NO_CHOICE, UNSOLVED, ExactTargets
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult
@@ -71,7 +71,7 @@ def test_targets_are_those_of_a_search_of_every_line(plain):
     samples = self_play(ENOUGH).samples
     assert len(samples) == len(plain)
     np.testing.assert_array_equal(samples["state"], plain["state"])  # the games are the same
-    assert set(samples["solved"]) == {CHOICE, DECIDED}
+    assert set(samples["solved"]) == {CHOICE, NO_CHOICE}
     game = make_game("corso", size=3)
     for sample, before in zip(samples[::7], plain[::7], strict=True):
         position = Position.of_state(game, sample["state"])
@@ -152,7 +152,7 @@ def test_decided_positions_may_be_left_out_and_only_these():
     everything, some = self_play(ENOUGH), self_play(ENOUGH, keep_decided=0.25)
     chosen = [result.samples["solved"] for result in (everything, some)]
     assert (chosen[0] == CHOICE).sum() == (chosen[1] == CHOICE).sum()
-    share = (chosen[1] == DECIDED).sum() / (chosen[0] == DECIDED).sum()
+    share = (chosen[1] == NO_CHOICE).sum() / (chosen[0] == NO_CHOICE).sum()
     assert 0.15 < share < 0.35
     assert everything.solved == some.solved == everything.ended_positions == len(chosen[0])
     assert some.positions == everything.positions
@@ -162,7 +162,7 @@ def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     game = make_game("corso", size=3)
     samples = self_play(ENOUGH, keep_decided=0.25).samples
     batch = BatchMaker(game, 0.5, 0.25)(samples, np.random.default_rng(0))
-    decided = samples["solved"] == DECIDED
+    decided = samples["solved"] == NO_CHOICE
     np.testing.assert_array_equal(batch.keeping, samples["solved"] == CHOICE)
     np.testing.assert_allclose(batch.weights.mean(), 1, rtol=1e-5)
     assert batch.weights.dtype == np.float32

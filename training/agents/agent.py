@@ -246,7 +246,7 @@ class AgentFactory(ABC):
         return make_game(name, **options)
 
     def with_simulations(self, simulations: int | None) -> AgentFactory:
-        """The same factory with so many simulations for each move, unless its name sets them.
+        """The same factory with a number of simulations for each move, unless its name sets them.
 
         Agents without such simulations, and ``None``, change nothing.
         """

@@ -25,7 +25,7 @@ from .trees import Trees
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
-#: By default an action is chosen after a time by lower bounds of so many standard errors.
+#: By default, after a time, lower bounds of this many standard errors choose an action.
 BOUND = 3.0
 
 _BATCH = 128

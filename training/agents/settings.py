@@ -26,7 +26,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 0.001, 3600.0
 
 
 def check_simulations(simulations: int) -> None:
-    """Raise ``ValueError`` unless an agent can search with so many simulations; 0 is no search."""
+    """Raise ``ValueError`` unless an agent can search with some simulations; 0 is no search."""
     if not 0 <= simulations <= MOST_SIMULATIONS:
         raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}")
 

@@ -65,26 +65,26 @@ class Trees:
         self._settings = settings
         self._bound = bound
         self._in_play = 0
-        self._desks = _new_desks(game)
+        self._batches = _new_batches(game)
         self._version = version_of(evaluate)
         self._compile()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without desks, whose arrays are views of each other; a copy makes its own."""
-        return {name: value for name, value in vars(self).items() if name != "_desks"}
+        """The state without batches, whose arrays are views of each other; a copy makes its own."""
+        return {name: value for name, value in vars(self).items() if name != "_batches"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._desks = _new_desks(self.game)
+        self._batches = _new_batches(self.game)
 
     def find(self, states: np.ndarray, budget: Budget) -> Finding:
         """Search positions, structured array [N], from scratch."""
         self._look_at_network()
         places = np.flatnonzero(states["outcome"] == ONGOING)
 
-        def search_in(number: int, desk: list[LeafBatch]) -> TreeSearch:
+        def search_in(number: int, batches: list[LeafBatch]) -> TreeSearch:
             place = places[number]
-            return self._fresh(states[place : place + 1], desk, len(places))
+            return self._fresh(states[place : place + 1], batches, len(places))
 
         found = self._think(len(places), search_in, budget)
         return Finding.scattered(len(states), self.game.num_actions, places, found)
@@ -93,15 +93,15 @@ class Trees:
         """Search the positions of games; each game's tree is kept for its next position."""
         self._look_at_network()
 
-        def search_in(number: int, desk: list[LeafBatch]) -> TreeSearch:
+        def search_in(number: int, batches: list[LeafBatch]) -> TreeSearch:
             each = games[number]
             actions, thought = each.actions, each.memory
             if thought is None or thought.version != self._version:
                 in_play = max(self._in_play, len(games))
-                search = self._fresh(states[number : number + 1], desk, in_play)
+                search = self._fresh(states[number : number + 1], batches, in_play)
                 each.memory = _Thought(search, len(actions), self._version)
                 return search
-            thought.search.batches = desk
+            thought.search.batches = batches
             for action in actions[thought.plies :]:
                 thought.search.play(action)
             thought.plies = len(actions)
@@ -125,30 +125,30 @@ class Trees:
         version = version_of(self._evaluate)
         if version != self._version:
             self._version = version
-            for desk in self._desks:
-                for batch in desk:
+            for batches in self._batches:
+                for batch in batches:
                     empty(batch.cache)
 
     def _compile(self) -> None:
         """Compile everything before the first search, whose time it would take."""
-        search = self._fresh(self.game.start(0).states, self._desks[0], 1)
+        search = self._fresh(self.game.start(0).states, self._batches[0], 1)
         search.think(Budget(simulations=1))
         search.play(search.best_action())
 
-    def _fresh(self, state: np.ndarray, desk: list[LeafBatch], games: int) -> TreeSearch:
+    def _fresh(self, state: np.ndarray, batches: list[LeafBatch], games: int) -> TreeSearch:
         memory = _MEMORY // max(1, games)
-        return TreeSearch(self.game, state, self._evaluate, self._settings, desk, memory)
+        return TreeSearch(self.game, state, self._evaluate, self._settings, batches, memory)
 
     def _think(
         self, count: int, search_in: Callable[[int, list[LeafBatch]], TreeSearch], budget: Budget
     ) -> list[Finding]:
-        """Search so many positions; setting up counts as time of the search."""
+        """Search ``count`` positions; setting up counts as time of the search."""
         found: dict[int, Finding] = {}
 
         def task(thread: int, number: int) -> None:
             started = time.perf_counter()
-            desk = self._desks[thread]
-            search = search_in(number, desk if count == 1 else desk[:1])
+            batches = self._batches[thread]
+            search = search_in(number, batches if count == 1 else batches[:1])
             left = budget.seconds
             if left is not None:
                 left = max(0.0, left - (time.perf_counter() - started))
@@ -158,11 +158,11 @@ class Trees:
         if count == 1:
             task(0, 0)  # in this thread, so that the search gets the other threads
         elif count:
-            take_turns(task, count, len(self._desks))
+            take_turns(task, count, len(self._batches))
         return [found[number] for number in range(count)]
 
 
-def _new_desks(game: Game) -> list[list[LeafBatch]]:
+def _new_batches(game: Game) -> list[list[LeafBatch]]:
     """The batches of each thread, for the searches that it runs."""
     cores = available_cores()
     return [new_batches(game, cores) for _ in range(cores)]

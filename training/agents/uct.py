@@ -62,7 +62,7 @@ class UCTSearcher(Searcher):
         self._kernels = specialise(templates, game.rules)
         self._work = game.new_states(workers)
         self._searches: list[UCTSearch | None] = [None] * workers
-        self._playouts = 0  # the arrays below have room for so many
+        self._playouts = 0  # the arrays below have room for this many
         self._spreads = self._inverse_roots = np.empty(0)
         self._trees = np.empty((workers, 0), templates.NODE)
         self._paths = np.empty((workers, 0), np.int32)

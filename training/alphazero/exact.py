@@ -29,7 +29,7 @@ from ludarium.training.exact_values import installed_source
 
 #: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the
 #: policy target has a 1 for each that does not; all actions have the same value.
-UNSOLVED, CHOICE, DECIDED = range(3)
+UNSOLVED, CHOICE, NO_CHOICE = range(3)
 
 #: Memory in bytes for the table of a search; each thread has one search at a time.
 TABLE_BYTES = 1 << 25
@@ -51,7 +51,7 @@ class ExactSource(Protocol):
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
     ) -> Mapping[int, ExactAnswer]:
-        """The value of each legal action, found within so many searched positions."""
+        """The value of each legal action, found within ``limit`` searched positions."""
 
 
 class ExactTargets:
@@ -93,7 +93,7 @@ class ExactTargets:
             lambda _, number: self._correct_part(samples, parts[number]), len(parts), threads
         )
         kept = np.random.default_rng(seed).random(len(samples)) < self.keep_decided
-        return kept | (samples["solved"] != DECIDED)
+        return kept | (samples["solved"] != NO_CHOICE)
 
     def _correct_part(self, samples: np.ndarray, of_games: Sequence[np.ndarray]) -> None:
         """Correct the samples of some games, with a search that remembers only these."""
@@ -115,7 +115,7 @@ class ExactTargets:
             first_known = value * (1 - 2 * int(samples["state"]["mover"][row]))
             samples["outcome"][row] = _outcome(first_known)
             samples["search_value"][row] = value
-            samples["solved"][row] = CHOICE if len(keeping) < len(values) else DECIDED
+            samples["solved"][row] = CHOICE if len(keeping) < len(values) else NO_CHOICE
             if len(keeping) < len(values):
                 samples["policy"][row] = 0
                 samples["policy"][row, keeping] = 1

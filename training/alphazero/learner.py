@@ -189,7 +189,7 @@ def _copy_statistics(source: nn.Module, target: nn.Module) -> None:
 
 
 def _split(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
-    """Divide batches into so many parts; remainders go to other parts in each batch."""
+    """Divide batches into ``count`` parts; remainders go to other parts in each batch."""
     parts: list[list[Batch]] = [[] for _ in range(count)]
     for number, batch in enumerate(batches):
         for place, part in enumerate(batch.split(count)):

@@ -55,15 +55,15 @@ class Objective:
         if not numbers:
             zero = torch.zeros((), device=device)
             return [torch.zeros_like(weight) for weight in parameters], (zero,) * 3
-        there = [_on_device(batches[number], device) for number in numbers]
+        moved = [_on_device(batches[number], device) for number in numbers]
         if isinstance(network, FamilyNetwork):
-            observations = [batch[0] for batch in there]
+            observations = [batch[0] for batch in moved]
             outputs = network.together(list(zip(numbers, observations, strict=True)))
         else:
-            outputs = [network(observations) for observations, *_ in there]
+            outputs = [network(observations) for observations, *_ in moved]
         results = [
             self._losses(output, *targets)
-            for output, (_, *targets) in zip(outputs, there, strict=True)
+            for output, (_, *targets) in zip(outputs, moved, strict=True)
         ]
         weights = shares([batches[number].size for number in numbers])
         loss, *terms = (weighted_sum(values, weights) for values in zip(*results, strict=True))

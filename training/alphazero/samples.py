@@ -11,7 +11,7 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
-from .exact import CHOICE, DECIDED, UNSOLVED
+from .exact import CHOICE, NO_CHOICE, UNSOLVED
 
 
 def sample_dtype(game: Game, solved: bool = False) -> np.dtype:
@@ -102,7 +102,7 @@ class BatchMaker:
 
     def _weights(self, solved: np.ndarray) -> np.ndarray:
         """The weight of each position, by its field ``solved``."""
-        weights = np.where(solved == DECIDED, 1 / self.keep_decided, 1)
+        weights = np.where(solved == NO_CHOICE, 1 / self.keep_decided, 1)
         return (weights * (len(weights) / max(1.0, weights.sum()))).astype(np.float32)
 
     def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:

@@ -286,7 +286,7 @@ class Group:
 
 
 def _new_log(game: Game, positions: int, endings: int) -> Log:
-    """Allocate a log for so many positions and ends of games."""
+    """Allocate a log for numbers of positions and of ends of games."""
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
@@ -332,7 +332,7 @@ class _Tally:
                 self.is_over = True  # never set to False: a worker that failed sets it too
 
     def shown(self, positions: int) -> int:
-        """How many of so many new positions to report as progress, which ends at the goal."""
+        """How many of the new positions to report as progress, which ends at the goal."""
         with self._lock:
             shown = min(positions, self._goal - self._shown)
             self._shown += shown

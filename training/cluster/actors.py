@@ -256,7 +256,7 @@ def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
 
 
 def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:
-    """The configuration of one of so many actors, which play so many games of a mixture.
+    """The configuration of one of ``actors`` actors, which play a mixture of ``games`` games.
 
     Its numbers of positions, also for the bootstrap, are those of a chunk.
     """

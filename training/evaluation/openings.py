@@ -65,7 +65,7 @@ def draw_openings(
     plies: int | None = None,
     seed: int | np.random.SeedSequence | None = None,
 ) -> Openings:
-    """Positions after a few random legal plies, all different if so many can be found.
+    """Positions after a few random legal plies, all different if enough can be found.
 
     Args:
         game: the rules.

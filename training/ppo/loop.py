@@ -100,7 +100,7 @@ class PPO:
         self.model.set_logger(Logger(folder=None, output_formats=[]))
 
     def play(self) -> float:
-        """Play so many steps against the pool; return how many seconds that took."""
+        """Play the steps of an iteration against the pool; return how many seconds that took."""
         rollout, learner, model = self.config.rollout, self.config.learner, self.model
         # Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
         set_random_seed(_iteration_seed(self.config.seed, self.run.iteration))
@@ -116,7 +116,7 @@ class PPO:
         return time.perf_counter() - began
 
     def learn(self, played: float) -> dict[str, Any]:
-        """Learn from the steps just played, which took so many seconds."""
+        """Learn from the steps just played, which took ``played`` seconds."""
         rollout, learning_rate = self.config.rollout, self.learning_rate
         steps = rollout.games * rollout.steps
         self.run.reporter.begin("learning", steps * self.config.learner.epochs)
@@ -125,7 +125,7 @@ class PPO:
         return self._metrics(steps, played, time.perf_counter() - began, learning_rate)
 
     def publish(self) -> dict[str, Any]:
-        """Add a copy of the network to the pool of past selves every so many iterations."""
+        """Add a copy of the network to the pool of past selves if it is time to."""
         if self.run.iteration % self.config.opponents.every == 0:
             self.pool.add(self.run.iteration)
         return {"pool": len(self.pool.past)}

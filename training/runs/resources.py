@@ -40,17 +40,17 @@ def check_resources(
     check_device(config.device)
     if not isinstance(config, AlphaZeroConfig):
         return
-    parts, there, cores = memory_of(config, games), available_memory(), available_cores()
+    parts, free, cores = memory_of(config, games), available_memory(), available_cores()
     most = _MOST_WORKERS_OF_A_CORE * cores
     if on_cluster:
         del parts[_TREES], parts[_CACHE]
     elif (workers := config.self_play.workers or 0) > most:
         raise ValueError(f"self_play.workers is {workers:,}; {most} are the most on {cores} cores")
     needed, keys = sum(parts.values()), max(parts, key=lambda name: parts[name])
-    if needed > there:
+    if needed > free:
         raise ValueError(
             f"the run would take {needed / 2**30:,.1f} GB of memory, most of it for {keys}, and "
-            f"{there / 2**30:,.1f} GB are free: lower {keys}"
+            f"{free / 2**30:,.1f} GB are free: lower {keys}"
         )
 
 
@@ -89,12 +89,12 @@ def check_device(wanted: str) -> str:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if wanted == "auto":
         return "cuda" if count else "cpu"
-    there = ["cpu", *(["cuda"] if count else []), *(f"cuda:{index}" for index in range(count))]
+    devices = ["cpu", *(["cuda"] if count else []), *(f"cuda:{index}" for index in range(count))]
     if torch.backends.mps.is_available():
-        there.append("mps")
-    if wanted not in there:
+        devices.append("mps")
+    if wanted not in devices:
         raise ValueError(
             f"device is {quoted(wanted)}, which is not on this machine; there are auto, "
-            f"{', '.join(there)}"
+            f"{', '.join(devices)}"
         )
     return wanted

@@ -85,7 +85,7 @@ class Search:
         """Search with other settings from now on.
 
         Raises:
-            ValueError: there is no room for so many simulations or considered actions, or a setting
+            ValueError: there is no room for the simulations or considered actions, or a setting
                 has a wrong type.
         """
         settings = settings.checked()

@@ -259,7 +259,7 @@ class TreeSearch:
 
         Args:
             bound: 0 takes the first of the `ranked` actions, the most visited one. Above 0, the
-                one whose value minus so many standard errors is greatest, among those with a good
+                one whose value minus this many standard errors is greatest, among those with a good
                 share of the most visits (lower confidence bound, as in KataGo): a late discovery
                 is played before it has the most visits.
         """
@@ -389,7 +389,7 @@ class TreeSearch:
         return OneSearch(self._roots, self._nodes, self._edges, self._states)
 
     def _make_room(self, nodes: int) -> bool:
-        """Make room for so many more nodes; return False if the memory is full."""
+        """Make room for ``nodes`` more nodes; return False if the memory is full."""
         size, edges = int(self._roots[0]["size"]), int(self._roots[0]["edges"])
         enough, enough_edges = size + nodes + 1, edges + nodes * self.game.num_actions
         if enough <= len(self._nodes) and enough_edges <= len(self._edges):

@@ -42,7 +42,7 @@ LAYERS = {
 }
 
 _HEATS = ("policy", "visits", "values")
-_LISTED = 4  # at most so many actions without a place are listed
+_LISTED = 4  # most actions without a place that are listed
 _LINE = 34.0
 # Both scales get darker or bluer steadily, also as colour-blind people see them.
 _HEAT = np.array([(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)])
@@ -204,8 +204,8 @@ def _colours(scale: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 def _radius(spots: np.ndarray) -> float:
     """The largest radius, within bounds, at which discs on all spots stay slightly apart."""
-    there = spots[~np.isnan(spots[:, 0])]
-    apart = np.hypot(*(there[:, None] - there[None]).transpose(2, 0, 1))
+    placed = spots[~np.isnan(spots[:, 0])]
+    apart = np.hypot(*(placed[:, None] - placed[None]).transpose(2, 0, 1))
     apart = apart[apart > 1.0]
     return float(np.clip(0.46 * apart.min(), 8.0, 44.0)) if len(apart) else 30.0
 

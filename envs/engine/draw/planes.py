@@ -71,10 +71,10 @@ def planes_text(game: Game, state: np.record) -> list[str]:
     game.kernels.observe(game.tables, np.asarray(state, game.state_dtype).reshape(1), 0, planes)
     names = _planes(game)
     if len(game.observation_shape) == 1:
-        there = [
+        marked = [
             name for name, entry in zip(game.observation_names, planes[0], strict=True) if entry
         ]
-        return [f"player_0 sees: {', '.join(there)}"]
+        return [f"player_0 sees: {', '.join(marked)}"]
     _, height, width = game.observation_shape
     letters = [
         "." if not column.any() else _letter(int(np.argmax(column != 0))) for column in planes.T

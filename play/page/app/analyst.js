@@ -4,7 +4,7 @@ import { exactBest, exactFor0 } from "./exact.js";
 import { MOST_SIMULATIONS } from "./seats.js";
 
 const REVIEW_TIME = 3000; // ms for the exact values of a position in a review
-const FAILURES = 3; // after so many positions in a row without exact values a review asks for no more
+const FAILURES = 3; // positions in a row without exact values after which a review asks for no more
 const SEEN = { algorithm: "puct" }; // its visits show how good moves are
 
 /** The value of a node for player 0, from -1 to 1, or null if it is not known. */
