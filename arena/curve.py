@@ -312,5 +312,5 @@ def _key(what: dict[str, Any]) -> str:
 
 
 def measured(curves: Sequence[Curve]) -> list[str]:
-    """Those of `METRICS` that the points of curves have."""
+    """The `METRICS` that points of curves have."""
     return [name for name in METRICS if any(name in p.found for c in curves for p in c.points)]

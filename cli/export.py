@@ -41,7 +41,7 @@ a static and a shared library for each target, an example, and licences. It take
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
   ludarium export a.safetensors --output b.onnx
   ludarium export corso --as c                   in corso-c, for this machine
-  ludarium export pocket:corso --as c            a small agent, in a library of a third
+  ludarium export pocket:corso --as c            a small agent, in a library of a third of the size
   ludarium export onyx --as c --target x86_64-windows --target arm64-macos --output lib/onyx"""
 
 

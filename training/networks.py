@@ -289,7 +289,7 @@ def learnt_values(header: CheckpointHeader) -> dict[str, list[Any]]:
 
 
 def learnt_options(header: CheckpointHeader, options: dict[str, Any]) -> dict[str, Any]:
-    """Of the sets of options that a checkpoint's network learnt, the one most like ``options``."""
+    """The set of options that is most like ``options`` among those that a network has learnt."""
     return max(
         header.variants or [header.options],
         key=lambda learnt: sum(learnt.get(name) == value for name, value in options.items()),

@@ -26,7 +26,7 @@ from ..solver import Solver, after
 
 #: Node limit for finding the values of one position's actions.
 LIMIT = 200_000
-#: Of an exact test: each is searched to the end.
+#: Most positions of an exact test, since each is searched to the end.
 MOST_POSITIONS = 1_000_000
 #: In a hard position at most this share of the legal actions keeps the value.
 FEW = 0.2
@@ -166,7 +166,7 @@ def make_exact_test(
     Args:
         game: the rules.
         count: number of positions, at most `MOST_POSITIONS`.
-        seed: of everything drawn.
+        seed: the seed of everything drawn.
         agent: plays both sides; random by default.
         opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.

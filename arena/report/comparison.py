@@ -7,7 +7,7 @@ from typing import Any
 
 from .summary import of_players, with_interval
 
-IntervalEstimate = dict[str, Any]
+EstimateDict = dict[str, Any]
 
 
 def compare(
@@ -79,11 +79,11 @@ def _drama(report: dict[str, Any], players: str) -> dict[str, Any]:
     return of_players(report["decisiveness"]["by_strength"], players)
 
 
-def _best_first_move(report: dict[str, Any], players: str) -> IntervalEstimate | None:
+def _best_first_move(report: dict[str, Any], players: str) -> EstimateDict | None:
     openings = report["openings"]
     if openings is None or openings["players"] != players:
         return None
-    found: IntervalEstimate = openings["chance_without_swap"]
+    found: EstimateDict = openings["chance_without_swap"]
     return found
 
 
@@ -94,7 +94,7 @@ def _source(report: dict[str, Any]) -> str:
 
 
 #: Name, whether it is a share, whether it is drawn, and how it is read for some players.
-_Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], IntervalEstimate | None]]
+_Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], EstimateDict | None]]
 
 _FIGURES: tuple[_Figure, ...] = (
     ("player_0's points", True, True, lambda r, p: _balance(r, p)["player_0_score"]),

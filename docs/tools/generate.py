@@ -124,7 +124,7 @@ def configuration_page() -> str:
     ]
     shared = {field.name for field in fields(TrainingConfig)}
     common = [field for field in fields(AlphaZeroConfig) if field.name in shared]
-    parts.append("## Of all algorithms\n\n" + _plain_rows(common, TrainingConfig))
+    parts.append("## Keys of all algorithms\n\n" + _plain_rows(common, TrainingConfig))
     parts += [_section(field.name, field.type) for field in common if _is_section(field.type)]
     titles = {"alphazero": "AlphaZero", "ppo": "PPO"}
     for algorithm, kind in ALGORITHMS.items():

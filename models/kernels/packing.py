@@ -7,8 +7,8 @@ of numbers are added exactly. Stem of a board's network, residual stream, normal
 heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
 output, so that files can hold them as such.
 
-Layers are padded alike for all processors. So two of them differ in a network in eight bits by the
-order of its weights, by its memory, and where activations are int8 by its start table.
+Layers are padded alike for all processors. So for two processors a network in eight bits differs
+only in the order of its weights, in its memory and, if activations are int8, in its start table.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Target:
 
     @property
     def narrow(self) -> int:
-        """Outputs of a layer's last blocks, where fewer than `step` are left."""
+        """Outputs of a layer's last blocks, if fewer than `step` are left."""
         return min(PADDED, self.step)
 
     def activations(self, eight_bit: bool) -> np.dtype:
@@ -45,10 +45,10 @@ class Target:
         return self.eight_bit if eight_bit else np.dtype(np.float32)
 
 
-#: Outputs of each layer are padded to a multiple of it, the same on all processors.
+#: Outputs of each layer are padded to a multiple of this, on all processors.
 PADDED = 16
 
-#: Inputs whose products are added into a sum at a time, by the dtype of the activations.
+#: Number of inputs whose products are added to a sum at once, by the dtype of the activations.
 PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
 
 #: Zero in eight-bit activations, and their smallest and largest number.

@@ -1,7 +1,7 @@
 """Compiles a game, and its network for each kind of processor, to functions over one buffer.
 
-The arrays of a game lie in the caller's buffer, one after the other, behind what `glue.c` keeps
-there. What is only read is in the library: the constants of the rules, and the network, once for
+The arrays of a game lie in the caller's buffer, one after the other, behind `glue.c`'s fields. The
+library holds everything that is only read: the constants of the rules, and the network, once for
 all processors. `glue.c` writes its weights into the buffer, in the order in which the kernels of
 the machine's processor read them.
 """
@@ -46,8 +46,8 @@ KERNELS = (
     *("search_seed", "search_begin", "search_run", "search_results"),
     *("level_begin", "level_choose"),
 )
-#: Of a network, what lies in the library in the order of `PLAIN`, and in the buffer as packed; and
-#: what lies in the library alone, where all processors find it if it is the same for them.
+#: Arrays of a network that lie in the library in the order of `PLAIN`, and in the buffer as packed;
+#: and arrays that lie only in the library, which all processors share if they are equal.
 PACKED = ("weights", "head_weights")
 _SHARED = ("table", "scale", "stem", "stem_bias", "norms", "head_bias", "head_scale")
 #: The order of weights [output][tap][input].
@@ -94,7 +94,7 @@ def game_layout(game: Game, limits: Limits) -> Layout:
 
 
 def network_layout(packed: PackedNetwork, start: int) -> Layout:
-    """Of a network's weights and of what it computes in, behind a game."""
+    """The layout of a network's weights and scratch memory, behind a game."""
     return Layout.of({"network": packed}, start)
 
 
@@ -120,10 +120,10 @@ def compile_game(
 
 
 def write_network(prefix: str, plain: PackedNetwork, machines: Sequence[Machine]) -> list[bytes]:
-    """Object files, for each machine, of what processors share of a network; in its own process.
+    """Object files, one for each machine, with the arrays of a network that processors share.
 
     They define ``PREFIX_network_NAME`` for the arrays of these names; weights are int8, in the
-    order of `PLAIN`.
+    order of `PLAIN`. Call this in a process of its own.
     """
     begin_compiling(HOST)
     exports = _BufferExports(prefix, {}, Layout({}, 0))
@@ -143,10 +143,10 @@ def compile_network(
     plain: PackedNetwork,
     machines: Sequence[Machine],
 ) -> list[bytes]:
-    """Object files, for each of machines with the same blocks, of a network's kernels.
+    """Object files, one for each machine, with a network's kernels; all machines have equal blocks.
 
-    They define ``PREFIX_KIND_network_answer(buffer)``, and take from others what `write_network`
-    writes of ``plain``. For a process of its own.
+    They define ``PREFIX_KIND_network_answer(buffer)``, and use the arrays that `write_network`
+    writes for ``plain``. Call this in a process of its own.
     """
     begin_compiling(machines[0].network)
     given = specialise(answering, game.rules, game.view, ask=part_of(game))
@@ -211,9 +211,9 @@ class _BufferExports(Exports):
     """Functions that take the buffer first, and int64.
 
     Args:
-        prefix: of their names.
+        prefix: prefix of their names.
         memory: see `Exports`.
-        layout: of what of it lies in the buffer.
+        layout: the part of it that lies in the buffer.
         shared: names of constants that another object defines.
     """
 

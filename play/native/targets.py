@@ -18,12 +18,12 @@ class Platform:
     """A system with a kind of processor.
 
     Attributes:
-        zig: what zig calls it.
-        machines: by name, those whose networks are compiled; the first one runs everywhere, and
-            rules and search are compiled for it alone. On x86 the last one that the processor is
-            of computes the network; elsewhere the program chooses.
-        static, shared: names of the files, of ``{name}``; None: zig has no linker or no libraries
-            for it.
+        zig: zig's name of it.
+        machines: machines, by name, for which networks are compiled; the first one runs
+            everywhere, and rules and search are compiled only for it. On x86 the last one that
+            the processor supports computes the network; elsewhere the program chooses.
+        static, shared: names of the files, with ``{name}``; None: zig has no linker or no
+            libraries for it.
     """
 
     zig: str

@@ -95,17 +95,17 @@ def template(library: Library, name: str) -> str:
 
 
 def buffer_layout(library: Library, networks: Iterable[PackedNetwork]) -> Layout:
-    """Of the buffer: a game, and behind it room for each of these networks."""
+    """The layout of the buffer: a game, and behind it room for each of these networks."""
     of_game = game_layout(library.game, library.limits)
     layouts = [network_layout(packed, of_game.end) for packed in networks]
     largest = max(layouts, key=lambda layout: layout.end)
-    # Weights come first, and take the same room in all.
+    # Weights come first, and have the same size in all networks.
     weights = {name: largest.offsets[f"network_{name}"] for name in PACKED}
     return Layout({**of_game.offsets, **weights}, largest.end)
 
 
 def header(library: Library, layout: Layout) -> str:
-    """The header; ``layout`` is that of `buffer_layout`."""
+    """The header; ``layout`` comes from `buffer_layout`."""
     game, levels = library.game, library.ladder.levels if library.ladder else ()
     words = (
         {number: word for word, number in library.ladder.words.items()} if library.ladder else {}
@@ -143,7 +143,7 @@ def licences(library: Library) -> str:
 
 
 def readme(library: Library, targets: Mapping[str, Platform]) -> str:
-    """How to use the library."""
+    """The README of the library."""
     rows = [
         f"| `{name}` | "
         + " | ".join(
@@ -177,10 +177,10 @@ def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
 def made(
     library: Library, target: Platform, layout: Layout, plain: PackedNetwork, build: str
 ) -> str:
-    """The content of ``made.h``, the numbers that `glue.c` takes.
+    """The content of ``made.h``, the numbers for `glue.c`.
 
-    ``layout`` is that of `buffer_layout`, ``plain`` the network in the order of `PLAIN`, ``build``
-    that of `build_number`.
+    ``layout`` comes from `buffer_layout`, ``build`` from `build_number`; ``plain`` is the network
+    in the order of `PLAIN`.
     """
     game, limits = library.game, library.limits
     roots = memory_of(game, limits)["search"].tree.roots.dtype
@@ -236,7 +236,7 @@ def made(
 
 
 def _layers(layers: np.ndarray, taps: int) -> str:
-    """Inputs, those of all taps, and outputs of layers, as C writes them."""
+    """Inputs, at all taps, and outputs of layers, as an initialiser in C."""
     return ", ".join(f"{{{taps * layer.inputs}, {layer.outputs}}}" for layer in layers)
 
 

@@ -291,7 +291,7 @@ class Trainer:
         self.folder.write_agent(self._checkpoint())
         self.reporter.iteration(saved.metrics)
 
-    # What algorithms need.
+    # Functions for algorithms.
 
     def first_network(self, is_new: bool) -> PolicyValueNetwork:
         """A network with random weights; in a new run with ``start``, that agent's weights."""
