@@ -67,7 +67,7 @@ def _length(report: dict[str, Any]) -> Iterator[str]:
     yield (
         f"Their games last {with_interval(length['plies'], False)} plies{in_turns}, nine in ten of "
         f"them {middle['5']:.0f} to {middle['95']:.0f}, with "
-        f"{with_interval(branching['mean'], False)} legal moves on the average."
+        f"{with_interval(branching['mean'], False)} legal moves on average."
     )
 
 
