@@ -19,7 +19,7 @@ class SolvedSearcher(Searcher):
         solution: the game's solution.
 
     Attributes:
-        solution: as given.
+        solution: the same solution.
     """
 
     def __init__(self, solution: Solution) -> None:

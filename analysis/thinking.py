@@ -179,7 +179,7 @@ class Thinker:
         search: a search without a time limit; None for an agent that answers at once.
 
     Attributes:
-        agent: as given.
+        agent: the agent that thinks.
         position: the present position.
     """
 

@@ -38,8 +38,8 @@ def enter(game: Game, players: Mapping[str, Any], from_file: bool) -> Entrants:
 
     Args:
         game: the rules.
-        players: by name: names, factories, or any object for `as_agent` except an `Agent`, which
-            cannot play on several cores.
+        players: agents by name: names, factories, or any object for `as_agent` except an `Agent`,
+            which cannot play on several cores.
         from_file: the names come from a file, so those that would run code are refused.
 
     Raises:

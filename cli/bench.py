@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="use its network instead of a new one: a checkpoint, a run's folder, or a game's "
         "name for its shipped agent",
     )
-    parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
+    parser.add_argument("--config", metavar="FILE", help="configuration, as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument(
         "--seconds", type=read_seconds, default=5, help="seconds for each figure (default 5)"

@@ -82,9 +82,9 @@ class OneSide:
         self._seats = seat
         self._raises = illegal == "raise"
         self._opponents: Opponents | None = None
-        self._actions: list[list[int]] = []  # of each game, if a `Player` plays
-        self._seeds = np.zeros(num_envs, np.int64)  # of the starts, if a `Player` plays
-        self._in_play = np.zeros(num_envs, np.bool_)  # the opponent is to be told of the end
+        self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
+        self._seeds = np.zeros(num_envs, np.int64)  # seeds of the starts, if a `Player` plays
+        self._in_play = np.zeros(num_envs, np.bool_)  # the opponent still has to learn of the end
         self._is_ready = False  # in every game the agent is to move
         self._random = np.random.default_rng()
 

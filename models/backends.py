@@ -77,7 +77,7 @@ def captured(network: PolicyValueNetwork, shape: tuple[int, ...], device: Any) -
     """The network in half precision as a CUDA graph; its weights are copied.
 
     Args:
-        network: in any mode.
+        network: the network, in any mode.
         shape: (n, *observation_shape), the shape of every batch.
         device: the GPU.
     """

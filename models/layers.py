@@ -71,7 +71,7 @@ class BoardLayers(NamedTuple):
         others: logits from the pooled trunk, [others, 2 channels], which come after the planes.
         order: int64 [A], the index of each action's logit among planes [planes, cells] and others;
             None: the action's own number, if no action has a place.
-        value_cells: as ``policy_cells``, for the value.
+        value_cells: the same layer as ``policy_cells``, for the value.
         pools_value: whether ``value_hidden`` reads ``value_cells`` pooled, 2 hidden; else all of
             them, [hidden, cells].
         value_hidden: dense layer with a ReLU, from the pooled trunk and then the value's cells.

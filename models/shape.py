@@ -29,9 +29,9 @@ class Architecture:
     """The class and size of a network.
 
     Attributes:
-        options: of networks of this package: ``channels``, the width of the trunk, and
-            ``blocks``, the number of residual blocks, and for a network of many boards
-            ``features``, the number of features of a game's options; for a user's class its
+        options: a network of this package has ``channels``, the width of the trunk, and
+            ``blocks``, the number of residual blocks, and a network of many boards also
+            ``features``, the number of features of a game's options; a user's class has its
             keyword arguments.
         module: ``package.module:Class`` for a custom network, None for the others.
     """

@@ -34,7 +34,7 @@ from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
 
 rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
-COLOURINGS = 2_704_156  # of 24 spaces, half of them player 0's
+COLOURINGS = 2_704_156  # colourings of 24 spaces, half of which are player 0's
 
 #: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127

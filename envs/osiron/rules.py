@@ -50,7 +50,7 @@ SPACES = 24
 BORDERING_PAIRS = 30
 PAIRS = 51
 CIRCLES = 7
-CELLS = 28  # of the observation: four rows of seven, of which the spaces are 24
+CELLS = 28  # cells of the observation: four rows of seven, 24 of them spaces
 
 ALL_SPACES = (1 << SPACES) - 1
 NO_PAIR = PAIRS

@@ -13,8 +13,8 @@
 /** Limits of a record. */
 export const LIMITS = Object.freeze({
   characters: 4 * 2 ** 20,
-  depth: 8, // of nested variations
-  variedMoves: 10_000, // of all variations together
+  depth: 8, // variations within each other
+  variedMoves: 10_000, // moves of all variations together
   jsonDepth: 32,
 });
 

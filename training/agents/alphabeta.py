@@ -37,7 +37,7 @@ class AlphaBetaSearcher(Searcher):
         depth: plies to look ahead.
 
     Attributes:
-        depth: as given.
+        depth: plies to look ahead.
 
     Raises:
         ValueError: ``depth`` is out of range, or the game's rules have no ``score``.

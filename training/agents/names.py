@@ -141,9 +141,9 @@ def as_agent(
         game: the rules, or a game's name.
         seed: seed of its random numbers.
         name: the name in tables; default: the player's own.
-        simulations: for a module: simulations for each move. Default: no search, it plays the most
+        simulations: a module's simulations for each move. Default: no search, it plays the most
             probable legal action. A search needs values.
-        temperature: for a module, see `network_agent`.
+        temperature: a module's temperature, see `network_agent`.
         canonical: whether a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.

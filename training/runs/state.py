@@ -35,7 +35,7 @@ class State:
         arrays: arrays of the games in progress, by name.
         chunk: positions that this iteration played, structured [N], if later ones learn from
             them too; they have a file of their own. None after resuming: `RunFolder.chunk`.
-        replay: for each chunk that is still in use, its iteration and the number of positions,
+        replay: the iteration of each chunk that is still in use, and the number of its positions,
             counted from its latest.
     """
 

@@ -10,7 +10,7 @@ const SIMD = [
   ...[10, 8, 1, 6, 0, 65, 0, 253, 15, 11],
 ];
 
-const FORMAT = 2; // of the list of games
+const FORMAT = 2; // format of the list of games
 
 /** Address of a file of the site. */
 export const address = (path) => new URL(`../${path}`, import.meta.url).href;

@@ -31,12 +31,12 @@ export class Hand {
   #mayPlay = false;
   #handling = null;
   #shown = null; // the numbers that the position's slots show
-  #moves = new Map(); // by pose: {action, text} of playable actions
+  #moves = new Map(); // playable actions by pose, {action, text}
   #places = new Map(); // likewise, with their places in the picture
   #pose = 0;
   #at = null; // the place where the piece is held
   #point = null; // the point to which it was last moved
-  #fingers = new Map(); // on the pad, by id
+  #fingers = new Map(); // fingers on the pad, by id
   #tap = null; // the effect if the first finger were lifted now
   #twist = null; // the two fingers' angle at which counting starts
 

@@ -31,7 +31,7 @@ const ICONS = {
   forward: "M9 5l8 7-8 7",
   end: "M18 5v14M6 5l8 7-8 7",
 };
-const MOST_BUTTONS = 12; // for actions without a place on the board
+const MOST_BUTTONS = 12; // most buttons for actions without a place on the board
 const TALL = 0.8; // a board whose width is a smaller share of its height is tall
 const LOW_WINDOW = matchMedia("(max-height: 560px) and (min-width: 520px)");
 const WIDE_WINDOW = matchMedia("(min-width: 861px)");

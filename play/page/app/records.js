@@ -4,7 +4,7 @@ import { isRecord, readRecord, splitMoves, writeRecord } from "../record.js";
 import { shortened } from "./dom.js";
 import { seatName } from "./seats.js";
 
-const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // by outcome
+const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // rewards by outcome
 
 /** The keys of a record about the game itself; the rest are its headers. */
 const OF_GAME = new Set([

@@ -4,7 +4,7 @@ export class Thread {
   #script;
   #name;
   #worker = null;
-  #waiting = new Map(); // by id: resolve, reject, onReport
+  #waiting = new Map(); // callers by id: {resolve, reject, onReport}
   #lastId = 0;
   #opening = null; // the arguments of `open`
   #opened = null; // null if it must be opened (again) when needed
