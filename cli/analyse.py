@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "have spaces)",
     )
     parser.add_argument("--record", metavar="FILE", help="analyse this game, as `play` saves it")
-    parser.add_argument("--seed", type=read_count, default=0, help="a random start's (default 0)")
+    parser.add_argument("--seed", type=read_count, default=0, help="seed of a random start (0)")
     parser.add_argument("--agent", metavar="AGENT", help="agent that analyses (default: see above)")
     parser.add_argument(
         "--simulations",

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--back", type=read_count, default=0, metavar="N", help="take back the last N moves"
     )
-    parser.add_argument("--seed", type=read_count, default=0, help="a random start's (default 0)")
+    parser.add_argument("--seed", type=read_count, default=0, help="seed of a random start (0)")
     parser.add_argument(
         "--outcome", action="store_true", help="only who wins, not by how much: faster"
     )
