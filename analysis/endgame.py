@@ -169,7 +169,7 @@ class EndgameFactory(AgentFactory):
     """
 
     positions: int = setting(
-        read_number, f"that are searched for each move, {POSITIONS:,} by default", POSITIONS
+        read_number, f"positions searched for each move, {POSITIONS:,} by default", POSITIONS
     )
     points: bool = setting(read_flag, "true keeps the lead too, in games that count points", False)
     player: AgentFactory

@@ -34,9 +34,9 @@ class LevelFactory(AgentFactory):
     """
 
     ladder: Path | None = setting(Path, "file of levels of your own, from `ludarium levels`")
-    agent: Path | None = setting(Path, "the checkpoint or run that these levels are of")
+    agent: Path | None = setting(Path, "the checkpoint or run of these levels")
     elo: float | None = setting(
-        read_real, f"what {AUTO} takes its opponent to have at first, above random play"
+        read_real, f"first Elo estimate of the opponent of {AUTO}, above random play"
     )
     level: str
 

@@ -174,7 +174,7 @@ def shared_by_threads(evaluate: Evaluator) -> Evaluator:
 def cache_size(evaluate: Evaluator) -> float:
     """Megabytes of a search's cache: cached answers must equal fresh ones, or moves would change.
 
-    So there is no cache unless an answer is the same, bit for bit, in whatever batch it is given.
+    So there is a cache only if an answer has the same bits in every batch.
     """
     if isinstance(evaluate, InferenceEngine) and evaluate.backend in BATCH_INVARIANT:
         return _CACHE_MEGABYTES

@@ -48,7 +48,7 @@ class NetworkFactory(AgentFactory):
 
     simulations: int | None = setting(
         read_number,
-        f"of a search for each move, {DEFAULT_SIMULATIONS} by default; 0 plays the policy alone",
+        f"simulations for each move, {DEFAULT_SIMULATIONS} by default; 0 plays the policy alone",
     )
     time: float | None = setting(read_duration, TIME_HELP)
     temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
@@ -96,10 +96,10 @@ class TrainedFactory(NetworkFactory):
     """Makes the agent of a checkpoint."""
 
     score: float = setting(
-        read_real, "share of the final lead in what the search goes by, to play for points too", 0.0
+        read_real, "weight of the final lead in the maximised value, to play for points too", 0.0
     )
     bound: float | None = setting(
-        read_real, "with a time: standard errors of the bounds that the move is chosen by"
+        read_real, "with a time: standard errors of the bounds that choose the move"
     )
 
     @property

@@ -131,7 +131,7 @@ class ObjectFactory(AgentFactory):
     shares_state = True
 
     simulations: int | None = setting(
-        read_number, "of a search by a torch module with values, for each move; none by default"
+        read_number, "simulations for each move, for a torch module with values; none by default"
     )
     time: float | None = setting(read_duration, TIME_HELP)
     temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)

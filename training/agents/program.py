@@ -346,12 +346,12 @@ class ProgramFactory(AgentFactory):
     """
 
     simulations: int | None = setting(
-        read_number, "that the program is told to search for each move"
+        read_number, "simulations for each move, as the program is told"
     )
-    time: float | None = setting(read_duration, "that the program is told to think about each move")
+    time: float | None = setting(read_duration, "time for each move, as the program is told")
     limit: float = setting(
         read_duration,
-        f"for an answer, beyond the time to think; {duration_text(LIMIT)} by default",
+        f"time for an answer, beyond the time to think; {duration_text(LIMIT)} by default",
         LIMIT,
     )
     command: str

@@ -1,7 +1,7 @@
 /**
  * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
  * variant, the actions as numbers (or texts), and the ply on view, the last one if left out;
- * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start of one's own. With `opponent=level:3` (or `network:64`, `random`) a
+ * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start of your own. With `opponent=level:3` (or `network:64`, `random`) a
  * game begins at once, in which a person has the `seat` 0 or 1, drawn by lot if left out.
  */
 
