@@ -87,7 +87,7 @@ class Obelisk(Game):
             "scoring",
             "points",
             ("points", "topple"),
-            "what decides: points, or who first has a block over the top loses",
+            "points decide, or the first player with a block over the top loses",
         ),
         Option(
             "hourglass",
@@ -107,7 +107,7 @@ class Obelisk(Game):
             "max_plies",
             None,
             ply_cap,
-            f"draw after so many plies (None: {_HOURGLASS_CAP} with the hourglass, else none)",
+            f"plies to a draw (None: {_HOURGLASS_CAP} with the hourglass, else no limit)",
             "None or a positive integer",
         ),
     )

@@ -71,7 +71,7 @@ class Onyx(Game):
     credit = "Larry Back, 1995"
     option_list = (
         Option("size", 12, range(6, 21, 2), "corners on a side of the board"),
-        Option("start", "standard", ("standard", "open"), "with the eight first stones, or empty"),
+        Option("start", "standard", ("standard", "open"), "eight stones at the start, or none"),
         Option("swap_rule", False, (False, True), "player_1 may swap sides after the first move"),
         Option(
             *("max_plies", None, ply_cap, "plies after which the game is a draw"),
