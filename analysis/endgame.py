@@ -165,7 +165,7 @@ class EndgameFactory(AgentFactory):
     """Makes an `EndgameAgent` around the agent of another factory.
 
     Attributes:
-        player: makes the player.
+        player: factory of the player.
     """
 
     positions: int = setting(

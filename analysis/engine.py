@@ -196,7 +196,7 @@ class Engine:
 
     Args:
         agent: agent that analyses, see `make_thinker`; its game is the engine's.
-        write: is called with each answer, from either thread, one at a time.
+        write: function called with each answer, from either thread, one at a time.
         simulations: simulations for a position whose query gives neither these nor seconds.
 
     Raises:

@@ -120,7 +120,7 @@ def analyse_game(
         actions: the moves, all legal.
         agent: agent that analyses, see `make_thinker`.
         budget: budget for each position, see `Thinker.think`.
-        task: is told of each move; if stopped, the analysis ends with the results so far.
+        task: task that counts the moves; if stopped, the analysis ends with the results so far.
 
     Raises:
         ValueError: there are no moves, or the agent cannot analyse positions.

@@ -29,7 +29,7 @@ class Prober:
 
     Args:
         asked: the table or solver that answers.
-        otherwise: answers about positions that the table does not have.
+        otherwise: source of answers about positions that the table does not have.
 
     Attributes:
         game: the rules.

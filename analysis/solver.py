@@ -120,7 +120,7 @@ class Solver(ABC):
             limit: positions to search for all of them together, `default_limit` by default;
                 answers that would take more remain bounds. With several threads it is kept only
                 roughly.
-            task: is told of each position; stopping it ends the search early.
+            task: task that counts the positions; stopping it ends the search early.
             leads: ask for the lead at the end too, in games that have points; otherwise only who
                 wins, which takes less.
             title: the task's title.

@@ -175,7 +175,7 @@ class Thinker:
     Args:
         agent: the agent that thinks.
         position: the first position.
-        answer: returns the knowledge about a position.
+        answer: function that returns the knowledge about a position.
         search: a search without a time limit; None for an agent that answers at once.
 
     Attributes:
@@ -232,7 +232,7 @@ class Thinker:
 
         Args:
             budget: without simulations and seconds, the agent's own for a move.
-            report: is called with the analysis so far about every ``every`` seconds.
+            report: function called with the analysis so far about every ``every`` seconds.
             every: see ``report``.
         """
         search = self._search

@@ -119,7 +119,7 @@ def calibrate(
         levels: how many, at even steps over the whole range; default: as many steps of
             `TARGET_SCORE` as fit, or about 8 smaller steps if these are fewer.
         seed: seed of all games; the same arguments give the same ladder.
-        task: is told of each match.
+        task: task that counts the matches.
 
     Raises:
         ValueError: an argument is out of range, the agent is hardly stronger than random play, or
@@ -191,7 +191,7 @@ def check_steps(
         ladder: the ladder.
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
-        task: is told of each match.
+        task: task that counts the matches.
     """
     knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
     upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))

@@ -139,12 +139,12 @@ def play_chunks(
         game: the rules.
         agents: factories of the agents, by name.
         chunks: the chunks to play.
-        finished: called with each chunk when it is played.
+        finished: function called with each chunk when it is played.
         seed: seed of openings and agents.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
             opening.
         workers: chunks played at the same time; default: one for each core.
-        task: is told of each game that is over; if it is stopped, all play ends.
+        task: task that counts the finished games; if it is stopped, all play ends.
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message

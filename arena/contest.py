@@ -270,7 +270,7 @@ def play_contest(
         anchors: Elo points of agents whose ratings are known; default: the mean of all is 0.
         workers: chunks of games that are played at once; default: one for each core.
         folder: where games and results are kept, and from where it resumes; default: nowhere.
-        task: is told of each game that is over.
+        task: task that counts the finished games.
         from_file: the names come from a file: those that would run code are refused.
 
     Raises:

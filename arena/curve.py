@@ -118,7 +118,7 @@ def measure_curves(
     Args:
         runs: their folders; they may still be trained.
         plan: what to measure.
-        task: is told of each game that is over.
+        task: task that counts the finished games.
 
     Raises:
         FileNotFoundError: one is no run, or has no agent yet.
@@ -293,7 +293,7 @@ class Memory:
 
         Args:
             what: everything that the result depends on.
-            measure: makes the measurement.
+            measure: function that makes the measurement.
 
         Raises:
             StorageError: it cannot be kept.

@@ -28,8 +28,8 @@ class ShownTask(Task):
     """Shows a bar on a terminal, and elsewhere a line from time to time.
 
     Args:
-        bar: draws on the terminal; None if there is none.
-        stop: returns whether somebody asked to stop.
+        bar: display on the terminal; None if there is none.
+        stop: function that returns whether somebody asked to stop.
 
     Attributes:
         done: how many units of the present work are done.

@@ -85,8 +85,8 @@ class FromArrays:
     """An opponent that chooses in many games at once by what the agent would see in its place.
 
     Args:
-        policy: takes observations [K, ...] and masks [K, A] of the games where it is to move, in
-            the frame of the environment, and returns K legal actions.
+        policy: function that takes observations [K, ...] and masks [K, A] of the games where it
+            is to move, in the frame of the environment, and returns K legal actions.
     """
 
     def __init__(self, policy: Callable[[np.ndarray, np.ndarray], Any]) -> None:

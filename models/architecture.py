@@ -26,7 +26,7 @@ class OwnNetwork(PolicyValueNetwork):
 
     Args:
         name: ``package.module:Class``, for messages.
-        module: returns an `Output`, or a tuple (policy, outcome) or (policy, outcome, score).
+        module: its output is an `Output`, or a tuple (policy, outcome) or (policy, outcome, score).
     """
 
     def __init__(self, name: str, module: nn.Module) -> None:

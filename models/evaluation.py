@@ -55,7 +55,7 @@ class NetworkInSearch(NamedTuple):
     """A network that compiled searches call themselves.
 
     Attributes:
-        part: takes the place of the template function ``network`` of searches.
+        part: replacement of the template function ``network`` of searches.
         net: its first argument, for one thread at a time.
     """
 

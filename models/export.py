@@ -127,7 +127,7 @@ class ExportedNetwork:
 
     Attributes:
         metadata: see `metadata_of`.
-        run: takes float32 [B, *shape] and returns the outputs in order.
+        run: function that takes float32 [B, *shape] and returns the outputs in order.
     """
 
     metadata: dict[str, Any]

@@ -72,7 +72,7 @@ def read_tensors(
         file: the open file.
         description: the description in it.
         needed: dtype, as the format names it, and shape of each tensor.
-        to_bytes: returns the bytes of a tensor.
+        to_bytes: function that returns the bytes of a tensor.
 
     Raises:
         ValueError: they fit another network, or are damaged.

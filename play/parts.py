@@ -52,7 +52,7 @@ class Part:
 
     Attributes:
         address: address within the page, with a digest of everything that it is made of.
-        make: makes the content.
+        make: function that makes the content.
         told: message while it is made.
     """
 

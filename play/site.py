@@ -142,7 +142,7 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
     Args:
         folder: folder to write, a new or an empty one.
         variants: the variants that it offers, in this order, of any registered games.
-        say: is called with a line about each part that takes long.
+        say: function called with a line about each part that takes long.
 
     Raises:
         ValueError: the folder is not empty, or a part cannot be made; existing files stay.

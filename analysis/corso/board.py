@@ -75,7 +75,7 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
     Args:
         size: the board's size.
         entries: the table's entries.
-        seed: chooses the function that scrambles keys.
+        seed: the number of the function that scrambles keys.
     """
     cells = size * size
     symmetries = square_symmetries(size).astype(np.int64)

@@ -96,7 +96,7 @@ class OpeningBook:
         Args:
             solver: finds out who wins; it is faster with a larger table.
             plies: how many plies shall have entries, at least 1.
-            task: is told of each position that is searched.
+            task: task that counts the searched positions.
 
         Raises:
             ValueError: no plies, or one of the positions is a draw.

@@ -45,7 +45,7 @@ class CorsoSolver(Solver):
         game: the rules.
         memory: bytes that the table may take.
         threads: how many search at the same time if there are several positions.
-        seed: chooses the function that scrambles the keys of the table.
+        seed: the number of the function that scrambles the table's keys.
         eager: gain from which on an expansion is tried before placements.
 
     Raises:

@@ -176,7 +176,7 @@ def make_exact_test(
         per_game: the most positions to take from one game, drawn from all that are known.
         limit: positions to search; see `LIMIT`. It is not used for games with a table of all
             values.
-        task: is told of each position that is found.
+        task: task that counts the positions found.
 
     Raises:
         ValueError: a number is out of range, the game has no points to lead by, or too few

@@ -133,7 +133,7 @@ class SolvedTable:
 
         Args:
             rules: the rule set.
-            task: is told of each layer.
+            task: task that counts the layers.
             threads: how many threads; by default one per core. The result does not depend on it.
 
         Raises:

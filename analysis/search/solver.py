@@ -35,7 +35,7 @@ class EndgameSolver(Solver):
         game: the rules.
         memory: bytes that the table may take.
         threads: how many search at the same time if there are several positions.
-        seed: fixes the keys of the table.
+        seed: seed of the keys of the table.
 
     Raises:
         ValueError: the memory is too little, or there is no thread. If leads are asked for: the

@@ -28,7 +28,7 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
     Args:
         game: the rules.
         settings: how much to measure.
-        task: is told of the report's progress.
+        task: task that shows the report's progress.
 
     Returns:
         The report, see ``docs/guide/report.md``.

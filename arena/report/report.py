@@ -63,7 +63,7 @@ def make_report(
     Args:
         game: the rules.
         settings: how much to measure.
-        task: is told of the report's progress.
+        task: task that shows the report's progress.
 
     Raises:
         ValueError: the agent of the settings does not play this game.

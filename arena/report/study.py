@@ -48,7 +48,7 @@ class ReportSettings:
         games: games between equals of each strength except ``random``, which has ten times
             as many; each step of the ladder has half as many. Even, at least 4. None: 400, and
             fewer for long games.
-        seed: fixes everything that is drawn; the same seed gives the same report.
+        seed: seed of everything that is drawn; the same seed gives the same report.
         agent: name of the strongest player; None: the game's shipped agent, if it was trained
             with these options.
         playouts: playouts of the weak and of the strong search.
@@ -103,7 +103,7 @@ class Study:
     Attributes:
         game: the rules.
         settings: the settings, with ``games`` filled in.
-        task: is told of the report's progress.
+        task: task that shows the report's progress.
         agent: name of the trained agent; None without one.
         positions: the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.

@@ -52,8 +52,8 @@ class Symmetries:
         actions: int32[symmetries, num_actions], for masks and policies; int32[kinds, symmetries,
             num_actions] if positions of different kinds renumber their actions differently.
         observation: int32[symmetries, observation size], for the flattened observation.
-        kind: gives int[N], the kind of each position of a structured array [N]; needed if there
-            are several.
+        kind: function that gives int[N], the kind of each position of a structured array [N];
+            needed if there are several.
         as_other: int[symmetries], for each row the row of the same symmetry from the opponent's
             side; needed if a row treats own and opposing features differently. None: the same row.
     """

@@ -95,14 +95,14 @@ def take_turns(
     is called between tasks only.
 
     Args:
-        task: called in the threads; ``thread`` is below ``threads``, and no two calls with the
-            same ``thread`` run at once.
+        task: function called in the threads; ``thread`` is below ``threads``, and no two calls
+            with the same ``thread`` run at once.
         count: number of tasks.
         threads: how many work at the same time, at most one for each task.
-        watch: called by the caller ten times a second with the number of finished tasks; if it
-            returns true, no further task is begun and ``stop`` is called.
-        stop: makes running tasks end soon. Called once when the tasks are to end early: after
-            ``watch`` said so, after Ctrl-C, and after a task failed.
+        watch: function called by the caller ten times a second with the number of finished
+            tasks; if it returns true, no further task is begun and ``stop`` is called.
+        stop: function that makes running tasks end soon. It is called once when the tasks are to
+            end early: after ``watch`` said so, after Ctrl-C, and after a task failed.
 
     Returns:
         The results by number; results of tasks that never began are missing.

@@ -49,7 +49,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         game: the rules with their options; check each option set that changes a size.
         games: how many to play; 50 take seconds if there are few actions.
         seed: seed of the random actions.
-        task: is told of each game that was played; default: lines on standard error.
+        task: task that counts the played games; default: lines on standard error.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.

@@ -194,7 +194,7 @@ def network_agent(
         game, network, backend, score: see `NetworkSearcher`.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: the name in tables.
-        seed: fixes the choice of a move. Without ``temperature`` and time it plays the same moves.
+        seed: seed of the choices. Without ``temperature`` and time it plays the same moves.
         temperature: 0 plays the best action found. Above 0, the action is drawn from the policy to
             the power 1/temperature: the search's policy, or without a search the network's.
         seconds: seconds for each move of each game, 0.001 to 3,600, in place of simulations.

@@ -85,7 +85,7 @@ def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
     """A field of a dataclass that an agent's name can set.
 
     Args:
-        read: makes the value of the text; raises ``ValueError`` for what it does not accept.
+        read: function that turns the text into the value; a wrong text is a ``ValueError``.
         help: a description of the setting in a line.
         default: the value if the name does not set it.
     """

@@ -62,7 +62,7 @@ class Actors(ABC):
         There are fewer if ``bootstrap_seconds`` of the configuration end first.
 
         Args:
-            advance: called from time to time; an error that it raises ends the bootstrap.
+            advance: function called from time to time; an error that it raises ends the bootstrap.
         """
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Actors(ABC):
 
         Args:
             settings: settings of the search.
-            advance: called from time to time with the number of new positions.
+            advance: function called from time to time with the number of new positions.
         """
 
     @property

@@ -46,7 +46,7 @@ def bootstrap_samples(
         config: the run's configuration.
         seed: seed of all random numbers.
         dtype: dtype of the samples, from `sample_dtype`.
-        progress: called from time to time with the number of new positions.
+        progress: function called from time to time with the number of new positions.
 
     Returns:
         Structured array [N].

@@ -51,12 +51,12 @@ class AlphaZero:
     Args:
         run: the trainer that it belongs to.
         saved: the state that `restore` will get; None for a new run.
-        actors: makes the actors with the first weights; default: threads of this process.
+        actors: factory of the actors with the first weights; default: threads of this process.
 
     Attributes:
         rng: generator for drawing batches.
         workers: number of threads that play, and that learn on a CPU.
-        mixture: makes records of the replay and batches of the samples of all games.
+        mixture: maker of records of the replay and of batches, from samples of all games.
         replay: the latest positions.
         learner: learner of the network.
         actors: the actors.

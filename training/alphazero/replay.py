@@ -84,8 +84,8 @@ class ReplayBuffer:
 
         Args:
             chunks: the attribute ``chunks`` of the saved buffer.
-            load: returns all positions of an iteration; mapped files are copied once, from the disk
-                into the buffer.
+            load: function that returns all positions of an iteration; mapped files are copied
+                once, from the disk into the buffer.
 
         Raises:
             ValueError: a chunk has positions of another dtype, or fewer than it should, or

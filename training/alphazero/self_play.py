@@ -400,7 +400,7 @@ class SelfPlay:
             settings: settings of the search.
             evaluate: the network.
             seed: seed of the games that are started.
-            progress: called from time to time with the number of new positions.
+            progress: function called from time to time with the number of new positions.
         """
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for group in self.groups:

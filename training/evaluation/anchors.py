@@ -119,7 +119,7 @@ def measure_ratings(
         games: games of each match, an even number.
         known: ratings that are not measured; the reference's always is among them.
         seed: seed of the matches.
-        task: is told of each game that is over.
+        task: task that counts the finished games.
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a
@@ -182,7 +182,7 @@ def play_anchors(
         games: how many in all, an even number: the two games of a pair share an opening.
         guess: a rating to begin with; without one, the agent begins at the weakest anchor.
         seed: seed of openings and anchors.
-        task: is told of each game that is over.
+        task: task that counts the finished games.
 
     Raises:
         ValueError: there are no anchors, one cannot play this game, or ``games`` is not a

@@ -45,7 +45,7 @@ def play_match(
         seed: seed of openings and agents; ``None`` plays a new match each time.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
-        task: is told of each game that is over.
+        task: task that counts the finished games.
         openings: half as many as games, instead of drawn ones.
 
     Raises:
@@ -77,7 +77,7 @@ def play(
         game: the rules.
         agents: the two agents. The first is ``player_0`` in games with an even number.
         openings: the positions at which the games begin.
-        task: is told of each game that is over.
+        task: task that counts the finished games.
 
     Raises:
         ValueError: an agent chose an illegal action; the message says which.

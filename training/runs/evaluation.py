@@ -72,7 +72,7 @@ class Measure:
         Args:
             agent: the agent.
             guess: its rating by the evaluation before, if there is one.
-            task: is told of each game that is over.
+            task: task that counts the finished games.
         """
         found = {} if self.truth is None else _accuracy(agent, self.truth)
         if isinstance(self.against, str):

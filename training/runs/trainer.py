@@ -119,7 +119,7 @@ class Trainer:
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
-        algorithm: makes the algorithm.
+        algorithm: function that makes the algorithm.
         on_cluster: actors play on other machines; this machine's memory and cores are not checked.
 
     Attributes:
@@ -201,10 +201,10 @@ class Trainer:
         """Train until the budget is used up, or until ``stop`` returns true after an iteration.
 
         Args:
-            stop: called before each iteration, and again and again during a bootstrap, which
-                then ends at once and is lost.
-            told: called with the metrics of each iteration, once it is saved. The time that it
-                takes is not the run's.
+            stop: function called before each iteration, and repeatedly during a bootstrap,
+                which then ends at once and is lost.
+            told: function called with the metrics of each iteration, once it is saved. Its time
+                does not count for the run.
 
         Raises:
             StorageError: the folder cannot be written; the last state is whole, and a new

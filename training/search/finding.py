@@ -22,7 +22,7 @@ class Budget:
         simulations: simulations or playouts in all, including those of earlier calls. 0 asks a
             network for its policy, without search.
         seconds: seconds from the call on.
-        stop: called now and then; true ends the search.
+        stop: function called now and then; true ends the search.
 
     Raises:
         ValueError: ``simulations`` is no whole number from 0 on, or ``seconds`` no finite number

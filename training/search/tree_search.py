@@ -154,8 +154,8 @@ class TreeSearch:
         Args:
             budget: its simulations count the tree's, including those kept from earlier positions;
                 ``stop`` is called between batches, in the calling thread.
-            report: called about every ``every`` seconds in the calling thread; it may call
-                `finding`.
+            report: function called about every ``every`` seconds in the calling thread; it
+                may call `finding`.
             every: see ``report``.
 
         Raises:

@@ -15,7 +15,7 @@ class Watch:
 
     Args:
         budget: the budget; its simulations are ignored.
-        report: called about every ``every`` seconds, by the thread that calls `look`.
+        report: function called about every ``every`` seconds, by the thread that calls `look`.
         every: see ``report``.
 
     Attributes:

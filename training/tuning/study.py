@@ -161,7 +161,7 @@ def tune(
         folder: the search's folder.
         plan: the search's plan.
         train: trains a run.
-        say: is called with lines on what begins and ends.
+        say: function called with lines on what begins and ends.
         stop: whether to stop, asked after each iteration of a run.
 
     Returns:

@@ -59,7 +59,7 @@ def gif(
         pictures: SVG documents, at least one, of equal size.
         width: width in pixels.
         seconds: how long each picture is shown; ``last_seconds`` applies to the last one.
-        task: is advanced once for each picture.
+        task: task that counts the pictures.
 
     Raises:
         ImportError: Pillow is missing; the message says how to get it.
