@@ -229,6 +229,8 @@ def compile_error(game: Game, error: Exception) -> ValueError:
         reason = f"no record has the field {error}"
     if "of <class 'function'>" in reason:
         reason = f"{shortened(reason)}: is it a function without @rule?"
+    if reason.startswith("NRT required"):
+        reason = "it needs memory of its own"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
     what, line = "view" if hasattr(game.view, name) else "rules", ""
@@ -239,5 +241,6 @@ def compile_error(game: Game, error: Exception) -> ValueError:
             what, line = kind, f", line {place[1]}"
     return ValueError(
         f"the {what} of {game.name} cannot be compiled ({name}{line}): {shortened(reason)}\n"
-        "run with NUMBA_DISABLE_JIT=1: rules are plain Python then, and an error shows its line"
+        "rules compute with numbers and make no list, text or array; with NUMBA_DISABLE_JIT=1 they "
+        "are plain Python, and an error shows its line"
     )

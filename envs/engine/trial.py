@@ -66,6 +66,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         trial.play(np.random.SeedSequence([seed, number]), in_full=number < _IN_FULL)
         task.advance()
     if not trial.faults:
+        trial.check_movers()
         trial.check_room()
         trial.check_symmetries(seed, task)
     if not trial.faults:
@@ -111,8 +112,9 @@ class _Trial:
         self._where = ""
         own = [*(game.state_dtype.names or ())][len(state_dtype().names or ()) :]
         self._fields = [field for field in own if field not in game.log_fields]
-        self._left: dict[str, str] = {}  # fields that differ from the start, and where
-        self._read: set[str] = set()  # those of them that some rule has read since
+        self._left: dict[str, str] = {}  # fields that were not as at the start, and where
+        self._read: set[str] = set()  # of these, those that some rule has read since
+        self._movers: set[int] = set()  # who was to move after the first ply of some game
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
         if not holds:
@@ -167,6 +169,13 @@ class _Trial:
         planes = np.full(self.game.planes_shape, _NOTHING, np.float32)
         self._call("observe", states[0], player, planes)
         return planes.reshape(self.game.observation_shape)
+
+    def _planes_where(self, is_so: np.ndarray) -> str:
+        """The planes, or features, of an observation in which some entry is so; empty for none."""
+        names = self.game.observation_names
+        each = is_so.reshape(len(names), -1).any(1)
+        found = (repr(name) for name, one in zip(names, each, strict=True) if one)
+        return shortened(", ".join(found))
 
     # Checks.
 
@@ -233,6 +242,8 @@ class _Trial:
             while states["outcome"][0] == ONGOING and not self.faults:
                 self._where = f" (after {len(played)} plies: {' '.join(played[-6:])})"
                 mask = self._look(states)
+                if played:
+                    self._movers.add(int(states["mover"][0]))
                 if in_full and not self.faults:
                     self._look_at_view(before, action, states)
                 if in_full and not self.faults:
@@ -267,7 +278,10 @@ class _Trial:
         )
         for player in (0, 1):
             seen = self._observation(states, player)
-            self._expect((seen != _NOTHING).all(), "unseen", "observe leaves entries unwritten")
+            missing = self._planes_where(seen == _NOTHING)
+            self._expect(not missing, "unseen", f"observe leaves entries unwritten: {missing}")
+            if missing:
+                continue
             self._expect(
                 ((seen >= 0) & (seen <= 1)).all(), "range", "observe writes more than 1 or below 0"
             )
@@ -379,6 +393,15 @@ class _Trial:
             if (after != other_after).any():
                 return True
         return False
+
+    def check_movers(self) -> None:
+        """Some game that goes on after its first ply comes to player_1."""
+        self._where = ""
+        self._expect(
+            self._movers != {0},
+            "movers",
+            "after every ply player_0 is to move again: let step write state.mover",
+        )
 
     def check_room(self) -> None:
         """Check that scratch fields end as they began: equal positions are equal records."""
@@ -600,11 +623,15 @@ class _Trial:
             row = (number, as_other)[int(states["mover"][0])]
             table = symmetries.actions_of(states, row)[0]
             agrees = (image_mask == mask[table]).all() and image["outcome"] == states["outcome"]
-            self._expect(agrees, "symmetry", "the image of a position has other legal actions")
+            remedy = "do both of its tables say the same, and do the rules have this symmetry?"
+            self._expect(
+                agrees, "symmetry", f"the image of a position has other legal actions: {remedy}"
+            )
             for player in (0, 1):
                 seen = self._observation(states, player).ravel()[gathers[player]]
-                agrees = (self._observation(image, player).ravel() == seen).all()
-                self._expect(agrees, "image", "the image of a position looks other than it should")
+                planes = self._planes_where(self._observation(image, player).ravel() != seen)
+                told = f"the image of a position looks other than it should in {planes}: {remedy}"
+                self._expect(not planes, "image", told)
             if self.faults or not mask.any():
                 return
             action = int(random.choice(np.flatnonzero(mask)))

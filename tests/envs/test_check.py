@@ -244,6 +244,15 @@ def test_a_helper_that_is_no_rule_is_told_where_it_is_compiled(changed):
         game.start().play(0)
 
 
+@pytest.mark.parametrize("made", ["len([mark])", "len(str(mark))", "(np.arange(3) + mark)[0]"])
+def test_what_takes_memory_is_told_with_what_to_do(
+    changed: Callable[..., type[Game]], made: str
+) -> None:
+    game = changed(("length = 0\n", f"length = int({made})\n"))()
+    with pytest.raises(ValueError, match=r"\(_has_line.*\n.*make no list, text or array;"):
+        game.start().play(0)
+
+
 def test_a_check_says_how_far_it_is(capsys, monkeypatch):
     monkeypatch.setattr("ludarium.envs.engine.trial._SILENCE", 0.0)
     assert check_game(TicTacToe(), games=2) == []
@@ -325,7 +334,7 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([("planes[OWN_MARKS, cell] =", "planes[OWN_MARKS + 3, cell] =")],
          "observe fails: IndexError.* of rules.py, in observe"),
         ([("        planes[EMPTY_CELLS, cell] = content == EMPTY\n", "")],
-         "observe leaves entries unwritten"),
+         r"observe leaves entries unwritten: 'empty cells' \(after 0 plies"),
         ([("planes[OWN_MARKS, cell] = content == MARK", "planes[OWN_MARKS, cell] = MARK")],
          "observe writes more than 1"),
         ([("planes[OWN_MARKS, cell] = content == MARK + player",
@@ -391,7 +400,14 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([('marks = ["", *(', 'marks = ["<rect", *(')], r"scene has '<rect': this is no SVG \("),
         ([('[Role("", ', '[Role("", "<text>&</text>" + ')], "the scene has .*: this is no SVG"),
         ([("square_symmetries(_SIDE), len", "np.array([[*range(9)], [1, 0, *range(2, 9)]]), len")],
-         "the image of a position"),
+         "the image of a position has other legal actions: do both of its tables say the same"),
+        ([("square_symmetries(_SIDE), len(PLANES))",
+           "np.array([[*range(9)], [*range(9)][::-1]]), len(PLANES))\n"
+           "        tables.observation[1] = np.arange(27)\n        return tables"),
+          ("return Symmetries.of_board", "tables = Symmetries.of_board")],
+         r"looks other than it should in '\w+ marks', 'empty cells': do both of its tables"),
+        ([("    state.mover = 1 - mover\n", "")],
+         "after every ply player_0 is to move again: let step write state.mover"),
         ([("square_symmetries(_SIDE), len", "square_symmetries(_SIDE)[::-1], len")],
          "symmetries: ValueError: a symmetry must be a permutation, and row 0 the identity"),
     ],
