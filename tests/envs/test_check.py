@@ -154,7 +154,7 @@ def _with_handling(**changes: str) -> list[Change]:
         ("def observe(", "def observes(", "its rules have no function observe"),
         ("max_score=1", "words=7", "words is 7; it must be a list of texts"),
         ("max_score=1", "tasks=()", "tasks is empty; it must have a text"),
-        ("max_score=1", "reasons=()", "reasons is empty; it must have a text"),
+        ('("{0} is taken",)', "()", "reasons is empty; it must have a text"),
         ("max_score=1", "view_tables={}", "view_tables is {}; make it with"),
         ("before, state, action, shown", "state, action, shown", "show of its view takes 5 arg"),
         (*_with_view("next_pose(tables, state, pose, way)", "0"), "next_pose of its view takes 4"),
@@ -345,9 +345,10 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([("max_plies=CELLS", "max_plies=4")], "goes on, and max_plies is 4"),
         ([("max_score=1", "event_names=['win']")],
          r"events gives int32 of shape \(1, 0\) for 1 ply; .* \[1, 1\], one for each"),
-        ([("    def why_illegal", "    def text_to_action(self, state, text):\n        return 0\n\n"
-           "    def why_illegal")], "is read as 0"),
-        ([('return f"{self.action_names[action]} is taken"', "return state.nothing")],
+        ([("    def board_text", "    def text_to_action(self, state, text):\n        return 0\n\n"
+           "    def board_text")], "is read as 0"),
+        ([("    def board_text", "    def why_illegal(self, state, action):\n"
+           "        return state.nothing\n\n    def board_text")],
          "no attribute 'nothing'.* of board.py, in why_illegal"),
         ([("for cell in range(CELLS)])\n\n    def scene",
            "for cell in range(3)])\n\n    def scene")],

@@ -38,13 +38,11 @@ class TicTacToe(Game):
             max_score=1,
             binary_observation=True,
             action_places=np.arange(CELLS),
+            reasons=("{0} is taken",),
         )
 
     def symmetries(self) -> Symmetries:
         return Symmetries.of_board(square_symmetries(_SIDE), len(PLANES))
-
-    def why_illegal(self, state: np.record, action: int) -> str:
-        return f"{self.action_names[action]} is taken"
 
     def board_text(self, state: np.record) -> str:
         marks = [_SYMBOLS[int(content)] for content in state.cells]

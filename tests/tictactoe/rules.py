@@ -1,12 +1,6 @@
 """The rules of tic-tac-toe, over one position.
 
-Cells (rank 1 at the bottom; the index is rank * 3 + file):
-
-    3 | 6 7 8
-    2 | 3 4 5
-    1 | 0 1 2
-        a b c
-
+Cells are numbered from a1 at the bottom: 0 is a1, 1 is b1, 3 is a2, 8 is c3.
 Tables: ``lines`` [8, 3] holds the cells of each line.
 """
 
