@@ -983,7 +983,8 @@ def test_observation_shows_flats_and_what_is_over_the_top() -> None:
     assert position.observation(0)[180:184].tolist() == [0, 1, 0, 0]
     game.play("black a1, choose cube, choose plate, pick plate, place a1 r0")
     game.play("place a1 r0")
-    assert position.observation(1)[180:184].tolist() == [0, 0, 1, 0] or position.is_over
+    assert position.observation(1)[180:184].tolist() == [1, 0, 1, 0]
+    assert position.observation(0)[180:184].tolist() == [0, 1, 0, 1]
     assert position.observation(1)[:90].reshape(10, 9).all()
 
 
