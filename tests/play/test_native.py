@@ -1,4 +1,10 @@
-"""Native libraries: they play as Python does, refuse what is wrong, and are linked by programs."""
+"""Native libraries: they play as Python does, refuse what is wrong, and are linked by programs.
+
+    LUDARIUM_NATIVE_GAMES=1000 python -m pytest tests/play/test_native.py -k levels_play
+
+plays a thousand games at all levels for each kind of processor that runs here, 250 of each game,
+and 200 for each that is emulated, in Node too.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,16 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from ludarium.arena.ladder import find_ladder
+from ludarium.arena.ladder import find_ladder, ladder_beside
 from ludarium.arena.level import LevelSearcher
 from ludarium.cli import main
 from ludarium.envs.engine.position import Position
@@ -21,17 +30,21 @@ from ludarium.envs.registry import make_game
 from ludarium.models.kernels.target import HOST
 from ludarium.play.native import TARGETS, Library
 from ludarium.play.native.texts import LIMITS, build_number
+from ludarium.play.parts import module_part
 from ludarium.play.wasm import kernels, linker
 from ludarium.play.wasm.memory import memory_of, named_arrays
-from ludarium.play.wasm.network import packed_network
+from ludarium.play.wasm.network import network_content, packed_network
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
 from ludarium.training.search import Budget
 
 from .native_library import NativeGame
+from .node import need_tools
 
 HERE = Path(__file__).parent
-LINUX, ARM = "x86_64-linux", "aarch64-linux"
+LINUX, ARM, WINDOWS = "x86_64-linux", "aarch64-linux", "x86_64-windows"
+#: Games that are compared with Python's, with options: boards of every kind, and a perceptron.
+COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
 GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "100"))
 CALLS = int(os.environ.get("LUDARIUM_NATIVE_CALLS", "20000"))
 
@@ -41,24 +54,42 @@ on_linux = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is exported of Corso, for all targets."""
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a game of `COMPARED`, once it is asked for: Corso's is for all targets."""
     linker.find_zig()
-    made = tmp_path_factory.mktemp("native") / "corso"
-    targets = [word for name in TARGETS for word in ("--target", name)]
-    assert main(["export", "corso", "--as", "c", "--output", str(made), *targets]) == 0
-    return made
+    made = tmp_path_factory.mktemp("native")
+
+    @cache
+    def folder_of(name: str) -> Path:
+        targets = TARGETS if name == "corso" else (LINUX, ARM, WINDOWS)
+        words = [f"--target={target}" for target in targets]
+        words += [f"--option={option}={value}" for option, value in COMPARED[name].items()]
+        assert main(["export", name, "--as", "c", "--output", str(made / name), *words]) == 0
+        return made / name
+
+    return folder_of
+
+
+@pytest.fixture
+def folder(exported: Callable[[str], Path]) -> Path:
+    return exported("corso")
 
 
 @pytest.fixture
 def native(folder: Path) -> NativeGame:
-    return NativeGame(folder, folder / LINUX / "libludarium_corso.so")
+    return game_of(folder)
+
+
+def game_of(folder: Path) -> NativeGame:
+    (library,) = (folder / LINUX).glob("*.so")
+    return NativeGame(folder, library)
 
 
 @pytest.mark.slow
 @on_linux
-def test_random_games_are_those_of_python(native):
-    game = make_game("corso")
+@pytest.mark.parametrize("name", COMPARED)
+def test_random_games_are_those_of_python(exported, name):
+    native, game = game_of(exported(name)), make_game(name, **COMPARED[name])
     for seed in range(GAMES):
         assert native.call("start", seed) == 0
         position, rng = Position(game, seed), seed_rng(seed)[0]
@@ -103,6 +134,31 @@ def test_what_is_taken_back_and_played_again_is_the_same(native):
         np.testing.assert_array_equal(native.save(), saved)
 
 
+class Kind(NamedTuple):
+    """What a program that plays is made for.
+
+    Attributes:
+        target: one of `TARGETS`.
+        processor: its number, see ``use_processor``.
+        emulators: names of a program that runs it, where it does not run by itself.
+    """
+
+    target: str
+    processor: int
+    emulators: tuple[str, ...] = ()
+
+
+_QEMU = ("qemu-aarch64-static", "qemu-aarch64")
+KINDS = {
+    "v2": Kind(LINUX, 0),
+    "v3": Kind(LINUX, 1),
+    "vnni": Kind(LINUX, 2),
+    "neon": Kind(ARM, 0, _QEMU),
+    "dotprod": Kind(ARM, 1, _QEMU),
+    "windows": Kind(WINDOWS, 0, ("wine64", "wine")),
+}
+
+
 class Seeds:
     """In the place of a generator: the seed that a level takes."""
 
@@ -113,29 +169,124 @@ class Seeds:
         return np.full(size, self.seed)
 
 
+class LevelGame(NamedTuple):
+    """A game of two players of a level, with the seed ``1000 * number + ply`` for each move.
+
+    Attributes:
+        number: the seed of its start.
+        level: from 1 on.
+        start: letters for ``set_up``, or ``-``.
+    """
+
+    number: int
+    level: int
+    start: str
+
+
+@cache
+def level_games(name: str, count: int) -> list[LevelGame]:
+    """Games at all levels in turn; every second one of Osiron has another setup."""
+    levels = len(find_ladder(make_game(name, **COMPARED[name])).levels)
+    starts = ["-"] * count
+    if name == "osiron":
+        rng = np.random.default_rng(1)
+        starts[1::2] = ["".join(rng.permutation(list("LLLDDD" * 4))) for _ in starts[1::2]]
+    return [LevelGame(number, 1 + number % levels, start) for number, start in enumerate(starts)]
+
+
+@cache
+def level_searcher(name: str) -> LevelSearcher:
+    game = make_game(name, **COMPARED[name])
+    path = fitting_agent(game)
+    ladder = find_ladder(game)
+    network = stored_network(path, game, str(path))
+    return LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
+
+
+@cache
+def actions_of_python(name: str, played: LevelGame) -> list[int]:
+    game = make_game(name, **COMPARED[name])
+    searcher = level_searcher(name)
+    searcher.adjust(find_ladder(game).levels[played.level - 1].knobs)
+    if played.start != "-":
+        game = make_game(name, setup=played.start)
+    position, actions = Position(game, played.number), []
+    while not position.is_over:
+        seed = 1000 * played.number + position.ply
+        found = searcher.find(position.states, Budget(), Seeds(seed))
+        actions.append(int(found.actions[0]))
+        position.play(actions[-1])
+    return actions
+
+
 @pytest.mark.slow
 @on_linux
-@pytest.mark.parametrize("processor", range(3))
-def test_levels_play_the_moves_of_python(native, processor):
-    if native.call("use_processor", processor) == native.codes["PROCESSOR"]:
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", COMPARED)
+def test_levels_play_the_moves_of_python(exported, name, kind, tmp_path):
+    target, processor, emulators = KINDS[kind]
+    found = [path for path in map(shutil.which, emulators) if path]
+    if emulators and not found:
+        pytest.skip(f"there is no {emulators[-1]}")
+    games = level_games(name, GAMES // (20 if emulators else 4))
+    folder = exported(name)
+    link_with_zig(folder, target, tmp_path / "games.exe", source_for(folder, tmp_path))
+    played = run(
+        *(*found[:1], tmp_path / "games.exe", processor),
+        text="".join("{} {} {}\n".format(*game) for game in games),
+        env={"WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"},
+    )
+    if played.startswith("older"):
         pytest.skip("this machine is older")
-    game, ladder = make_game("corso"), find_ladder(make_game("corso"))
+    assert_played(name, games, played)
+
+
+def source_for(folder: Path, into: Path) -> Path:
+    """native_games.c with the names of the game that was exported to a folder."""
+    (header,) = folder.glob("*.h")
+    text = (HERE / "native_games.c").read_text()
+    text = text.replace("ludarium_game", header.stem)
+    source = into / "games.c"
+    source.write_text(text.replace("LUDARIUM_GAME", header.stem.upper()))
+    return source
+
+
+def assert_played(name: str, games: list[LevelGame], played: str) -> None:
+    lines = played.splitlines()
+    assert len(lines) == len(games)
+    for game, line in zip(games, lines, strict=True):
+        assert [int(word) for word in line.split()] == actions_of_python(name, game), game
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPARED)
+def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
+    need_tools()
+    game = make_game(name, **COMPARED[name])
     path = fitting_agent(game)
+    games = level_games(name, GAMES // 20)
+    (tmp_path / "module").write_bytes(module_part(game).content(print))
     network = stored_network(path, game, str(path))
-    searcher = LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
-    for number in range(GAMES // 5):
-        level = 1 + number % len(ladder.levels)
-        searcher.adjust(ladder.levels[level - 1].knobs)
-        position = Position(game, number)
-        native.call("start", number)
-        while not position.is_over:
-            seed = 1000 * number + position.ply
-            assert native.call("begin_level", level, seed) == 0
-            action = native.think(1 + number % 7)
-            found = searcher.find(position.states, Budget(), Seeds(seed))
-            assert action == found.actions[0], (number, position.ply)
-            assert native.call("play", action) == 0
-            position.play(action)
+    (tmp_path / "network").write_bytes(network_content(game, network))
+    played = run(
+        *("node", HERE / "native_games.mjs", tmp_path / "module", tmp_path / "network"),
+        ladder_beside(path),
+        text="".join("{} {} {}\n".format(*each) for each in games),
+    )
+    assert_played(name, games, played)
+
+
+@pytest.mark.slow
+@on_linux
+def test_a_search_goes_on_with_another_processor(native):
+    assert native.call("begin", 100, 3) == 0
+    expected = native.think()
+    assert native.call("begin", 100, 3) == 0
+    for processor in (0, 1, 2, 1, 0):
+        assert native.call("run", 7) == 1
+        code = native.call("use_processor", processor)
+        assert code == 0 or (processor and code == native.codes["PROCESSOR"])
+    assert native.think() == expected
 
 
 @pytest.mark.slow
@@ -277,8 +428,22 @@ def crc32(content: np.ndarray) -> int:
     return zlib.crc32(content.tobytes())
 
 
-def run(*command: object) -> str:
-    made = subprocess.run([str(each) for each in command], capture_output=True, text=True)
+def run(*command: object, text: str = "", env: dict[str, str] | None = None) -> str:
+    """What a program writes.
+
+    Args:
+        command: its words.
+        text: for its standard input.
+        env: variables besides those of this process.
+    """
+    made = subprocess.run(
+        [str(each) for each in command],
+        input=text,
+        env=os.environ | (env or {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert made.returncode == 0, made.stderr + made.stdout
     return made.stdout
 
@@ -294,21 +459,21 @@ def test_the_example_runs_and_is_the_same_on_arm(folder, tmp_path):
     emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
     if emulator is None:
         pytest.skip("there is no qemu-aarch64")
-    link_with_zig(folder, ARM, tmp_path / "arm")
+    link_with_zig(folder, ARM, tmp_path / "arm", folder / "example.c")
     assert run(emulator, tmp_path / "arm") == played
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [n for n in TARGETS if n not in ("arm64-android", "arm64-ios")])
 def test_a_program_is_linked_for_each_target(folder, target, tmp_path):
-    link_with_zig(folder, target, tmp_path / "program")
+    link_with_zig(folder, target, tmp_path / "program", folder / "example.c")
     assert (tmp_path / "program").stat().st_size > 100_000
 
 
-def link_with_zig(folder: Path, target: str, program: Path) -> None:
-    library = folder / target / TARGETS[target].static.format(name="ludarium_corso")
+def link_with_zig(folder: Path, target: str, program: Path, source: Path) -> None:
+    (library,) = (folder / target).glob("*.a")
     run(
-        *(linker.find_zig() / "zig", "cc", "-target", TARGETS[target].zig, folder / "example.c"),
+        *(linker.find_zig() / "zig", "cc", "-target", TARGETS[target].zig, source),
         *(f"-I{folder}", library, "-o", program),
     )
 
