@@ -12,6 +12,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -28,6 +29,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
 from ludarium.models.kernels.target import HOST
+from ludarium.play.build import main as build_modules
 from ludarium.play.native import TARGETS, Library
 from ludarium.play.native.texts import LIMITS, build_number
 from ludarium.play.parts import module_part
@@ -42,6 +44,7 @@ from .native_library import NativeGame
 from .node import need_tools
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent.parent / "examples" / "native"
 LINUX, ARM, WINDOWS = "x86_64-linux", "aarch64-linux", "x86_64-windows"
 #: Games that are compared with Python's, with options: boards of every kind, and a perceptron.
 COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
@@ -225,14 +228,12 @@ def actions_of_python(name: str, played: LevelGame) -> list[int]:
 @pytest.mark.parametrize("name", COMPARED)
 def test_levels_play_the_moves_of_python(exported, name, kind, tmp_path):
     target, processor, emulators = KINDS[kind]
-    found = [path for path in map(shutil.which, emulators) if path]
-    if emulators and not found:
-        pytest.skip(f"there is no {emulators[-1]}")
+    before = [emulator(emulators)] if emulators else []
     games = level_games(name, GAMES // (20 if emulators else 4))
     folder = exported(name)
     link_with_zig(folder, target, tmp_path / "games.exe", source_for(folder, tmp_path))
     played = run(
-        *(*found[:1], tmp_path / "games.exe", processor),
+        *(*before, tmp_path / "games.exe", processor),
         text="".join("{} {} {}\n".format(*game) for game in games),
         env={"WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"},
     )
@@ -448,19 +449,66 @@ def run(*command: object, text: str = "", env: dict[str, str] | None = None) -> 
     return made.stdout
 
 
-@pytest.mark.slow
-@on_linux
-def test_the_example_runs_and_is_the_same_on_arm(folder, tmp_path):
-    program = tmp_path / "example"
+@pytest.fixture(scope="session")
+def played_in_c(exported: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the program in C writes that comes with the library of Corso."""
+    folder = exported("corso")
+    program = tmp_path_factory.mktemp("c") / "example"
     library = folder / LINUX / "libludarium_corso.a"
     run("cc", "-std=c11", folder / "example.c", f"-I{folder}", library, "-o", program)
     played = run(program)
-    assert "outcome" in played
-    emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
-    if emulator is None:
-        pytest.skip("there is no qemu-aarch64")
+    assert "\noutcome" in played
+    return played
+
+
+@pytest.mark.slow
+@on_linux
+@pytest.mark.parametrize("language", ["Python", "Rust", "C#"])
+def test_examples_play_the_same_game(folder, played_in_c, language, tmp_path):
+    libraries = folder / LINUX
+    program = tmp_path / "program"
+    if language == "Python":
+        command = (sys.executable, EXAMPLES / "opponent.py", libraries / "libludarium_corso.so")
+    elif language == "Rust":
+        need("rustc")
+        linked = ("-L", libraries, "-l", "static=ludarium_corso")
+        run("rustc", EXAMPLES / "opponent.rs", "-o", program, *linked)
+        command = (program,)
+    else:
+        need("mcs")
+        need("mono")
+        run("mcs", EXAMPLES / "Opponent.cs", f"-out:{program}")
+        command = ("mono", program)
+    assert run(*command, env={"LD_LIBRARY_PATH": str(libraries)}) == played_in_c
+
+
+@pytest.mark.slow
+@on_linux
+def test_the_example_in_node_plays_the_same_game(played_in_c, tmp_path):
+    need_tools()
+    assert build_modules(["corso", "--output", str(tmp_path)]) == 0
+    ladder = ladder_beside(fitting_agent(make_game("corso")))
+    assert run("node", EXAMPLES / "opponent.mjs", tmp_path / "corso", ladder) == played_in_c
+
+
+@pytest.mark.slow
+@on_linux
+def test_the_example_is_the_same_on_arm(folder, played_in_c, tmp_path):
     link_with_zig(folder, ARM, tmp_path / "arm", folder / "example.c")
-    assert run(emulator, tmp_path / "arm") == played
+    assert run(emulator(_QEMU), tmp_path / "arm") == played_in_c
+
+
+def need(program: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"there is no {program}")
+
+
+def emulator(names: tuple[str, ...]) -> str:
+    """The program of one of these names."""
+    found = [path for path in map(shutil.which, names) if path]
+    if not found:
+        pytest.skip(f"there is no {names[-1]}")
+    return found[0]
 
 
 @pytest.mark.slow
@@ -476,18 +524,6 @@ def link_with_zig(folder: Path, target: str, program: Path, source: Path) -> Non
         *(linker.find_zig() / "zig", "cc", "-target", TARGETS[target].zig, source),
         *(f"-I{folder}", library, "-o", program),
     )
-
-
-@pytest.mark.slow
-@on_linux
-def test_a_rust_program_links_it(folder, tmp_path):
-    if shutil.which("rustc") is None:
-        pytest.skip("there is no rustc")
-    run(
-        *("rustc", HERE / "native.rs", "-o", tmp_path / "program", "-L", folder / LINUX),
-        *("-l", "static=ludarium_corso"),
-    )
-    assert run(tmp_path / "program").strip() == "25 legal actions, then 24"
 
 
 @pytest.mark.slow
