@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, load_config
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.numbers import checked_flag
 
 from .agents import Agent
 from .agents.network import network_agent
@@ -105,15 +107,26 @@ def train(
         How it ended. The agent is ``agent.safetensors`` in the folder.
 
     Raises:
-        ValueError: a wrong configuration; or the folder is in use, holds another run, or is
-            damaged.
+        ValueError: an argument is of a wrong type, or the configuration is wrong; or the folder is
+            in use, holds another run, or is damaged.
         StorageError: the folder cannot be written.
         DivergedError: a loss or a weight is not finite.
         ImportError: a library that the algorithm needs is missing.
     """
+    if not isinstance(config, TrainingConfig | str | os.PathLike):
+        raise ValueError(
+            f"config is {quoted(config)}; accepted: a configuration, the path of its file, or the "
+            "name of a shipped one"
+        )
+    if not isinstance(settings, Mapping | None):
+        raise ValueError(f"settings is {quoted(settings)}; accepted: values by key")
+    for callback in callbacks:
+        if not callable(callback):
+            raise ValueError(f"a callback is {quoted(callback)}; accepted: a function")
+    show = checked_flag("show", show)
     if not isinstance(config, TrainingConfig):
         config = load_config(config if isinstance(config, str) else Path(config))
-    texts = [f"{key}={json.dumps(value)}" for key, value in (settings or {}).items()]
+    texts = [f"{key}={_as_json(key, value)}" for key, value in (settings or {}).items()]
     config, run_folder = apply_settings(config, texts), RunFolder(folder, restart)
     if start is not None:
         of_start = start_settings(start, config, run_folder.begun())
@@ -155,6 +168,14 @@ def train_in(
                 trainer.close()
     finally:
         reporter.close()
+
+
+def _as_json(key: str, value: Any) -> str:
+    """The value of a setting, which may be a number of numpy."""
+    try:
+        return json.dumps(value, default=lambda number: number.item())
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(f"settings: {key} is {quoted(value)}, which is no JSON") from None
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.numbers import checked_flag
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.rule import ONGOING
@@ -189,7 +190,10 @@ def make_exact_test(
         )
     if not 1 <= count <= MOST_POSITIONS:
         raise ValueError(f"an exact test has 1 to {MOST_POSITIONS:,} positions, not {count:,}")
-    rng = np.random.default_rng(seed)
+    only_choices = checked_flag("only_choices", only_choices)
+    only_hard = checked_flag("only_hard", only_hard)
+    leads = checked_flag("leads", leads)
+    lots = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(rng.integers(1 << 32)))
     known = _known_values(game, limit, leads)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .check import COMPILE_ERRORS, compile_error
 from .messages import quoted
-from .numbers import index, require_seed
+from .numbers import checked_flag, index, require_seed
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class Position:
         planes = observation.reshape(game.planes_shape)
         viewer = self._viewer(player)
         game.kernels.observe(game.tables, self._states, viewer, planes)
-        if canonical and self.is_turned(viewer):
+        if checked_flag("canonical", canonical) and self.is_turned(viewer):
             assert game.canonical_turn is not None
             planes[:] = planes[:, game.canonical_turn.cells]
         return observation

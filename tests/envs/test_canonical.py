@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -230,3 +231,9 @@ def test_single_and_vector_environments_are_in_one_frame(
             expected = vector.batch.position(number).observation(canonical=True)
             np.testing.assert_array_equal(observations[number], expected)
         observations, *_, infos = vector.step(infos["action_mask"].argmax(axis=1))
+
+
+@pytest.mark.parametrize("wrong", [1, "no", None])
+def test_a_position_takes_canonical_as_a_flag(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"canonical is .*; accepted: False or True"):
+        make_game("onyx", size=6).start(0).observation(canonical=wrong)

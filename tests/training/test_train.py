@@ -89,6 +89,26 @@ def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):
     assert told == [2, 3]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "given", "message"),
+    [
+        ((5,), {}, "config is 5; accepted"),
+        (("corso/demo", None), {}, "a callback is None; accepted: a function"),
+        (("corso/demo",), {"settings": ["learner.batch=3"]}, "settings is .*; accepted: values"),
+        (("corso/demo",), {"settings": {"seed": object()}}, "settings: seed is <object"),
+        (("corso/demo",), {"restart": "no"}, "restart is 'no'; accepted: False or True"),
+        (("corso/demo",), {"show": None}, "show is None; accepted: False or True"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_refused_before_a_run_is_touched(
+    arguments, given, message, tmp_path
+):
+    config, *callbacks = arguments
+    with pytest.raises(ValueError, match=message):
+        train(config, tmp_path / "run", *callbacks, **given)
+    assert not (tmp_path / "run").exists()
+
+
 def test_configurations_are_taken_by_name_by_file_and_changed(tmp_path):
     with pytest.raises(ValueError, match=r"evaluation\.every"):
         train("corso/demo", tmp_path / "run", settings={"evaluation.every": -1})
@@ -104,6 +124,7 @@ def test_configurations_are_taken_by_name_by_file_and_changed(tmp_path):
         "evaluation.every": 0,
         "budget.iterations": 1,
     }
+    tiny["learner.batch"] = np.int64(32)
     assert train(file, tmp_path / "run", settings=tiny, show=False).iteration == 1
     assert train(str(file), tmp_path / "run", settings=tiny, show=False, restart=True).finished
 

@@ -38,6 +38,7 @@ from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
+from ludarium.envs.engine.numbers import checked_flag
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES, as_game
 
@@ -159,7 +160,7 @@ def as_agent(
         name=name,
         simulations=simulations,
         temperature=temperature,
-        canonical=canonical,
+        canonical=checked_flag("canonical", canonical),
     )
     return made.make(game, seed)
 

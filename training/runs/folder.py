@@ -41,6 +41,7 @@ from ludarium.configs.loading import parse_config
 from ludarium.configs.schema import SaveConfig
 from ludarium.envs.engine.files import read_regular_file
 from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.numbers import checked_flag
 
 from .files import (
     PARTIAL,
@@ -92,7 +93,7 @@ class RunFolder:
         restart: delete the run that the folder holds.
 
     Raises:
-        ValueError: the path is empty.
+        ValueError: the path is empty, or ``restart`` is no flag.
     """
 
     def __init__(self, path: str | os.PathLike[str], restart: bool = False) -> None:
@@ -107,7 +108,7 @@ class RunFolder:
         self._replay = self.path / "replay"
         self._agents = self.path / "agents"
         self._lock = FolderLock(self.path / "lock")
-        self._restart = restart
+        self._restart = checked_flag("restart", restart)
         self._made: list[Path] = []  # folders that `open` had to make
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state
         self._iteration = 0  # iteration of the latest state
