@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Sequence
+from html import escape
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
@@ -14,17 +17,31 @@ _SCHEMES = ("https", "http", "mailto")
 
 
 def rules_html(game: Game) -> str:
-    """A game's origin and rules, as an HTML fragment: no scripts, no images, no raw HTML.
+    """Whose game it is and its rules, as an HTML fragment: no scripts, no raw HTML.
 
-    Players are named as on the page, which counts them from 1.
+    Players are called as the page calls them, who counts from 1. Images are the pictures of
+    positions only, see `Game.pictured`, which are drawn here.
     """
     told = [game.origin_section(), game.rules_section()]
     if not told[1]:
         told[1] = f"The rules of {game.title} are not written down."
     html = "".join(markdown_html(text) for text in told if text)
-    for player in (0, 1):
-        html = html.replace(f"<code>player_{player}</code>", f"player {player + 1}")
-    return html
+    html = _with_players_of_the_page(re.sub(r"<code>(player_[01])</code>", r"\1", html))
+    usual = type(game)()
+    return html + "".join(_figure(usual, moves, told) for _, moves, told in game.pictured())
+
+
+def _with_players_of_the_page(text: str) -> str:
+    return text.replace("player_0", "player 1").replace("player_1", "player 2")
+
+
+def _figure(game: Game, moves: Sequence[str], told: str) -> str:
+    """A position as a picture of its own, for names in it must not meet those of the board's."""
+    drawn = _with_players_of_the_page(game.picture_of(moves))
+    content = base64.b64encode(drawn.encode()).decode()
+    words = escape(told.removeprefix(f"{game.title}: "))
+    picture = f'<img src="data:image/svg+xml;base64,{content}" alt="{words}">'
+    return f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
 
 
 def markdown_html(text: str) -> str:

@@ -31,15 +31,7 @@ GAMES = {
     "obsidio": 0.5,
     "obelisk": 0.6,
 }
-#: Positions for the pages of the rules, by the name of the picture: game, moves from its start.
-RULES = {
-    "corso-before": ("corso", "c3 b2 c2 d4"),
-    "corso-after": ("corso", "c3 b2 c2 d4 c3!"),
-    "osiron-exchanges": ("osiron", "b7-c7 c1-b1"),
-    "obsidio-sight": ("obsidio", "c8 c2 swap c6 e4"),
-    "obelisk-offer": ("obelisk", "choose green-o-flat, choose green-tripod, pick green-o-flat"),
-}
-#: Of long games only the last plies are shown.
+#: The last plies of long games are what is worth seeing.
 LONGEST = 60
 WIDTH = 320
 #: A fixed salt, so that the same picture gives the same file.
@@ -66,15 +58,11 @@ def draw_games(names: list[str]) -> None:
 
 
 def draw_rules() -> None:
-    """Draw a position for each of `RULES`, with the last move and its changes."""
-    for name, (game, moves) in RULES.items():
-        position = before = make_game(game).start()
-        action = None
-        for text in moves.split(", ") if "," in moves else moves.split():
-            before, action = position.copy(), position.text_to_action(text)
-            position.play(action)
-        picture = position.svg(action, before, layers={"legal": None})
-        (IMAGES / f"{name}.png").write_bytes(png(picture, 480))
+    """The positions in the READMEs of the games, with the last move and what it changed."""
+    for name in GAMES:
+        game = make_game(name)
+        for file, moves, _ in game.pictured():
+            (IMAGES / Path(file).name).write_bytes(png(game.picture_of(moves), 480))
 
 
 def draw_ladders() -> None:

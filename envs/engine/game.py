@@ -447,6 +447,32 @@ class Game(ABC):
         """The origin of the game in Markdown, from the README's beginning; empty if it has none."""
         return self._readme_part(r"\A# [^\n]*\n(.*?)(?=^##|\Z)")
 
+    def pictured(self) -> list[tuple[str, list[str], str]]:
+        """Pictures of positions in the README: file, moves from the start, and what they show.
+
+        An image of its section "Positions" is one if its title are the moves:
+        ``![what it shows](picture.png "a1 b2")``.
+        """
+        section = self._readme_part(r"^## Positions\n(.*?)(?=^##|\Z)")
+        found = re.findall(r'!\[([^\]]*)\]\((\S+) "([^"]+)"\)', section)
+        return [
+            (file, moves.split(", ") if "," in moves else moves.split(), told)
+            for told, file, moves in found
+        ]
+
+    def picture_of(self, moves: Sequence[str]) -> str:
+        """The position after moves, as SVG, with the last move and what may be played next.
+
+        Raises:
+            ValueError: a move is malformed or not legal.
+        """
+        position = before = self.start()
+        action = None
+        for text in moves:
+            before, action = position.copy(), position.text_to_action(text)
+            position.play(action)
+        return position.svg(action, before, layers={"legal": None})
+
     def _readme_path(self) -> Path:
         return Path(inspect.getfile(type(self))).with_name("README.md")
 

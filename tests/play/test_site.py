@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import importlib
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -216,6 +218,23 @@ def test_rules_are_the_readmes_without_what_leads_off_the_page() -> None:
     assert "Cells start open" in text
     assert "README" not in text
     assert "The rules of Tic-tac-toe are not written down." in rules_html(TicTacToe())
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rules_have_pictures_of_positions(name: str) -> None:
+    figures = rules_html(make_game(name)).split("<figure>")[1:]
+    assert figures
+    for figure in figures:
+        found = re.fullmatch(
+            r'<img src="data:image/svg\+xml;base64,(.+)" alt="(.+)"><figcaption>(.+)</figcaption>'
+            "</figure>",
+            figure,
+        )
+        assert found is not None
+        assert found[2] == found[3]
+        picture = base64.b64decode(found[1]).decode()
+        assert picture.startswith("<svg")
+        assert "player_" not in picture
 
 
 @pytest.mark.parametrize(
