@@ -9,12 +9,15 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import traceback
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
-from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.messages import quoted, shortened
 
 from .family import FamilyNetwork
 from .network import Output, PolicyValueNetwork, build_network
@@ -71,7 +74,8 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
     """Make a network with fresh random weights.
 
     Raises:
-        ValueError: no such network is registered, or the options or the shape do not fit it.
+        ValueError: no such network is registered, or the options or the shape do not fit it; or
+            its constructor raises an error, which is the cause.
     """
     name, options = architecture.module, architecture.options
     if name is None:
@@ -95,7 +99,17 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
         raise ValueError(
             f"the network {name} does not fit its options: {str(error)[:200]}"
         ) from None
-    return OwnNetwork(name, made_by(shape, **options))
+    try:
+        return OwnNetwork(name, made_by(shape, **options))
+    except Exception as error:  # whatever someone's own code leads to
+        raise ValueError(f"the network {name} cannot be made: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    """What went wrong in someone's own code, and where."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    reason = shortened(str(error)) or "no reason given"
+    return f"{type(error).__name__}: {reason} ({Path(frame.filename).name}, line {frame.lineno})"
 
 
 def state_types(
@@ -107,14 +121,17 @@ def state_types(
         ValueError: as for `make_network`; or a network of the user's own cannot be made on torch's
             device ``meta``.
     """
-    try:
-        with torch.device("meta"):
+    with torch.device("meta"):
+        try:
             state = make_network(shape, architecture).state_dict()
-    except (RuntimeError, NotImplementedError) as error:
-        raise ValueError(
-            f"the network {architecture.module} cannot be made on torch's device 'meta', which "
-            f"knows shapes only: {str(error)[:200]}"
-        ) from error
+        except (RuntimeError, ValueError) as error:
+            reason = error if isinstance(error, RuntimeError) else error.__cause__
+            if not isinstance(reason, RuntimeError):
+                raise
+            raise ValueError(
+                f"the network {architecture.module} cannot be made on torch's device 'meta', which "
+                f"knows shapes only: {str(reason)[:200]}"
+            ) from error
     return {name: (value.dtype, tuple(value.shape)) for name, value in state.items()}
 
 
@@ -124,22 +141,32 @@ def check_network(
     """Check that a user's network can learn, return valid outputs, and be saved and loaded.
 
     Raises:
-        ValueError: an output is missing, of a wrong shape or number format, or not finite; a
-            parameter has no part in the outputs, or does not learn; or the network cannot be
-            loaded later.
+        ValueError: it fails; an output is missing, of a wrong shape or number format, or not
+            finite; a parameter has no part in the outputs, or does not learn; there is none; or
+            the network cannot be saved, or loaded later.
     """
     name = architecture.module
-    twin = copy.deepcopy(network).train()
+    twin = copy.deepcopy(network)
     parameters = dict(twin.named_parameters())
+    if not parameters:
+        raise ValueError(f"{name} has no parameters, so there is nothing to learn")
     for each, parameter in parameters.items():
+        if is_lazy(parameter):
+            raise ValueError(f"the parameter {each} of {name} has no shape yet; give its sizes")
         if not parameter.requires_grad:
             raise ValueError(f"the parameter {each} of {name} does not learn; make it a buffer")
+    for each, value in twin.state_dict().items():
+        if not isinstance(value, Tensor) or value.is_complex() or value.layout != torch.strided:
+            raise ValueError(f"{each} of {name} is {quoted(value)}, which no checkpoint can hold")
     observations = torch.stack([torch.zeros(shape.observation), torch.ones(shape.observation)])
     try:
-        output = twin(observations)
-    except (TypeError, ValueError, IndexError) as error:
+        with torch.no_grad():
+            twin.eval()(observations[:1])  # as a search asks about one position
+        output = twin.train()(observations)
+    except Exception as error:  # whatever someone's own code leads to
         raise ValueError(
-            f"{name} must return (policy, outcome) or (policy, outcome, score): {str(error)[:200]}"
+            f"{name} must return (policy, outcome) or (policy, outcome, score) of observations: "
+            f"{_told(error)}"
         ) from error
     sizes = {"policy": (2, shape.num_actions), "outcome": (2, 3), "score": (2,)}
     found = [tensor for tensor in output if tensor is not None]
@@ -147,6 +174,8 @@ def check_network(
         if kind != "score" or tensor is not None:
             _check_output(f"the {kind} of {name}", tensor, size)
     total = torch.stack([tensor.sum() for tensor in found]).sum()
+    if not total.requires_grad:
+        raise ValueError(f"nothing that {name} returns has a gradient: it is detached")
     gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
     unused = [each for each, grad in zip(parameters, gradients, strict=True) if grad is None]
     if unused:

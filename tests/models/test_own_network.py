@@ -190,6 +190,60 @@ class Expanded(Net):
         self.register_buffer("scale", torch.ones(1).expand(4))
 
 
+class Lost(Net):
+    def __init__(self, shape):
+        raise KeyError("a file that is gone")
+
+
+class Fails(Net):
+    def forward(self, observation):
+        raise KeyError("a layer")
+
+
+class OneByOne(Net):
+    def forward(self, observation):
+        assert len(observation) > 1, "a batch of one"
+        return super().forward(observation)
+
+
+class Half(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.half()
+
+
+class Detached(Net):
+    def forward(self, observation):
+        return tuple(each.detach() for each in super().forward(observation))
+
+
+class Lazy(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.hidden = nn.LazyLinear(8)
+
+
+class Nothing(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+
+    def forward(self, observation):
+        return torch.zeros(len(observation), 9), torch.zeros(len(observation), 3)
+
+
+class Complex(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.register_buffer("turn", torch.ones(1, dtype=torch.complex64))
+
+
+class Note(Net):
+    def state_dict(self, *given, **named):
+        state = super().state_dict(*given, **named)
+        state["note"] = "a text"
+        return state
+
+
 class Tied(Net):
     """The outcome's second layer is its first, transposed."""
 
@@ -213,6 +267,15 @@ class Tied(Net):
         (NoMeta, "cannot be made on torch's device 'meta'"),
         (Diverged, "the outcome of mine:Bad is not finite"),
         (Expanded, r"mine:Bad cannot be loaded later: .*module\.scale.*of its own \(\.clone"),
+        (Lost, r"mine:Bad cannot be made: KeyError: .* gone' \(test_own_network\.py, line \d+\)"),
+        (Fails, r"mine:Bad must return .*: KeyError: 'a layer' \(test_own_network\.py, line"),
+        (OneByOne, "mine:Bad must return .*: AssertionError: a batch of one"),
+        (Half, "mine:Bad must return .*: RuntimeError: .* same dtype"),
+        (Detached, "nothing that mine:Bad returns has a gradient"),
+        (Lazy, r"the parameter module\.hidden\.weight of mine:Bad has no shape yet"),
+        (Nothing, "mine:Bad has no parameters"),
+        (Complex, r"module\.turn of mine:Bad is tensor\(.*, which no checkpoint can hold"),
+        (Note, "note of mine:Bad is 'a text', which no checkpoint can hold"),
     ],
 )
 def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, message):
