@@ -193,7 +193,7 @@ def make_exact_test(
     only_choices = checked_flag("only_choices", only_choices)
     only_hard = checked_flag("only_hard", only_hard)
     leads = checked_flag("leads", leads)
-    lots = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(rng.integers(1 << 32)))
     known = _known_values(game, limit, leads)

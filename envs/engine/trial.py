@@ -173,8 +173,11 @@ class _Trial:
     def _planes_where(self, is_so: np.ndarray) -> str:
         """The planes, or features, of an observation in which some entry is so; empty for none."""
         names = self.game.observation_names
-        each = is_so.reshape(len(names), -1).any(1)
-        found = (repr(name) for name, one in zip(names, each, strict=True) if one)
+        found = (
+            repr(name)
+            for name, plane in zip(names, is_so.reshape(len(names), -1), strict=True)
+            if plane.any()
+        )
         return shortened(", ".join(found))
 
     # Checks.
