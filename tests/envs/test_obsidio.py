@@ -336,6 +336,8 @@ def test_the_turn_ends_by_itself_when_nothing_is_left_to_claim() -> None:
     play_texts(position, "f2")
     assert (position.mover, position.state.stage) == (0, rules.START)
     assert position.score == 1
+    tokens = [position.state.cells[read_cell(name, 7, 7)] for name in ("b2", "b4", "f2")]
+    assert tokens == [rules.CONTROL + BLACK, rules.CONTROL + BLACK, rules.CONTROL + TEAL]
 
 
 def test_claims_are_the_movers_own() -> None:
