@@ -260,6 +260,7 @@ def test_a_chain_takes_the_opponents_marbles_along() -> None:
         """
     )
     assert position.score == 8
+    assert not position.state.wave.any()  # equal boards are equal positions
 
 
 def test_a_chain_spares_diagonal_marbles() -> None:
