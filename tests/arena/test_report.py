@@ -198,14 +198,6 @@ def test_every_game_names_its_events_and_spots(name: str) -> None:
         assert spot_radius(spots) > 0
 
 
-def test_onyx_counts_a_captured_pair() -> None:
-    """The inventor's rule: two of each colour at the corners of an empty square."""
-    game = make_game("onyx", size=6, start="open")
-    # b1, c1, c2, b2 are the corners of a square: file b (1) and rank 1 (0) add up to an odd number.
-    sample = play(game, "b1", "c1", "f6", "b2", "c2")
-    assert sample.events[0, list(game.event_names).index("pair captured")] == 1
-
-
 def test_osiron_counts_repetitions() -> None:
     """Four exchanges around a circle of moves that comes back to the start."""
     game = make_game("osiron")
