@@ -76,9 +76,8 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit status (2 for an error that the user can correct)."""
-    if arguments is None:
-        interrupt_by_signals()
+    """Run a command; returns the exit status (2 for an error that the user can correct)."""
+    was_dropped = interrupt_by_signals() if arguments is None else bool
     _ready_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -103,7 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
             say(f"ludarium: {error}")
             return 2
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not was_dropped():
+                raise
             if arguments is None:
                 leave_by_signals()  # even while Python ends
             say("\nludarium: stopped")

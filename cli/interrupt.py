@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -83,9 +84,26 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
             signal.signal(number, handler)
 
 
-def interrupt_by_signals() -> None:
-    """Let each signal interrupt as Ctrl-C does from now on; files are kept or removed as needed."""
+def interrupt_by_signals() -> Callable[[], bool]:
+    """From now on each signal interrupts as Ctrl-C does: files are kept or removed on the way.
+
+    Returns:
+        A function that says whether Python dropped an interruption. It does so within what
+        compiled code calls back, as LLVM does when it has compiled a kernel: numba then misses the
+        kernel, and raises a `RuntimeError`.
+    """
+    was_dropped = False
+
+    def note(dropped: sys.UnraisableHookArgs) -> None:
+        nonlocal was_dropped
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            was_dropped = True
+        else:
+            sys.__unraisablehook__(dropped)
+
+    sys.unraisablehook = note
     _handle(signal.default_int_handler)
+    return lambda: was_dropped
 
 
 def leave_by_signals() -> None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from ludarium.cli.interrupt import stop_on_ctrl_c
+
+#: A command that gets Ctrl-C each time LLVM says that it has compiled something.
+COMPILING = """
+import signal, sys
+from numba.core.codegen import JITCodeLibrary
+JITCodeLibrary._object_compiled_hook = lambda *told: signal.raise_signal(signal.SIGINT)
+from ludarium.cli import main
+sys.argv = ["ludarium", "evaluate", "random", "--game", "corso", "--against", "greedy"]
+sys.exit(main())
+"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -40,3 +54,16 @@ def test_other_threads_are_not_told() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         assert not pool.submit(work).result()
+
+
+def test_a_command_that_compiles_stops_without_a_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"},
+        capture_output=True,
+        text=True,
+    )
+    lines = done.stderr.splitlines()
+    assert done.returncode == 130, done.stderr
+    assert lines[0].startswith("ludarium: compiling corso")
+    assert lines[1:] == ["", "ludarium: stopped"]
