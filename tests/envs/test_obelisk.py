@@ -639,7 +639,11 @@ def test_timeout_only_while_choosing_and_only_with_the_hourglass() -> None:
 
 
 def test_the_cap_draws() -> None:
-    game = Beside("timeout, timeout, timeout", hourglass=True, max_plies=3)
+    game, may_end = Beside(hourglass=True, max_plies=3), []
+    for _ in range(3):
+        may_end.append(bool(rules.may_end(game.game.tables[0], game.position.states[0])))
+        game.play("timeout")
+    assert may_end == [False, False, True]
     assert game.position.outcome == TRUNCATED
     assert game.position.rewards == (0, 0)
     assert make_game("obelisk", hourglass=True).max_plies == 400
