@@ -389,12 +389,6 @@ def test_of_identical_blocks_only_the_first_is_picked() -> None:
     assert game.position.state.hand.tolist() == [15, 15]
 
 
-def test_a_type_can_be_chosen_as_often_as_there_are_blocks_of_it() -> None:
-    game = Beside("choose green-t-flat")
-    with pytest.raises(ValueError, match=r"'choose green-t-flat'.*no green-t-flat is left"):
-        game.position.text_to_action("choose green-t-flat")
-
-
 # Flats and black blocks.
 
 

@@ -340,12 +340,6 @@ def test_the_turn_ends_by_itself_when_nothing_is_left_to_claim() -> None:
     assert tokens == [rules.CONTROL + BLACK, rules.CONTROL + BLACK, rules.CONTROL + TEAL]
 
 
-def test_claims_are_the_movers_own() -> None:
-    position = play_texts(arranged(FOUR_AROUND_THREE, mover=1), "f2")
-    assert position.mover == 0
-    assert legal(position) & of_kind(7, "target") == named("b2 b4")
-
-
 ALL_BLACK_BUT_ONE = """
     7 : b b b b b b
     6 b o b o b o b

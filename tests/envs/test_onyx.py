@@ -880,17 +880,6 @@ def test_refused_text_is_named_with_the_reason(text: str, words: list[str]) -> N
         assert word in message
 
 
-def test_stars_in_records_are_ignored() -> None:
-    game = make_game("onyx")
-    for seed in range(3):
-        twin = game.start()
-        for position, action in random_game(game, seed):
-            assert position == twin
-            if action is not None:
-                stars = "*" * (action % 3) if action < 144 else ""
-                play_texts(twin, position.action_to_text(action).upper() + stars)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "accepted"),
     [
