@@ -616,6 +616,7 @@ RECORD = {
         ({"options": [3]}, ["options", "[3]"]),
         ({"options": None}, ["options", "None"]),
         ({"seed": -1}, ["seed", "-1"]),
+        ({"seed": 2**128}, ["seed of the game record", "to 2**128 - 1"]),
         ({"seed": "7"}, ["seed", "'7'"]),
         ({"seed": True}, ["seed", "True"]),
         ({"seed": None}, ["seed", "None"]),
