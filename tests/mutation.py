@@ -44,7 +44,7 @@ GROUPS = {
         "tests/training/test_search_cache.py tests/training/test_tree_search.py "
         "tests/training/test_level.py tests/training/test_agents.py",
     ),
-    "record": ("envs/engine/record.py", "tests/envs/test_record.py tests/envs/test_single.py"),
+    "record": ("envs/engine/record.py", "tests/envs/test_record.py tests/envs/test_environment.py"),
     "statistics": (
         "arena/sprt.py arena/standings.py training/evaluation/[bs]*.py",
         "tests/arena/test_sprt.py tests/arena/test_tournament.py tests/training/test_ratings.py "
