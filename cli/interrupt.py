@@ -85,11 +85,11 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
 
 
 def interrupt_by_signals() -> Callable[[], bool]:
-    """From now on each signal interrupts as Ctrl-C does: files are kept or removed on the way.
+    """Let each signal interrupt as Ctrl-C does from now on; files are kept or removed as needed.
 
     Returns:
-        A function that says whether Python dropped an interruption. It does so within what
-        compiled code calls back, as LLVM does when it has compiled a kernel: numba then misses the
+        A function that says whether Python dropped an interruption. Python does so in callbacks
+        from compiled code, such as LLVM's after it has compiled a kernel: numba then misses the
         kernel, and raises a `RuntimeError`.
     """
     was_dropped = False

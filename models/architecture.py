@@ -101,12 +101,12 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
         ) from None
     try:
         return OwnNetwork(name, made_by(shape, **options))
-    except Exception as error:  # whatever someone's own code leads to
+    except Exception as error:  # a custom network may raise anything
         raise ValueError(f"the network {name} cannot be made: {_told(error)}") from error
 
 
 def _told(error: Exception) -> str:
-    """What went wrong in someone's own code, and where."""
+    """The error of a user's code, and its place."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     reason = shortened(str(error)) or "no reason given"
     return f"{type(error).__name__}: {reason} ({Path(frame.filename).name}, line {frame.lineno})"
@@ -163,7 +163,7 @@ def check_network(
         with torch.no_grad():
             twin.eval()(observations[:1])  # as a search asks about one position
         output = twin.train()(observations)
-    except Exception as error:  # whatever someone's own code leads to
+    except Exception as error:  # a custom network may raise anything
         raise ValueError(
             f"{name} must return (policy, outcome) or (policy, outcome, score) of observations: "
             f"{_told(error)}"

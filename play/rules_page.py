@@ -17,10 +17,10 @@ _SCHEMES = ("https", "http", "mailto")
 
 
 def rules_html(game: Game) -> str:
-    """Whose game it is and its rules, as an HTML fragment: no scripts, no raw HTML.
+    """The origin and the rules of a game, as an HTML fragment without scripts and raw HTML.
 
-    Players are called as the page calls them, who counts from 1. Images are the pictures of
-    positions only, see `Game.pictured`, which are drawn here.
+    Players are numbered from 1, as on the page. The only images are pictures of positions, see
+    `Game.pictured`, which are drawn here.
     """
     told = [game.origin_section(), game.rules_section()]
     if not told[1]:
@@ -36,7 +36,7 @@ def _with_players_of_the_page(text: str) -> str:
 
 
 def _figure(game: Game, moves: Sequence[str], told: str) -> str:
-    """A position as a picture of its own, for names in it must not meet those of the board's."""
+    """A position as a separate picture, so that its names do not collide with the board's."""
     drawn = _with_players_of_the_page(game.picture_of(moves))
     content = base64.b64encode(drawn.encode()).decode()
     words = escape(told.removeprefix(f"{game.title}: "))

@@ -461,7 +461,7 @@ class Game(ABC):
         ]
 
     def picture_of(self, moves: Sequence[str]) -> str:
-        """The position after moves, as SVG, with the last move and what may be played next.
+        """The position after moves, as SVG, with the last move and the legal actions marked.
 
         Raises:
             ValueError: a move is malformed or not legal.

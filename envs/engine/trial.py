@@ -112,9 +112,9 @@ class _Trial:
         self._where = ""
         own = [*(game.state_dtype.names or ())][len(state_dtype().names or ()) :]
         self._fields = [field for field in own if field not in game.log_fields]
-        self._left: dict[str, str] = {}  # fields that were not as at the start, and where
+        self._left: dict[str, str] = {}  # fields that differed from the start, and where
         self._read: set[str] = set()  # of these, those that some rule has read since
-        self._movers: set[int] = set()  # who was to move after the first ply of some game
+        self._movers: set[int] = set()  # players to move after the first plies of games
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
         if not holds:
@@ -171,7 +171,7 @@ class _Trial:
         return planes.reshape(self.game.observation_shape)
 
     def _planes_where(self, is_so: np.ndarray) -> str:
-        """The planes, or features, of an observation in which some entry is so; empty for none."""
+        """The planes, or features, in which some entry of ``is_so`` is true; empty for none."""
         names = self.game.observation_names
         found = (
             repr(name)
@@ -398,7 +398,7 @@ class _Trial:
         return False
 
     def check_movers(self) -> None:
-        """Some game that goes on after its first ply comes to player_1."""
+        """Check that player_1 is to move after the first ply of some game."""
         self._where = ""
         self._expect(
             self._movers != {0},

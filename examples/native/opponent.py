@@ -31,13 +31,13 @@ class Corso:
         return code
 
     def text(self, action: int) -> str:
-        """How an action is written."""
+        """The text of an action."""
         text = ctypes.create_string_buffer(TEXT_BYTES)
         self.call("text", action, text, ctypes.c_int64(TEXT_BYTES))
         return text.value.decode()
 
     def think(self, level: int, seed: int) -> int:
-        """The action of a level."""
+        """The action that a level chooses."""
         self.call("begin_level", level, ctypes.c_int64(seed))
         while self.call("run", 8) == 1:
             pass  # a video game draws its next frame here
