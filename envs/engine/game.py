@@ -450,7 +450,7 @@ class Game(ABC):
     def pictured(self) -> list[tuple[str, list[str], str]]:
         """Pictures of positions in the README: file, moves from the start, and what they show.
 
-        An image of its section "Positions" is one if its title are the moves:
+        An image in its section "Positions" is one if its title is a list of moves:
         ``![what it shows](picture.png "a1 b2")``.
         """
         section = self._readme_part(r"^## Positions\n(.*?)(?=^##|\Z)")
