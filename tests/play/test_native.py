@@ -282,6 +282,7 @@ def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
 def test_a_search_goes_on_with_another_processor(native):
     assert native.call("begin", 100, 3) == 0
     expected = native.think()
+    assert native.call("init", native.size) == 0  # it remembers no answers of the network
     assert native.call("begin", 100, 3) == 0
     for processor in (0, 1, 2, 1, 0):
         assert native.call("run", 7) == 1
