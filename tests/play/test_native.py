@@ -45,6 +45,7 @@ from .node import need_tools
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent.parent / "examples" / "native"
+BENCHMARK = HERE.parent.parent / "benchmarks" / "native_moves.c"
 LINUX, ARM, WINDOWS = "x86_64-linux", "aarch64-linux", "x86_64-windows"
 #: Games that are compared with Python's, with options: boards of every kind, and a perceptron.
 COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
@@ -527,6 +528,20 @@ def link_with_zig(folder: Path, target: str, program: Path, source: Path) -> Non
         *(linker.find_zig() / "zig", "cc", "-target", TARGETS[target].zig, source),
         *(f"-I{folder}", library, "-o", program),
     )
+
+
+@pytest.mark.slow
+@on_linux
+def test_the_benchmark_tells_the_time_of_each_level(folder, tmp_path):
+    program, library = tmp_path / "native_moves", folder / LINUX / "libludarium_corso.a"
+    run(
+        *("cc", "-O2", "-Wall", "-Werror", "-DGAME=corso"),
+        *("-include", folder / "ludarium_corso.h", BENCHMARK, library, "-o", program),
+    )
+    lines = run(program, 1, 1).splitlines()
+    levels = len(find_ladder(make_game("corso")).levels)
+    assert len(lines) % levels == 1
+    assert lines[-1].startswith(f"processor 0 level {levels:2}:")
 
 
 @pytest.mark.slow
