@@ -45,8 +45,8 @@ def _cut(content: bytearray, rng: np.random.Generator) -> bytes:
 
 
 def _blank(content: bytearray, rng: np.random.Generator) -> bytes:
-    """A part is zeros, as after a power cut."""
-    begin = int(rng.integers(len(content)))
+    """A part is zeros, as after a power cut, and was not before."""
+    begin = int(rng.integers(len(content.rstrip(b"\0"))))
     return bytes(content[:begin]) + bytes(len(content) - begin)
 
 
