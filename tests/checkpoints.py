@@ -19,7 +19,7 @@ LADDERS = [
 ]
 
 
-def tiny_checkpoint(game: Game, channels: int = 4, **others: Any) -> Checkpoint:
+def tiny_checkpoint(game: Game, /, channels: int = 4, **others: Any) -> Checkpoint:
     """A checkpoint with a network of one block for a game; ``others`` are further fields."""
     shape = network_shape(game)
     fields = {
