@@ -59,6 +59,17 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert not broken
 
 
+def test_pages_of_the_site_link_in_markdown() -> None:
+    """In HTML an address would stay as it is, though the site has the page in a folder of its own.
+
+    README.md is read in the repository and on the package index alone.
+    """
+    written = re.compile(r"(?:src|href)=\"(?![a-z]+:|#)")
+    pages = (page for page in _documents() if page.name != "README.md" or len(page.parts) > 1)
+    texts = {page: _CODE.sub("", (ROOT / page).read_text(encoding="utf-8")) for page in pages}
+    assert [str(page) for page, text in texts.items() if written.search(text)] == []
+
+
 def test_pages_made_from_the_code_are_current() -> None:
     spec = spec_from_file_location("generate", ROOT / "docs/tools/generate.py")
     assert spec is not None

@@ -30,8 +30,8 @@ BUILT = ROOT / "play" / "built"
 ICON = "img/icon.svg"
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
 LOG = logging.getLogger("mkdocs.hooks.ludarium")
-#: A link's beginning and its address, in Markdown and in HTML; not those with a scheme.
-_LINK = re.compile(r"(\]\(|(?:src|href)=\")(?![a-z]+:|#)([^)\s\"#]+)")
+#: A link's beginning and its address, in Markdown; not those with a scheme.
+_LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s\"#]+)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
