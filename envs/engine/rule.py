@@ -10,7 +10,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from .jit import part
+from .codegen import part
+from .numba_private import config
 
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 rule = partial(part, forceinline=True)
@@ -156,11 +157,18 @@ def scrambled(seed, number):
 
 
 @rule
-def seed_stream(rng, seed):
-    """Write what ``seed_rng(seed)`` returns into ``rng``; ``seed`` is an ``int``, 0 or more."""
+def _seed_stream(rng, seed):
     bits = scrambled(np.uint64(seed), _ONE)
     rng[0] = bits & np.uint64(_LOW_32)
     rng[1] = bits >> np.uint64(32)
+
+
+def _seed_stream_plainly(rng: np.ndarray, seed: int) -> None:
+    rng[:] = seed_rng(seed)[0]
+
+
+#: Writes what ``seed_rng(seed)`` returns into ``rng``; ``seed`` is an ``int``, 0 or more.
+seed_stream: Callable = _seed_stream_plainly if config.DISABLE_JIT else _seed_stream
 
 
 def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.ndarray:

@@ -198,6 +198,17 @@ def test_compiled_code_seeds_as_python_does(seed: int) -> None:
     assert rng.tolist() == seed_rng(seed)[0].tolist()
 
 
+def test_plain_python_seeds_without_a_warning() -> None:
+    code = (
+        "import numpy as np\n"
+        "from ludarium.envs.engine.rule import seed_rng, seed_stream\n"
+        "rng = np.zeros(2, np.int64)\n"
+        "seed_stream(rng, 2**53 - 1)\n"
+        "assert rng.tolist() == seed_rng(2**53 - 1)[0].tolist()\n"
+    )
+    run(code, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="error::RuntimeWarning")
+
+
 def test_seeds_go_through_the_published_generator() -> None:
     """SplitMix64, by the first numbers that its authors' code gives for this seed."""
     low, high = seed_rng(1234567, 3).T.tolist()
