@@ -10,8 +10,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from .codegen import part
-from .numba_private import config
+from .jit import COMPILES, part
 
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 rule = partial(part, forceinline=True)
@@ -168,7 +167,7 @@ def _seed_stream_plainly(rng: np.ndarray, seed: int) -> None:
 
 
 #: Writes what ``seed_rng(seed)`` returns into ``rng``; ``seed`` is an ``int``, 0 or more.
-seed_stream: Callable = _seed_stream_plainly if config.DISABLE_JIT else _seed_stream
+seed_stream: Callable = _seed_stream if COMPILES else _seed_stream_plainly
 
 
 def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.ndarray:
