@@ -1,6 +1,6 @@
 """Native libraries: they play as Python does, refuse what is wrong, and are linked by programs.
 
-    LUDARIUM_NATIVE_GAMES=1000 python -m pytest tests/play/test_native.py -k levels_play
+    LUDARIUM_NATIVE_GAMES=1000 python -m pytest --timeout 0 tests/play/test_native.py -k levels_play
 
 plays a thousand games at all levels for each kind of processor that runs here, 250 of each game,
 and 200 for each that is emulated, in Node too.
