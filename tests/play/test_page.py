@@ -44,9 +44,11 @@ def test_game_against_random_mover_to_the_end(sized: PageDriver) -> None:
 def test_nothing_is_wider_than_a_phone(browser: Any, site: str) -> None:
     driver = PageDriver(browser, site, PHONE)
     driver.open(f"{CORSO}&m=12.6.7.8.3.1")
-    for tab in ("moves", "analysis", "rules"):
-        driver.page.locator(f"#tab-{tab}").click()
-        assert driver.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    for width in (PHONE["width"], 320):
+        driver.page.set_viewport_size(PHONE | {"width": width})
+        for tab in ("moves", "analysis", "rules"):
+            driver.page.locator(f"#tab-{tab}").click()
+            assert driver.page.evaluate("document.documentElement.scrollWidth") == width
     driver.close()
 
 
