@@ -175,7 +175,7 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 	$(PYTHON) tests/lowest_versions.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
 		--constraint $(LOWEST)/lowest.txt \
-		--editable '.[render]' hypothesis pytest pytest-timeout pytest-xdist
+		--editable '.[render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
 	@touch $@
 
 clean:
