@@ -1,4 +1,4 @@
-"""``ludarium curve``: how strong a run's past agents are, and how often their moves are exact."""
+"""``ludarium curve``: how strong a run's past agents are, and how exact their moves."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from .progress import progress
 from .result import Result, warn
 
 _USUAL_OPPONENT = "uct:200"
-_WIDEST = 80  # most characters of a line above the picture
+_WIDEST = 80  # longest line of the picture's title, in characters
 
 HELP = "measure a run's past agents: learning curves"
 DESCRIPTION = f"""\
-Measure the agents that a run has kept, each at the time when it was saved: their strength in
+Measure the agents that a run has kept, in the order in which they were saved: their strength in
 games, and how many of their moves keep the exact value of a position. Each measurement has a 95 %
 interval.
 
   ludarium curve runs/corso --truth hard                  the game's shipped hard positions
   ludarium curve runs/corso --against uct:1000            the score against an opponent
-  ludarium curve runs/corso --against uct:200 --against uct:1000    an Elo rating by several
+  ludarium curve runs/corso --against uct:200 --against uct:1000    an Elo rating by games
   ludarium curve runs/a runs/b --truth corso.test --plot curve.png  two runs in one picture
 
-A run keeps agents as `save` in its configuration says: --set save.every=10, --set save.keep=50.
-Results are kept in the folder of the run: after Ctrl-C, with more opponents or while the
-run continues, the same command measures only what is new. Games against a network are kept while
-its file is unchanged; those against opponents that may change unseen, such as programs, are played
-each time. `ludarium accuracy --save` makes a test.
+Which agents a run keeps is set in `ludarium train`: --set save.every=10 --set save.keep=50.
+Results are kept in the folder of the run: after Ctrl-C, or when the run has gone on, the same
+command measures only what is new, and so does one with more opponents. Games against a network are
+kept while its file is unchanged; those against opponents that may change unseen, such as programs,
+are played again each time. `ludarium accuracy --save FILE` makes a test for --truth.
 
 {AGENTS_HELP}"""
 
@@ -57,7 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="hard|FILE",
         help="an exact test: the game's shipped hard positions, or those in a file",
     )
-    add_games(parser, f"games of each agent, in all (default {CurvePlan.games})", CurvePlan.games)
+    add_games(
+        parser,
+        f"games of each agent, against all opponents together (default {CurvePlan.games})",
+        CurvePlan.games,
+    )
     parser.add_argument(
         "--simulations",
         type=read_count,
@@ -103,7 +107,8 @@ def run(given: argparse.Namespace) -> Result:
         "curves": [asdict(curve) for curve in curves],
     }
     caveats = [
-        f"{curve.run} has kept its latest agent only: `save` in its configuration says how many"
+        f"{curve.run} has only its latest agent: `save` in a run's configuration says how many it "
+        "keeps"
         for curve in curves
         if len(curve.points) < 2
     ]

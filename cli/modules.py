@@ -24,22 +24,22 @@ _taken: list[str] = []  # the options in the command line of this process
 
 
 def describe_modules(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `take_modules` reads, before or after the command."""
+    """Add the options that `take_modules` reads; they may stand before or after the command."""
     parser.add_argument(
         _GAME,
         action="append",
         default=[],
         metavar="MODULE[:CLASS]",
-        help="import a Python module, also from the current folder, and register its games (may be "
-        "repeated); it runs the module's code",
+        help="import a Python module, from Python's path or the current folder, and register its "
+        "games; this runs its code (may be repeated)",
     )
     parser.add_argument(
         _NETWORK,
         action="append",
         default=[],
         metavar="MODULE:CLASS",
-        help="a network of your own that a configuration or checkpoint may name, such as mine:Net "
-        "in mine.py here (may be repeated); it runs the module's code",
+        help="import a network of your own, so that a configuration or checkpoint may name it: "
+        "mine:Net is Net in mine.py here; this runs its code (may be repeated)",
     )
 
 
@@ -87,7 +87,7 @@ def _register_games(name: str) -> None:
 
 
 def _games_in(module: ModuleType) -> list[type[Game]]:
-    """The classes in a module that can be played."""
+    """A module's games: its subclasses of Game that are not abstract, imported ones included."""
     return [
         value
         for value in vars(module).values()
@@ -109,7 +109,7 @@ def _register_network(name: str) -> None:
 
 
 def _imported(option: str, name: str, path: str) -> ModuleType:
-    """Import a module, also from the current folder; ``name`` is its name on the command line."""
+    """Import the module ``path``, also from the current folder; ``name`` is what messages name."""
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file here hides a package
     try:

@@ -22,7 +22,7 @@ from .progress import progress
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
-_WIDEST = 4000  # most pixels in the width of one picture
+_WIDEST = 4000  # largest width of one picture, in pixels
 _COLUMNS, _SECONDS = 4, 1.0
 _MOST_PICTURES = 400
 _MOST_PIXELS_IN_ALL = 400_000_000
@@ -39,9 +39,9 @@ Draw a recorded game.
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
-RECORD is a file that `save` writes in `ludarium play --terminal`, or the page saves,
-`env.unwrapped.to_record()` as JSON, or, with --game, a plain list of moves such as "c3 b2 c3!"; see
-docs/guide/records.md.
+RECORD is the file of a game record: by `save` in `ludarium play --terminal`, by the page, or as
+JSON from `env.unwrapped.to_record()`. With --game it may hold a plain list of moves, such as "c3 b2
+c3!", instead; see docs/guide/records.md.
 
 {AGENTS_HELP}"""
 
@@ -60,21 +60,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"file to write; its ending selects the format: {', '.join(_SUFFIXES)}",
     )
-    parser.add_argument("--ply", type=read_count, metavar="N", help="the position after N plies")
+    parser.add_argument(
+        "--ply",
+        type=read_count,
+        metavar="N",
+        help="draw the position after N plies (default: the last one)",
+    )
     parser.add_argument(
         "--every",
         type=read_count,
         nargs="?",
         const=1,
         metavar="K",
-        help="every K-th ply (default: every one) and the last: a contact sheet, or an animation",
+        help="draw every K-th ply (1 without K) and the last, in a contact sheet or an animation",
     )
-    parser.add_argument("--width", type=read_count, default=800, help="pixels of one picture (800)")
+    parser.add_argument(
+        "--width",
+        type=read_count,
+        default=800,
+        help="width of one picture in pixels, for .png and .gif (800)",
+    )
     parser.add_argument(
         "--columns", type=read_count, help=f"columns of a contact sheet ({_COLUMNS})"
     )
     parser.add_argument(
-        "--seconds", type=read_seconds, help=f"how long a GIF shows each ply ({_SECONDS:g})"
+        "--seconds", type=read_seconds, help=f"seconds for each ply of a GIF ({_SECONDS:g})"
     )
     parser.add_argument(
         "--layer",
@@ -84,9 +94,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a layer to draw on the board (may be repeated); "
         f"{', '.join(_SEARCHED)} come from --agent's search",
     )
-    parser.add_argument("--agent", metavar="AGENT", help="the agent that searches for these layers")
     parser.add_argument(
-        "--simulations", type=read_count, default=64, help="a trained agent's, for each position"
+        "--agent", metavar="AGENT", help="the agent whose search fills these layers"
+    )
+    parser.add_argument(
+        "--simulations",
+        type=read_count,
+        default=64,
+        help="simulations of a trained agent for each position (64)",
     )
 
 
@@ -125,9 +140,9 @@ def _check(given: argparse.Namespace, target: Path) -> None:
     """Refuse impossible requests before anything is read or searched."""
     is_gif = target.suffix.lower() == ".gif"
     if given.columns is not None and (given.every is None or is_gif):
-        raise ValueError("--columns is of a contact sheet: give --every too, for a .svg or .png")
+        raise ValueError("--columns needs a contact sheet: give --every too, and a .svg or .png")
     if given.seconds is not None and not is_gif:
-        raise ValueError("--seconds is of an animation: name a .gif")
+        raise ValueError("--seconds needs an animation: name a .gif")
     given.columns = _COLUMNS if given.columns is None else given.columns
     given.seconds = _SECONDS if given.seconds is None else given.seconds
     if not 16 <= given.width <= _WIDEST:
@@ -140,7 +155,9 @@ def _check(given: argparse.Namespace, target: Path) -> None:
         raise ValueError("--ply draws one position; leave it out for a GIF, or with --every")
     searched = [name for name in given.layer if name in _SEARCHED]
     if searched and given.agent is None:
-        raise ValueError(f"the layer {searched[0]} is of a search: say whose, with --agent")
+        raise ValueError(
+            f"the layer {searched[0]} comes from a search: name the agent with --agent"
+        )
 
 
 def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:
@@ -168,12 +185,12 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
     if not searched or position.is_over:
         return layers
     if getattr(agent, "searcher", None) is None:
-        raise ValueError(f"--agent does not search, so there is no layer {searched[0]}")
+        raise ValueError(f"this --agent does not search, so it has no layer {searched[0]}")
     found = agent.search(position.states)
     if "visits" in searched and not found.visits.any():
-        raise ValueError("the search of --agent has no visits")
+        raise ValueError("this --agent's search counts no visits")
     if "values" in searched and np.isnan(found.action_values).all():
-        raise ValueError("the search of --agent has no values")
+        raise ValueError("this --agent's search gives no values of actions")
     arrays = {
         "policy": found.policies[0],
         "visits": found.visits[0],

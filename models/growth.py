@@ -3,8 +3,8 @@
 Chen, Goodfellow and Shlens, "Net2Net: Accelerating learning via knowledge transfer" (2016), widen
 layers and add layers without changing what a network computes. Here new channels read the old ones
 through fresh random weights, and no old channel reads them; new blocks come last and add nothing.
-All of them learn from the first step on: the weights by which old channels read new ones start at
-0, as do the outputs of new blocks, and training moves both.
+The weights by which old channels read new ones start at 0, as do the last ones of new blocks. The
+first step of training moves these, and later steps move all.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def grow(small: PolicyValueNetwork, large: PolicyValueNetwork) -> None:
         large: a network of the same kind with at least as many channels and blocks; it changes.
 
     Raises:
-        ValueError: a network is a custom one, they are of different kinds, the second is smaller,
-            or a perceptron would be widened, whose normalisation is over all channels.
+        ValueError: a network is custom, the two kinds differ, ``large`` is smaller, or a perceptron
+            would get more channels, over all of which it normalises.
     """
     if isinstance(small, FamilyNetwork) and isinstance(large, FamilyNetwork):
         large.options.weight[: len(small.options.weight)] = small.options.weight
@@ -45,7 +45,9 @@ def grow(small: PolicyValueNetwork, large: PolicyValueNetwork) -> None:
 
 def _check_sizes(channels: int, wanted: int, blocks: Sized, wanted_blocks: Sized) -> None:
     if wanted < channels or len(wanted_blocks) < len(blocks):
-        raise ValueError("a network grows, but does not shrink")
+        raise ValueError(
+            "the larger network has fewer channels or blocks than the one that it begins as"
+        )
 
 
 def _grow_board_network(small: BoardNetwork, large: BoardNetwork) -> None:

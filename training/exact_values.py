@@ -1,11 +1,11 @@
-"""Exact values come from another package, which is found by entry points."""
+"""The functions for exact values, which `ludarium.analysis` offers and entry points find."""
 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
 from typing import Any
 
-#: The group of the installed functions for exact values. ``prober_of(game, memory)`` returns
+#: The entry-point group of the functions for exact values. ``prober_of(game, memory)`` returns
 #: a source of exact values, ``find_exact_test(name, game)`` an exact test.
 EXACT_VALUES_ENTRY_POINTS = "ludarium.exact_values"
 
@@ -15,7 +15,7 @@ def installed_source(function: str, key: str) -> Any:
 
     Args:
         function: its name.
-        key: the key of the configuration that needs it.
+        key: the configuration key that needs it, for the message.
 
     Raises:
         ImportError: no installed package has it.
@@ -25,6 +25,6 @@ def installed_source(function: str, key: str) -> Any:
         return next(iter(installed)).load()
     except (StopIteration, ImportError) as error:
         raise ImportError(
-            f"{key} needs exact values, and no installed package has them: install ludarium "
-            f"anew, or leave {key} out"
+            f"{key} needs exact values, and no installed package has them: reinstall "
+            f"ludarium, or leave {key} out"
         ) from error

@@ -203,7 +203,7 @@ def test_a_table_and_a_picture(base, capsys):
     assert "score, %" in lines[2]
     assert "value kept, %" in lines[2]
     assert len(lines) == 3 + 3 + 1 + 1
-    assert "b has kept its latest agent only" in lines[-1]
+    assert "b has only its latest agent" in lines[-1]
     text = picture.read_text()
     for word in ("score, %", "value kept, %", "iterations", "/a", "/b"):
         assert word in text

@@ -98,7 +98,7 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("network={channels: 8, blocks: 0}", "does not shrink"),
+        ("network={channels: 8, blocks: 0}", "fewer channels or blocks"),
         ("start=uct:200", "no trained agent"),
         ("start=osiron", "plays osiron"),
         ("start=nowhere.safetensors", "no agent is called"),

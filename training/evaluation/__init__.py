@@ -1,5 +1,5 @@
 """Measuring agents: matches from paired openings, confidence intervals, ratings, tables. Import
-what is in `__all__` from here, and intervals of counts from `statistics`.
+what is in `__all__` from here.
 
 games = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
 print(table([games]), games.tally.interval)

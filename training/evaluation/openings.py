@@ -1,4 +1,4 @@
-"""Openings of a match: short random games, as different from each other as possible."""
+"""Openings of a match: a few random plies each, all different if enough can be found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Openings:
 
     Attributes:
         states: structured[N] of the game's ``state_dtype``, the positions where agents take over.
-        seeds: seeds of the starts.
+        seeds: the seed of each game's start, for games with random ones.
         actions: the actions of each opening.
     """
 
@@ -70,8 +70,8 @@ def draw_openings(
     Args:
         game: the rules.
         count: number of openings.
-        plies: length of every opening; ``None`` draws each from 0 to 3. An opening that would
-            end the game stops before that.
+        plies: length of every opening; ``None`` draws a number from 0 to 3 for each. An opening
+            stops before a ply that would end the game.
         seed: seed of everything drawn, random starts included.
 
     Returns:

@@ -20,8 +20,8 @@ _NEVER = -1e8  # logit of an illegal action, the same as in sb3-contrib
 class NetworkPolicy(MaskableActorCriticPolicy):
     """Actor and critic in one of our networks.
 
-    The critic is the expected value of the outcome head, probability of a win minus that of a
-    loss: within [-1, 1], like all rewards, and as searches with the network need it. The
+    The critic is the outcome head's expected value: the probability of a win minus that of a
+    loss. It lies in [-1, 1], like all rewards, and is what searches with the network use. The
     score head is not trained.
 
     Batch normalisation always uses its running statistics, because rollout and
@@ -98,13 +98,13 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 
     def _answers(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
         """Logits [B, A] and values [B, 1]."""
-        assert isinstance(obs, Tensor), "our observations are no dictionaries"
+        assert isinstance(obs, Tensor), "observations are tensors here, not dictionaries"
         output = self.network(channels_last(obs.float()))
         return output.policy, expected_value(output.outcome)[:, None]
 
 
 def draw_actions(logits: Tensor, masks: Tensor) -> Tensor:
-    """Actions int64 [B] drawn from the softmax of ``logits`` [B, A] over ``masks`` [B, A].
+    """Actions int64 [B] drawn from the softmax of ``logits`` over what ``masks`` [B, A] allow.
 
     It uses the Gumbel-max trick: the argmax of logits plus Gumbel noise has that distribution.
     """

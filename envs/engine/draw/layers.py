@@ -1,4 +1,4 @@
-"""Layers show what is known of the actions or the cells of a position on its picture.
+"""Layers draw what is known of a position's actions or cells on its picture.
 
 ``position.svg(layers={"legal": None, "policy": shares})``; `LAYERS` lists them. Actions are drawn
 where `Game.action_spots` says; the best of those without a place are listed below the picture.
@@ -33,18 +33,19 @@ if TYPE_CHECKING:
 
 #: The layers by name, each with what it takes.
 LAYERS = {
-    "legal": "a dot on each legal action: None, or a mask [num_actions]",
+    "legal": "None for a dot on each legal action, or a mask [num_actions] of your own",
     "policy": "shares of the actions, float[num_actions], 0 or more",
     "visits": "visits of a search, int[num_actions]",
     "values": "values for the mover from -1 to 1, float[num_actions], NaN where not known",
-    "ownership": "owner of each cell, 1 (player_0) to -1, float[cells]; None: the game's own",
-    "threats": "what each player could do at once: None",
+    "ownership": "owners of cells, from 1 (player_0) to -1, float[cells]; None: the present ones",
+    "threats": "None: the wins and captures that each player would have if it were their turn",
 }
 
 _HEATS = ("policy", "visits", "values")
-_LISTED = 4  # most actions without a place that are listed
+_LISTED = 4  # at most so many actions without a place are listed
 _LINE = 34.0
-# Both scales get darker or bluer steadily, also as colour-blind people see them.
+# The first scale gets steadily darker, the second goes from orange to blue: colour-blind people can
+# read both.
 _HEAT = np.array([(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)])
 _FOR_AND_AGAINST = np.array(
     [(158, 71, 8), (240, 170, 96), (246, 244, 238), (122, 176, 226), (13, 72, 145)]
@@ -66,8 +67,8 @@ _SQUARE = '<rect x="-9" y="-9" width="18" height="18" '
 _DIAMOND = '<path d="M0 -12L12 0L0 12L-12 0z" '
 _CROSS = '<path d="M-4 -4L4 4M-4 4L4 -4" stroke-linecap="round" '
 
-#: SVG about the origin, about 10 units to each side, for player_0 and player_1: marks of an
-#: action that wins at once, of a thing that may be taken at once, of a cell. Shapes differ too.
+#: SVG about the origin, about 10 units to each side, one for each player: marks of an action that
+#: wins, of a piece that may be taken, of a cell's owner. Players differ in shape and in colour.
 SYMBOLS = {
     "wins": [
         f'{shape}fill="{colour}" stroke="{LIGHT}" stroke-width="1.5"/>'
@@ -84,18 +85,18 @@ SYMBOLS = {
         f'{_DIAMOND}fill="{_ORANGE}" stroke="{DARK}" stroke-width="2"/>',
     ],
 }
-# Where the marks of a player's threats lie around a spot, and how large they are: shares of the
-# radius of a disc.
+# How far threats' marks lie from a spot, and the sizes of wins and of captures, as shares of a
+# disc's radius.
 _ASIDE, _LARGE, _SMALL = 0.6, 0.42, 0.36
-_LEAST_OWNER = 0.05  # cells with a weaker owner are not shown
+_LEAST_OWNER = 0.05  # a cell whose owner is less certain than this has no mark
 
 
-_UNKNOWN = (255, 255, 255)  # the colour of actions that the layer leaves out
+_UNKNOWN = (255, 255, 255)  # a disc's colour if the first layer knows nothing of its action
 
 
 @dataclass(frozen=True)
 class _Heat:
-    """What one layer says of the actions: colours, texts, and which of them it speaks of."""
+    """What one layer says of the actions: which ones it covers, their colours, texts and rank."""
 
     known: np.ndarray  # bool[num_actions]
     colours: np.ndarray  # int[num_actions, 3]
@@ -112,7 +113,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
         layers: what each layer takes, by the names in `LAYERS`.
 
     Raises:
-        ValueError: an unknown layer, or one of another shape or with impossible numbers.
+        ValueError: a layer is unknown, or its data has the wrong shape or impossible numbers.
     """
     unknown = [name for name in layers if name not in LAYERS]
     if unknown:
@@ -133,7 +134,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
         elements += _group(" ".join(heats), _heat_on_board(spots, list(heats.values())))
     if "threats" in layers:
         if layers["threats"] is not None:
-            raise ValueError(f"threats is {quoted(layers['threats'])}; accepted: None")
+            raise ValueError(f"the layer 'threats' takes None, not {quoted(layers['threats'])}")
         threats = position.threats()
         elements += _group("threats", _threats(position, threats, spots))
         spoken = _threats_off_board(position, threats, spots)
@@ -162,7 +163,7 @@ def _numbers(position: Position, name: str, given: Any, size: int) -> np.ndarray
 def _legal(
     position: Position, given: Any, spots: np.ndarray, heats: Mapping[str, _Heat]
 ) -> list[str]:
-    """Dots on the legal actions on which no other layer draws."""
+    """Dots on the legal actions, or those of a given mask, that no disc covers."""
     mask = position.mask
     if given is not None:
         mask = _numbers(position, "legal", given, len(spots))
@@ -175,7 +176,8 @@ def _heat(position: Position, name: str, given: Any) -> _Heat:
     numbers = _numbers(position, name, given, position.game.num_actions)
     if name == "values":
         if (np.abs(numbers) > 1.001).any():
-            raise ValueError(f"the layer 'values' takes {LAYERS[name]}; not {np.nanmax(numbers):g}")
+            worst = numbers[np.nanargmax(np.abs(numbers))]
+            raise ValueError(f"the layer 'values' takes {LAYERS[name]}; not {worst:g}")
         return _Heat(
             known=~np.isnan(numbers),
             colours=_colours(_FOR_AND_AGAINST, (numbers + 1) / 2),
@@ -250,7 +252,7 @@ def _symbol(name: str, player: int, x: float, y: float, scale: float, opacity: f
 
 
 def _owners(position: Position, given: Any, spots: np.ndarray) -> list[str]:
-    """A square on each cell of player_0, a diamond on player_1's, larger the surer it is."""
+    """A square on each cell of player_0, a diamond on player_1's; larger for surer owners."""
     game = position.game
     if not game.has_owners or game.action_places is None:
         raise ValueError(f"cells of {game.name} have no owners, so there is no layer 'ownership'")
@@ -287,7 +289,7 @@ def _threats(position: Position, threats: Threats, spots: np.ndarray) -> list[st
 
 
 def _threats_off_board(position: Position, threats: Threats, spots: np.ndarray) -> list[str]:
-    """Lines on actions without a place that win at once."""
+    """Lines of text that name winning actions without a place."""
     lines = []
     for player in range(2):
         actions = threats.actions[player]
