@@ -37,7 +37,7 @@ def init(tables, state, rng):
 
 @rule
 def is_legal(tables, state, action):
-    """Mark an empty cell."""
+    """Whether the cell is empty."""
     return state.cells[action] == EMPTY
 
 
