@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"ludarium: {error}")
             return 2
         except (KeyboardInterrupt, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not was_dropped():
+            if isinstance(error, RuntimeError) and not was_dropped(error):
                 raise
             if arguments is None:
                 leave_by_signals()  # even while Python ends

@@ -134,6 +134,8 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
         return
     live = Live(Text("thinking ..."), console=console, transient=True, auto_refresh=False)
     with drawn(live):
+        with suppress(OSError):
+            live.refresh()
 
         def show(analysis: PositionAnalysis) -> None:
             table = moves_table(analysis, max(1, console.height - 4), terminal=False)

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from ludarium.arena.chunks import MOST_SEED
 from ludarium.arena.contest import MOST_GAMES
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.one_side import MOST_OPENING_PLIES
 
@@ -59,7 +60,7 @@ def read_positive(text: str) -> int:
     """Read a whole number from 1 on, also written as ``1e7``."""
     number = read_count(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not 1 or more")
     return number
 
 
@@ -104,16 +105,18 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
     def read(text: str) -> Path:
         path = Path(text)
         if suffixes and path.suffix.lower() not in suffixes:
-            raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(suffixes)}")
+            raise argparse.ArgumentTypeError(
+                f"{quoted(text)} ends in none of {', '.join(suffixes)}"
+            )
         if not text or path.is_dir():
-            raise argparse.ArgumentTypeError(f"{text!r} is a folder: name a file in it")
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is a folder: name a file in it")
         folder = path.resolve().parent
         if not folder.is_dir():
-            raise argparse.ArgumentTypeError(f"there is no folder {str(folder)!r}")
+            raise argparse.ArgumentTypeError(f"there is no folder {quoted(str(folder), 100)}")
         if path.exists() and not path.is_file():
-            raise argparse.ArgumentTypeError(f"{text!r} is no regular file: name another one")
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is no regular file: name another one")
         if not os.access(folder, os.W_OK):
-            raise argparse.ArgumentTypeError(f"folder {str(folder)!r} is not writable")
+            raise argparse.ArgumentTypeError(f"folder {quoted(str(folder), 100)} is not writable")
         return path
 
     return read

@@ -9,8 +9,10 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -84,13 +86,13 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
             signal.signal(number, handler)
 
 
-def interrupt_by_signals() -> Callable[[], bool]:
+def interrupt_by_signals() -> Callable[[Exception], bool]:
     """Let each signal interrupt as Ctrl-C does from now on; files are kept or removed as needed.
 
     Returns:
-        A function that says whether Python dropped an interruption. Python does so in callbacks
-        from compiled code, such as LLVM's after it has compiled a kernel: numba then misses the
-        kernel, and raises a `RuntimeError`.
+        A function that says whether an error is what a dropped interruption led to. Python drops
+        one in callbacks from compiled code, such as LLVM's after it has compiled a kernel: numba
+        then misses the kernel, and raises a `RuntimeError`.
     """
     was_dropped = False
 
@@ -103,7 +105,12 @@ def interrupt_by_signals() -> Callable[[], bool]:
 
     sys.unraisablehook = note
     _handle(signal.default_int_handler)
-    return lambda: was_dropped
+
+    def led_to(error: Exception) -> bool:
+        raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+        return was_dropped and "numba" in Path(raised_in).parts
+
+    return led_to
 
 
 def leave_by_signals() -> None:

@@ -9,7 +9,6 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -142,6 +141,7 @@ class _Table:
         self.position = position
         self.history: list[tuple[Position, str]] = []
         self.has_resigned = False
+        self._gone = ""  # why nothing can be written to the terminal any more
         self._seed = seed
         self._opponent = opponent
         self._command = command
@@ -161,8 +161,10 @@ class _Table:
 
     def say(self, text: str, style: str = "") -> None:
         """Print a text as it is, without wrapping its lines."""
-        with suppress(OSError):  # a closed terminal loses no game
+        try:
             self._console.print(Text(text, style=style), soft_wrap=True)
+        except OSError as error:
+            self._gone = error.strerror or str(error)  # a closed terminal loses no game
 
     def record(self) -> dict[str, Any]:
         """The game so far, with the person's seat."""
@@ -235,13 +237,15 @@ class _Table:
     def _ask(self, prompt: str) -> bool:
         """Read one line from the person; return False if they leave."""
         try:
-            line = self._console.input(Text(prompt)).strip()
+            line = "" if self._gone else self._console.input(Text(prompt)).strip()
         except EOFError:
             self.say("")
             return False
         except OSError as error:
-            say(f"ludarium: the terminal is gone ({error.strerror or error}), the game stops")
-            raise KeyboardInterrupt from None
+            self._gone = error.strerror or str(error)
+        if self._gone:
+            say(f"ludarium: the terminal is gone ({self._gone}), the game stops")
+            raise KeyboardInterrupt
         word, _, rest = line.partition(" ")
         word = word.lower()
         if word in ("quit", "exit", "q"):

@@ -107,7 +107,11 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
 
 def _told(error: Exception) -> str:
     """The error of a user's code, and its place."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    torchs = str(Path(torch.__file__).parent)
+    frame = next(
+        (each for each in frames[::-1] if not each.filename.startswith(torchs)), frames[-1]
+    )
     reason = shortened(str(error)) or "no reason given"
     return f"{type(error).__name__}: {reason} ({Path(frame.filename).name}, line {frame.lineno})"
 
@@ -146,7 +150,10 @@ def check_network(
             the network cannot be saved, or loaded later.
     """
     name = architecture.module
-    twin = copy.deepcopy(network)
+    try:
+        twin = copy.deepcopy(network)
+    except Exception as error:  # a custom network may hold anything
+        raise ValueError(f"{name} cannot be copied: {_told(error)}") from error
     parameters = dict(twin.named_parameters())
     if not parameters:
         raise ValueError(f"{name} has no parameters, so there is nothing to learn")
@@ -176,7 +183,10 @@ def check_network(
     total = torch.stack([tensor.sum() for tensor in found]).sum()
     if not total.requires_grad:
         raise ValueError(f"nothing that {name} returns has a gradient: it is detached")
-    gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
+    try:
+        gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
+    except RuntimeError as error:
+        raise ValueError(f"{name} cannot learn: {_told(error)}") from error
     unused = [each for each, grad in zip(parameters, gradients, strict=True) if grad is None]
     if unused:
         raise ValueError(f"nothing that {name} returns depends on {', '.join(unused[:5])}")

@@ -174,7 +174,7 @@ def _as_json(key: str, value: Any) -> str:
     """The value of a setting, which may be a number of numpy."""
     try:
         return json.dumps(value, default=lambda number: number.item())
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, RuntimeError, TypeError, ValueError):
         raise ValueError(f"settings: {key} is {quoted(value)}, which is no JSON") from None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.numbers import checked_flag
+from ludarium.envs.engine.numbers import checked_flag, checked_whole
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.rule import ONGOING
@@ -183,13 +183,10 @@ def make_exact_test(
         ValueError: a number is out of range, the game has no points to lead by, or too few
             positions are found.
     """
-    if opening_plies < 0 or per_game < 1 or limit < 1:
-        raise ValueError(
-            "per_game and limit are 1 or more and opening_plies 0 or more, not "
-            f"{per_game}, {limit} and {opening_plies}"
-        )
-    if not 1 <= count <= MOST_POSITIONS:
-        raise ValueError(f"an exact test has 1 to {MOST_POSITIONS:,} positions, not {count:,}")
+    count = checked_whole("count", count, 1, MOST_POSITIONS)
+    opening_plies = checked_whole("opening_plies", opening_plies, 0)
+    per_game = checked_whole("per_game", per_game, 1)
+    limit = checked_whole("limit", limit, 1)
     only_choices = checked_flag("only_choices", only_choices)
     only_hard = checked_flag("only_hard", only_hard)
     leads = checked_flag("leads", leads)

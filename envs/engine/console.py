@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 def say(text: str) -> None:
     """Print a message on standard error; where that fails, nothing happens."""
     if sys.stderr is not None:
-        with suppress(OSError, ValueError):  # a full disk, a closed pipe or stream
+        try:
             print(text, file=sys.stderr, flush=True)
+        except BrokenPipeError:
+            _silence(sys.stderr)
+        except (OSError, ValueError):
+            pass  # a full disk, or a closed stream
 
 
 def output(text: str, end: str = "\n") -> None:
@@ -34,15 +38,20 @@ def output(text: str, end: str = "\n") -> None:
     try:
         print(text, end=end, flush=True)
     except OSError as error:
-        with suppress(OSError), open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # else Python tries again when it ends
+        _silence(sys.stdout)
         raise OSError(f"cannot write standard output ({error.strerror or error})") from error
+
+
+def _silence(stream: Any) -> None:
+    """Let a stream that cannot be written to lead nowhere: else Python tries again when it ends."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def plain_console(**settings: Any) -> Console:
     """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`.
 
-    Where nobody reads any more, printing raises ``BrokenPipeError``, as for any other file.
+    Where nobody reads any more, printing raises ``BrokenPipeError`` once, as for any other file.
     """
     # In a notebook rich would draw, and write nothing to its file.
     return _console()(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
@@ -55,6 +64,7 @@ def _console() -> type[Console]:
     class PlainConsole(Console):
         def on_broken_pipe(self) -> None:  # rich's own method ends Python
             del self._buffer[:]
+            _silence(self.file)
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     return PlainConsole

@@ -127,8 +127,17 @@ def test_calibration_counts_what_it_says():
 
 def test_wrong_numbers_are_refused():
     game = make_game("corso", size=2)
-    for wrong in ({"count": 0}, {"per_game": 0}, {"limit": 0}, {"opening_plies": -1}):
-        with pytest.raises(ValueError, match="1 or more"):
+    for wrong in (
+        {"count": 0},
+        {"count": 2.5},
+        {"count": 10**5000},
+        {"per_game": 0},
+        {"limit": 0},
+        {"opening_plies": -1},
+    ):
+        with pytest.raises(
+            ValueError, match=f"{next(iter(wrong))} is .*; accepted: a whole number"
+        ):
             make_exact_test(game, **({"count": 1} | wrong))
     with pytest.raises(ValueError, match="as many estimates as exact values"):
         measure_calibration(np.zeros(2), np.zeros(3))

@@ -537,7 +537,7 @@ def test_solve_says_what_has_no_table(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--moves", "b1-c1 b1-c1"], "'b1-c1' is not legal now: it would undo"),
         (
             ["--moves", "b1-c1", "--table", "nowhere"],
-            "there is no table 'nowhere'",
+            "there is no table nowhere",
         ),
         (
             ["--table", __file__],

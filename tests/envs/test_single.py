@@ -278,7 +278,7 @@ def test_without_the_training_package_the_error_says_what_to_install(
 ) -> None:
     class Broken:
         def load(self) -> None:
-            raise ImportError("No module named 'torch'")
+            raise ModuleNotFoundError("No module named 'torch'")
 
     for found in ([], [Broken()]):
         monkeypatch.setattr(opponents, "entry_points", lambda found=found, **_: found)

@@ -156,6 +156,7 @@ def test_what_is_within_the_limits_is_read_in_javascript() -> None:
         ("{", "is not valid JSON"),
         ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "more than 32 lists"),
     ],
+    ids=["long", "cut", "deep"],
 )
 def test_hostile_texts_are_refused_in_javascript(text: str, said: str) -> None:
     (answer,) = in_node("records.mjs", [text])

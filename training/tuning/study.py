@@ -74,14 +74,23 @@ class TuningPlan:
                 raise ValueError(f"--{name} is {getattr(self, name)}; at least 1 is needed")
         if not self.space.config.evaluation.every:
             raise ValueError("evaluation.every is 0: trials are compared by their evaluations")
-        config = self.space.config
+        if self.grid:
+            self.space.grid()
+
+    def check_trainable(self) -> None:
+        """Check that trials can begin here.
+
+        Raises:
+            ValueError: an opponent, the device or the network of the first trial is not here.
+        """
+        config = self.space.configure(self.first_trials[0])
         game = make_game(config.game, **config.options)
         check_opponents(config.evaluation, game)
         check_device(config.device)
         if config.network.module is not None:
-            fresh_network(game, config.network)
-        if self.grid:
-            self.space.grid()
+            is_searched = any(key.startswith("network") for key in self.space.distributions)
+            if not is_searched:
+                fresh_network(game, config.network)
 
     @property
     def first_trials(self) -> list[Values]:
@@ -168,10 +177,11 @@ def tune(
         Whether all trials have ended.
 
     Raises:
-        ValueError: the folder holds another search.
+        ValueError: the folder holds another search, or no trial could begin.
         Exception: whatever ``train`` raised, except a `DivergedError`; the trial continues
             when the search does.
     """
+    plan.check_trainable()
     study = load_study(folder, plan)
     lock = FolderLock(folder / "lock")
     lock.acquire()

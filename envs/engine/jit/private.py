@@ -7,6 +7,7 @@ numba, the error says so, and names the versions to install.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import numba
@@ -14,7 +15,8 @@ import numba
 from ..private_names import PrivateNames
 
 required = PrivateNames("numba", "numba>=0.61,<0.69")
-if not (0, 61) <= tuple(map(int, numba.__version__.split(".")[:2])) < (0, 69):
+_found = re.match(r"(\d+)\.(\d+)", numba.__version__)
+if _found is None or not (0, 61) <= tuple(map(int, _found.groups())) < (0, 69):
     raise required.unknown(numba.__version__)
 
 # How functions are compiled, see `linked`.

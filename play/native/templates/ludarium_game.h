@@ -65,8 +65,9 @@ ERRORS
 LUDARIUM_GAME_API int64_t ludarium_game_size(void);
 
 /* Makes a buffer ready, with a game at its start. NULL, ALIGNMENT: the address is no multiple of
-   16; SIZE: the buffer is too short; PROCESSOR: it is too old. All other functions: NULL, ALIGNMENT,
-   and NOT_READY if the library that did this had another game, agent, levels or limits. */
+   16; SIZE: the buffer is too short; PROCESSOR: the processor is too old. All other functions: NULL,
+   ALIGNMENT, and NOT_READY if this was not done, or by a library with another game, agent, levels
+   or limits. */
 LUDARIUM_GAME_API int32_t ludarium_game_init(void *buffer, int64_t size);
 
 /* Starts a new game. `seed`, 0 or more, is the seed of a start that the rules draw, and of
