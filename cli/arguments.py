@@ -106,17 +106,19 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
         path = Path(text)
         if suffixes and path.suffix.lower() not in suffixes:
             raise argparse.ArgumentTypeError(
-                f"{quoted(text)} ends in none of {', '.join(suffixes)}"
+                f"{quoted(text, 200)} ends in none of {', '.join(suffixes)}"
             )
         if not text or path.is_dir():
-            raise argparse.ArgumentTypeError(f"{quoted(text)} is a folder: name a file in it")
+            raise argparse.ArgumentTypeError(f"{quoted(text, 200)} is a folder: name a file in it")
         folder = path.resolve().parent
         if not folder.is_dir():
-            raise argparse.ArgumentTypeError(f"there is no folder {quoted(str(folder), 100)}")
+            raise argparse.ArgumentTypeError(f"there is no folder {quoted(str(folder), 200)}")
         if path.exists() and not path.is_file():
-            raise argparse.ArgumentTypeError(f"{quoted(text)} is no regular file: name another one")
+            raise argparse.ArgumentTypeError(
+                f"{quoted(text, 200)} is no regular file: name another one"
+            )
         if not os.access(folder, os.W_OK):
-            raise argparse.ArgumentTypeError(f"folder {quoted(str(folder), 100)} is not writable")
+            raise argparse.ArgumentTypeError(f"folder {quoted(str(folder), 200)} is not writable")
         return path
 
     return read

@@ -183,7 +183,7 @@ def make_exact_test(
         ValueError: a number is out of range, the game has no points to lead by, or too few
             positions are found.
     """
-    count = checked_whole("count", count, 1, MOST_POSITIONS)
+    count = checked_whole("positions", count, 1, MOST_POSITIONS)
     opening_plies = checked_whole("opening_plies", opening_plies, 0)
     per_game = checked_whole("per_game", per_game, 1)
     limit = checked_whole("limit", limit, 1)

@@ -90,7 +90,7 @@ def test_layers_of_a_search(record: str) -> None:
         (["--output", "a.png", "--ply", "9"], "--ply is 9, but the game has 4 plies"),
         (["--output", "a.gif", "--ply", "1"], "--ply draws one position"),
         (["--output", "a.png", "--width", "90000"], "--width is 90000; accepted: 16 to 4000"),
-        (["--output", "a.png", "--layer", "policy"], "say whose, with --agent"),
+        (["--output", "a.png", "--layer", "policy"], "comes from a search: name the agent"),
         (["--output", "a.svg", "--layer", "policy", "--agent", "random"], "does not search"),
         (
             ["--output", "a.gif", "--width", "4000"],
