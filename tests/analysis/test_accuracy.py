@@ -135,9 +135,8 @@ def test_wrong_numbers_are_refused():
         {"limit": 0},
         {"opening_plies": -1},
     ):
-        with pytest.raises(
-            ValueError, match=f"{next(iter(wrong))} is .*; accepted: a whole number"
-        ):
+        name = next(iter(wrong)).replace("count", "positions")
+        with pytest.raises(ValueError, match=f"{name} is .*; accepted: a whole number"):
             make_exact_test(game, **({"count": 1} | wrong))
     with pytest.raises(ValueError, match="as many estimates as exact values"):
         measure_calibration(np.zeros(2), np.zeros(3))
