@@ -49,7 +49,7 @@ BENCHMARK = HERE.parent.parent / "benchmarks" / "native_moves.c"
 LINUX, ARM, WINDOWS = "x86_64-linux", "aarch64-linux", "x86_64-windows"
 #: Games that are compared with Python's, with options: boards of every kind, and a perceptron.
 COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
-GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "100"))
+GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "60"))
 CALLS = int(os.environ.get("LUDARIUM_NATIVE_CALLS", "20000"))
 
 on_linux = pytest.mark.skipif(
