@@ -77,7 +77,7 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status (2 for an error that the user can correct)."""
-    was_dropped = interrupt_by_signals() if arguments is None else bool
+    was_dropped = interrupt_by_signals() if arguments is None else None
     _ready_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"ludarium: {error}")
             return 2
         except (KeyboardInterrupt, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not was_dropped(error):
+            if isinstance(error, RuntimeError) and not (was_dropped and was_dropped(error)):
                 raise
             if arguments is None:
                 leave_by_signals()  # even while Python ends

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ludarium.cli import main
 from ludarium.cli.interrupt import stop_on_ctrl_c
 
 #: A command that gets Ctrl-C each time LLVM says that it has compiled something.
@@ -67,3 +68,14 @@ def test_a_command_that_compiles_stops_without_a_traceback(tmp_path: Path) -> No
     assert done.returncode == 130, done.stderr
     assert lines[0].startswith("ludarium: compiling corso")
     assert lines[1:] == ["", "ludarium: stopped"]
+
+
+def test_an_error_that_no_interruption_led_to_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run(given: object) -> int:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr("ludarium.cli.games.run", run)
+    with pytest.raises(RuntimeError, match="CUDA out of memory"):
+        main(["games"])
