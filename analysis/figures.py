@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,5 +36,4 @@ def figure_file(path: str | os.PathLike[str], width: float, height: float) -> It
         dated: dict[str, dict[str, Any]] = {".png": {}, ".pdf": {"CreationDate": None}}
         metadata = dated.get(kind, {"Date": None})
         figure.savefig(drawn, format=kind[1:], dpi=150, metadata=metadata)
-    with replacing(Path(path)) as partial:
-        partial.write_bytes(drawn.getvalue())
+    write_whole(Path(path), drawn.getvalue())

@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import cache_folder, replacing
+from ludarium.envs.engine.storage import cache_folder, write_whole
 from ludarium.models.header import MOST_BYTES, MOST_HEADER_BYTES, open_file
 
 _SUFFIX = ".table.safetensors"
@@ -45,8 +45,7 @@ def write_table(
         )
     array = np.ascontiguousarray(array)
     text = json.dumps(description | {_CHECKSUM: _checksum(description, array)})
-    with replacing(path) as partial:
-        partial.write_bytes(save({_ARRAY: array}, {_DESCRIPTION: text}))
+    write_whole(path, save({_ARRAY: array}, {_DESCRIPTION: text}))
     return path
 
 

@@ -21,7 +21,7 @@ from msgspec import Meta
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation import Rating, Tally
 
@@ -229,8 +229,7 @@ def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    with replacing(Path(path)) as partial:
-        partial.write_bytes(msgspec.json.encode(_Stored(2, ladder)) + b"\n")
+    write_whole(Path(path), msgspec.json.encode(_Stored(2, ladder)) + b"\n")
 
 
 def load_ladder(path: str | os.PathLike[str]) -> Ladder:

@@ -14,7 +14,7 @@ from ludarium.envs.engine.draw.layers import LAYERS
 from ludarium.envs.engine.draw.picture import png, size_of
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 
 from .arguments import add_options, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, game_and_agent, read_options, read_record
@@ -130,8 +130,7 @@ def run(given: argparse.Namespace) -> int:
         drawn = list(pictures.values())
         task.begin("writing", len(drawn))
         content = _content(given, target, drawn, game.title, task)
-    with replacing(target) as partial:
-        partial.write_bytes(content)
+    write_whole(target, content)
     output(f"{target}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
     return 0
 

@@ -22,7 +22,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import make_record, read_record_file
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
@@ -374,8 +374,7 @@ class _Table:
 
     def _write(self, path: Path) -> None:
         content = json.dumps(self.record(), ensure_ascii=False, indent=1) + "\n"
-        with replacing(path) as partial:
-            partial.write_text(content, encoding="utf-8")
+        write_whole(path, content.encode())
         self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
 
     def _keep(self) -> None:

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 
 from .architecture import make_network, state_types
 from .header import FORMAT, KEY, CheckpointHeader, open_checkpoint
@@ -57,8 +57,7 @@ class Checkpoint(CheckpointHeader):
 def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Path:
     """Write a checkpoint atomically; return the path."""
     path = Path(path)
-    with replacing(path) as partial:
-        partial.write_bytes(checkpoint_bytes(checkpoint))
+    write_whole(path, checkpoint_bytes(checkpoint))
     return path
 
 

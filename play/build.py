@@ -27,7 +27,7 @@ from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 from ludarium.envs.registry import make_game
 
 from .parts import module_part, network_part
@@ -57,15 +57,10 @@ def write_module(folder: Path, game: Game, module: Module) -> Path:
     """Write a game's module, its manifest and its scene; return the module's path."""
     name = module.manifest["name"]
     manifest = json.dumps(module.manifest, indent=1, ensure_ascii=False) + "\n"
-    _write(folder / f"{name}.json", manifest.encode())
-    _write(folder / f"{name}.scene.json", scene_content(game))
-    _write(folder / f"{name}.wasm", module.content)
+    write_whole(folder / f"{name}.json", manifest.encode())
+    write_whole(folder / f"{name}.scene.json", scene_content(game))
+    write_whole(folder / f"{name}.wasm", module.content)
     return folder / f"{name}.wasm"
-
-
-def _write(path: Path, content: bytes) -> None:
-    with replacing(path) as partial:
-        partial.write_bytes(content)
 
 
 def scene_content(game: Game) -> bytes:
@@ -95,7 +90,7 @@ def _build(folder: Path, game: Game, limits: Limits) -> None:
     path = write_module(folder, game, parse_module(content, module_name(game)))
     network = network_part(Variant.of(game))
     if network is not None:
-        _write(path.with_suffix(".network"), network.content(output))
+        write_whole(path.with_suffix(".network"), network.content(output))
     plain, packed = (f"{size / 1e3:.0f} KB" for size in (len(content), len(gzip.compress(content))))
     output(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
 

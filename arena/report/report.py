@@ -10,7 +10,7 @@ from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 
 from .comparison import compare
 from .measure import measure
@@ -48,10 +48,8 @@ class Report:
     def write(self, path: Path) -> Path:
         """Write the page to ``path`` and the figures beside it; return the path of the latter."""
         figures = path.with_suffix(".json")
-        with replacing(figures) as partial:
-            partial.write_bytes((json.dumps(self.data, indent=1) + "\n").encode())
-        with replacing(path) as partial:
-            partial.write_bytes(self.html.encode())
+        write_whole(figures, (json.dumps(self.data, indent=1) + "\n").encode())
+        write_whole(path, self.html.encode())
         return figures
 
 

@@ -249,11 +249,13 @@ class Position:
         game = self.game
         if dtype is not np.float32:
             dtype = checked_dtype(game, dtype)
+        if canonical is not False:
+            canonical = checked_flag("canonical", canonical)
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
         viewer = self._viewer(player)
         game.kernels.observe(game.tables, self._states, viewer, planes)
-        if checked_flag("canonical", canonical) and self.is_turned(viewer):
+        if canonical and self.is_turned(viewer):
             assert game.canonical_turn is not None
             planes[:] = planes[:, game.canonical_turn.cells]
         return observation

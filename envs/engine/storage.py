@@ -64,6 +64,12 @@ def replacing(path: Path) -> Iterator[Path]:
             sync_folder(path.parent)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file's content, see `replacing`."""
+    with replacing(path) as partial:
+        partial.write_bytes(content)
+
+
 def take_place(source: Path, target: Path) -> None:
     """Rename a file or folder; an existing file is replaced.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import replacing
+from ludarium.envs.engine.storage import write_whole
 from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork
 from ludarium.models.kernels.target import Target
@@ -59,7 +59,7 @@ def write_library(
         "LICENCES.md": texts.licences(library),
         "scene.json": json.dumps(describe_scene(library.game), ensure_ascii=False) + "\n",
     }.items():
-        _write(folder / name, text.encode())
+        write_whole(folder / name, text.encode())
     written = []
     for name, target in chosen.items():
         say(f"linking for {name}")
@@ -69,14 +69,9 @@ def write_library(
             "glue.c": texts.template(library, "glue.c"),
         }
         for file, content in _linked(library, target, objects[name], sources).items():
-            _write(folder / name / file, content)
+            write_whole(folder / name / file, content)
             written.append(folder / name / file)
     return written
-
-
-def _write(path: Path, content: bytes) -> None:
-    with replacing(path) as partial:
-        partial.write_bytes(content)
 
 
 def _objects(

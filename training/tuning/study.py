@@ -87,10 +87,9 @@ class TuningPlan:
         game = make_game(config.game, **config.options)
         check_opponents(config.evaluation, game)
         check_device(config.device)
-        if config.network.module is not None:
-            is_searched = any(key.startswith("network") for key in self.space.distributions)
-            if not is_searched:
-                fresh_network(game, config.network)
+        is_searched = any(key.startswith("network") for key in self.space.distributions)
+        if config.network.module is not None and not is_searched:
+            fresh_network(game, config.network)
 
     @property
     def first_trials(self) -> list[Values]:

@@ -14,9 +14,10 @@ import numba
 
 from ..private_names import PrivateNames
 
-required = PrivateNames("numba", "numba>=0.61,<0.69")
+_OLDEST, _TOO_NEW = (0, 61), (0, 69)
+required = PrivateNames("numba", "numba>={}.{},<{}.{}".format(*_OLDEST, *_TOO_NEW))
 _found = re.match(r"(\d+)\.(\d+)", numba.__version__)
-if _found is None or not (0, 61) <= tuple(map(int, _found.groups())) < (0, 69):
+if _found is None or not _OLDEST <= tuple(map(int, _found.groups())) < _TOO_NEW:
     raise required.unknown(numba.__version__)
 
 # How functions are compiled, see `linked`.
