@@ -214,7 +214,9 @@ class LearnerConfig(Section, frozen=True):
     ``value_weight``, ``score_weight``: loss weights of the outcome and of the final score.
     ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
     the one that plays. ``search_value``: weight of the search's root value in the value target; the
-    game's outcome has the rest.
+    game's outcome has the rest. ``precision``: in what the network computes while it learns;
+    ``auto`` takes ``bfloat16`` for networks of this package on a processor that has it (AVX-512
+    BF16, AMX), else ``float32``; weights, losses and the optimiser's state are always float32.
     """
 
     batch: BatchSize = 512
@@ -228,6 +230,7 @@ class LearnerConfig(Section, frozen=True):
     score_weight: Weight = 0.5
     ema_decay: Fraction = 0.995
     search_value: Fraction = 0.5
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
 
 class EvaluationConfig(Section, frozen=True):
