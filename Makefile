@@ -32,7 +32,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks moves analysis wasm
-LONG_BENCHMARKS := ppo ablations exact_moves
+LONG_BENCHMARKS := ppo ablations strength exact_moves
 
 .PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site dist cpu reports bench bench-quick lines fuzz cuda-compile clean
 .PHONY: without-obsidio
