@@ -54,34 +54,30 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BudgetConfig(Section, frozen=True):
-    """When the run ends: after ``iterations`` or ``minutes``, whichever is first.
-
-    ``iterations``: how many iterations. ``minutes``: wall time, over all parts of the run; none: no
-    limit.
-    """
+    """When the run ends: after ``iterations`` or ``minutes``, whichever is first."""
 
     iterations: Number = 100
+    """The most iterations."""
     minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
+    """Wall time over all parts of the run; none: no limit."""
 
 
 class NetworkConfig(Section, frozen=True):
-    """The network: a residual network by size (default: ``small``), or the user's own class.
+    """The network: a residual network by size (default: ``small``), or a class of one's own.
 
     Give either ``size``, or ``channels`` and ``blocks``, or ``module``.
-
-    ``size``: a name; `ludarium.models.network.SIZES` lists its meaning for boards and for flat
-    observations. ``channels``: width of each layer. ``blocks``: number of residual blocks.
-
-    ``module``: the user's own class, as ``"package.module:Class"``, see
-    ``docs/guide/own-network.md``; all other keys are then passed to it as keyword arguments.
-    ``options``: these arguments, as they are stored.
     """
 
     size: Literal["tiny", "small", "base"] | None = None
+    """A name; `ludarium.models.network.SIZES` has the width and the blocks for each."""
     channels: Annotated[int, Meta(ge=1, le=4096)] | None = None
+    """Width of each layer."""
     blocks: Annotated[int, Meta(ge=0, le=256)] | None = None
+    """Number of residual blocks."""
     module: Annotated[str, Meta(max_length=300)] | None = None
+    """A class of one's own, ``package.module:Class``, see ``docs/guide/own-network.md``."""
     options: dict[str, Any] = {}
+    """Arguments of that class; every other key of the section becomes one."""
 
     def __post_init__(self) -> None:
         numbers = (self.channels, self.blocks)
@@ -99,58 +95,46 @@ class NetworkConfig(Section, frozen=True):
 
 
 class SelfPlayConfig(Section, frozen=True):
-    """How self-play generates positions to learn from.
-
-    ``positions``: positions that one iteration searches and records; games are played to their
-    ends, so there may be a few more. ``workers``: CPU threads; none: one per core, or on a GPU only
-    as many as keep every batch at 64 positions or more. ``games``: if the network is faster in
-    batches (on a GPU, a custom network, a perceptron), games played in parallel, which the workers
-    share; those of a worker are one batch, and unfinished ones continue in the next iteration. With
-    any other network each worker plays one game at a time.
-
-    ``simulations``: simulations per move, a number or a schedule of [progress, simulations] pairs,
-    where progress runs from 0 to 1. ``opening_plies``: each game starts with a random number of
-    random plies, from 0 to this. ``cache``: megabytes for the evaluation cache, all workers
-    together; 0: no cache. ``prove``: back up exact values from finished positions, and look for
-    wins at once in new ones.
-
-    ``algorithm``: ``gumbel`` (Danihelka et al. 2022) or ``puct`` (Silver et al. 2017).
-    ``max_considered``: Gumbel: root actions that sequential halving begins with. ``noise``: Gumbel:
-    scale of the noise at the root, none: 1; PUCT: share of Dirichlet noise in the root prior, none:
-    0.25. ``value_scale``, ``maxvisit_init``, ``rescale_values``: Gumbel: how the values of actions
-    become logits, as in mctx. ``c_puct``: PUCT: weight of exploration. ``dirichlet_alpha``: PUCT:
-    concentration of the noise. ``temperature``: PUCT: the move is drawn from the visits to the
-    power of its inverse; 0: the most visited one.
-
-    ``temperature_plies``: from this ply on, self-play plays the best action found and does not use
-    ``temperature`` or root noise in the final choice; none: never.
-
-    ``solve``: exact targets: from the end of each game backwards, positions are searched to the end
-    of the game, each within so many positions; the network learns the exact value of solved ones,
-    and the set of actions that keep it; 0: none. ``keep_decided``: the share that is learnt from,
-    of the solved positions whose actions all have the same value; their values get more weight in
-    return.
-    """
+    """How self-play generates positions to learn from."""
 
     games: Games = 256
+    """Games side by side, where batches are faster: on a GPU, a custom network, a perceptron."""
     positions: Number = 8192
+    """Positions of an iteration; games are played to their ends, so there may be a few more."""
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
+    """CPU threads; none: one per core, on a GPU as many as keep batches at 64 positions or more."""
     algorithm: Literal["gumbel", "puct"] = "gumbel"
+    """The search: ``gumbel`` (Danihelka et al. 2022) or ``puct`` (Silver et al. 2017)."""
     simulations: Schedule = 32
+    """Simulations per move, or pairs [progress, simulations], where progress is from 0 to 1."""
     max_considered: Annotated[int, Meta(ge=2, le=1000)] = 16
+    """Gumbel: actions of the root with which sequential halving begins."""
     noise: Annotated[float, Meta(ge=0, le=10)] | None = None
+    """Gumbel: scale of the root's noise, none: 1; PUCT: share of Dirichlet noise, none: 0.25."""
     value_scale: Annotated[float, Meta(gt=0, le=100)] = 0.1
+    """Gumbel: a value weighs this times (``maxvisit_init`` + most visits), as in mctx."""
     maxvisit_init: Annotated[float, Meta(ge=0, le=10_000)] = 50.0
+    """Gumbel: see ``value_scale``."""
     rescale_values: bool = True
+    """Gumbel: whether the values of a position are stretched over [0, 1], as in mctx."""
     c_puct: Annotated[float, Meta(gt=0, le=100)] = 1.5
+    """PUCT: weight of exploration."""
     dirichlet_alpha: Annotated[float, Meta(ge=0.001, le=1000)] = 0.3
+    """PUCT: concentration of the noise."""
     temperature: Annotated[float, Meta(ge=0, le=100)] = 1.0
+    """PUCT: the move is drawn from the visits to the power of 1 / this; 0: the most visited."""
     prove: bool = True
+    """Back up exact values from finished positions, and look for wins at once in new ones."""
     opening_plies: OpeningPlies = 4
+    """Each game starts with a random number of random plies, from 0 to this."""
     cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
+    """Megabytes for the evaluation cache, all workers together; 0: no cache."""
     temperature_plies: Plies | None = None
+    """From this ply on, the best action found is played, without noise; none: never."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
+    """Exact targets: positions searched from each position of a game to its end; 0: none."""
     keep_decided: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
+    """Exact targets: share kept of solved positions whose actions all have the same value."""
 
     def __post_init__(self) -> None:
         if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
@@ -177,26 +161,29 @@ class SelfPlayConfig(Section, frozen=True):
 class BootstrapConfig(Section, frozen=True):
     """Positions for the first iteration, from UCT with random playouts instead of the network.
 
-    An untrained network plays worse than random playouts and costs more. ``positions``: how many
-    positions to generate; 0: no bootstrap. With ``budget.minutes`` it takes at most a third of
-    them, and learning from it another third, so there may be fewer. ``playouts``: playouts per
-    move. ``replay_ratio``: as for the learner, in this first iteration.
+    An untrained network plays worse than random playouts and costs more. With ``budget.minutes``
+    the games take at most a third of them, and learning from them another third, so there may be
+    fewer positions.
     """
 
     positions: Count = 0
+    """How many positions to generate; 0: no bootstrap."""
     playouts: Annotated[int, Meta(ge=1, le=1_000_000)] = 400
+    """Playouts per move."""
     replay_ratio: ReplayRatio = 4.0
+    """As for the learner, in this first iteration."""
 
 
 class ReplayConfig(Section, frozen=True):
     """The replay buffer: the latest positions, from which the learner samples its batches.
 
-    ``first``: how many positions it keeps at the start of the run. ``last``: how many at the end;
-    in between the number grows linearly with the progress of the run.
+    The number grows linearly from ``first`` to ``last`` with the progress of the run.
     """
 
     first: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 50_000
+    """How many positions it keeps at the start of the run."""
     last: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 300_000
+    """How many positions it keeps at the end."""
 
     def __post_init__(self) -> None:
         if self.first > self.last:
@@ -204,53 +191,52 @@ class ReplayConfig(Section, frozen=True):
 
 
 class LearnerConfig(Section, frozen=True):
-    """How the network learns.
-
-    ``batch``: positions in a gradient step. ``replay_ratio``: how many times each new position is
-    sampled, on average. ``learning_rate``, ``final_learning_rate``: learning rate at the start and
-    the end of the run, with cosine decay. ``warmup_steps``: gradient steps in which the learning
-    rate rises from 0. ``weight_decay``: AdamW's. ``gradient_clip``: largest norm of the gradient.
-
-    ``value_weight``, ``score_weight``: loss weights of the outcome and of the final score.
-    ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
-    the one that plays. ``search_value``: weight of the search's root value in the value target; the
-    game's outcome has the rest. ``precision``: in what the network computes while it learns;
-    ``auto`` takes ``bfloat16`` for networks of this package on a processor that has it (AVX-512
-    BF16, AMX), else ``float32``; weights, losses and the optimiser's state are always float32.
-    """
+    """How the network learns."""
 
     batch: BatchSize = 512
+    """Positions in a gradient step."""
     replay_ratio: ReplayRatio = 4.0
+    """How many times each new position is sampled, on average."""
     learning_rate: LearningRate = 2e-3
+    """Learning rate at the start of the run; it decays to the final one as a cosine."""
     final_learning_rate: LearningRate = 1e-4
+    """Learning rate at the end of the run."""
     warmup_steps: Count = 100
+    """Gradient steps in which the learning rate rises from 0."""
     weight_decay: Annotated[float, Meta(ge=0, le=1)] = 1e-4
+    """Weight decay of AdamW."""
     gradient_clip: Annotated[float, Meta(gt=0, le=1000)] = 4.0
+    """Largest norm of the gradient."""
     value_weight: Weight = 1.0
+    """Weight of the outcome's loss."""
     score_weight: Weight = 0.5
+    """Weight of the loss of the final score."""
     ema_decay: Fraction = 0.995
+    """Decay of the moving average (EMA) of the weights; the network that plays has it."""
     search_value: Fraction = 0.5
+    """Weight of the search's root value in the value target; the outcome has the rest."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """``auto``: bfloat16 for this package's networks if the processor has it, else float32."""
 
 
 class EvaluationConfig(Section, frozen=True):
     """Matches against fixed opponents during training.
 
-    ``every``: iterations between two evaluations; 0: no evaluation. ``against``: one opponent,
-    for a score; or a list of opponents, from the weakest to the strongest,
-    for an Elo rating by games against those nearest in strength; opponents without a shipped rating
-    are rated when the run starts. ``games``: games of an evaluation. ``simulations``: the agent's
-    simulations per move; 0: the most probable action of the policy, without search.
-
-    ``truth``: an exact test, in which the moves that keep the exact value are counted too: ``hard``
-    for the game's shipped test, or a file; none: no such test.
+    One opponent gives a score. A list, from the weakest to the strongest, gives an Elo rating by
+    games against those nearest in strength; those without a shipped rating are rated when the run
+    starts.
     """
 
     every: Count = 10
+    """Iterations between two evaluations; 0: no evaluation."""
     against: Name | Annotated[list[Name], Meta(min_length=1, max_length=50)] = "uct:200"
+    """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
+    """Games of an evaluation."""
     simulations: Simulations = 32
+    """The agent's simulations per move; 0: the policy's favourite, without search."""
     truth: Name | None = None
+    """An exact test, whose moves are counted too: ``hard``, the game's own, or a file."""
 
     def __post_init__(self) -> None:
         if isinstance(self.against, list) and len(set(self.against)) < len(self.against):
@@ -261,14 +247,12 @@ class SaveConfig(Section, frozen=True):
     """Past agents that a run keeps in its folder, for ``ludarium curve`` and to play against.
 
     Both keys may change when a run is resumed.
-
-    ``every``: iterations between two of them; 0: none are kept. ``keep``: the most that are kept;
-    if there would be more, every second one is deleted, and from then on half as many are saved,
-    so the remaining ones are spread evenly over the run; none: all are kept.
     """
 
     every: Count = 1
+    """Iterations between two of them; 0: none are kept."""
     keep: Annotated[int, Meta(ge=2, le=1_000_000)] | None = 20
+    """The most that are kept: if there are more, every second one goes; none: all are kept."""
 
 
 class ClusterConfig(Section, frozen=True):
@@ -276,33 +260,27 @@ class ClusterConfig(Section, frozen=True):
 
     These keys decide who computes, not what is learnt: they may change when a run is resumed, and
     without ``--cluster`` they have no effect.
-
-    ``actors``: how many self-play actors; none: as many as fit. ``actor_cpus``: cores of an actor.
-    ``actor_gpus``: an actor's share of a GPU; 0: it uses cores only. ``games``: games that an actor
-    plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.
-
-    ``staleness``: how many iterations' positions may be ordered or wait for the learner. With 1 the
-    actors finish their chunks and wait while the learner learns; with n they play up to n - 1
-    iterations ahead.
     """
 
     actors: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    """How many self-play actors; none: as many as fit."""
     actor_cpus: Annotated[int, Meta(ge=1, le=1024)] = 1
+    """Cores of an actor."""
     actor_gpus: Annotated[float, Meta(ge=0, le=64)] = 0.0
+    """An actor's share of a GPU; 0: it uses cores only."""
     games: Games | None = None
+    """Games side by side in an actor; none: 64 a core, 1,024 on a GPU, or self-play's if fewer."""
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Iterations that may be ordered or wait; 1: actors rest while the learner learns."""
 
 
 class VariantConfig(Section, frozen=True):
-    """Options of the game that the network learns too, and how often they are played.
-
-    ``options``: they replace the run's options. A list stands for each of its values, and several
-    lists for all their combinations. ``share``: the share of self-play positions with these
-    options, in proportion to the other variants' shares; divided evenly between combinations.
-    """
+    """Options of the game that the network learns too, and how often they are played."""
 
     options: dict[Text, Any] = {}
+    """They replace the run's options; lists stand for each combination of their values."""
     share: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    """Share of the positions, in proportion to other variants, divided among combinations."""
 
     def combinations(self) -> list[dict[str, Any]]:
         """Each set of options for which ``options`` stands."""
@@ -318,79 +296,80 @@ class VariantConfig(Section, frozen=True):
 
 
 class RolloutConfig(Section, frozen=True):
-    """The games that PPO plays before each learning phase.
-
-    ``games``: games played in parallel. ``steps``: actions of the learner in each game.
-    ``opening_plies``: each game starts with a random number of random plies, from 0 to this.
-    ``symmetries``: show the network each position in a random symmetry of the game.
-    """
+    """The games that PPO plays before each learning phase."""
 
     games: Games = 256
+    """Games played in parallel."""
     steps: Annotated[int, Meta(ge=1, le=65_536)] = 32
+    """Actions of the learner in each game."""
     opening_plies: OpeningPlies = 4
+    """Each game starts with a random number of random plies, from 0 to this."""
     symmetries: bool = True
+    """Show the network each position in a random symmetry of the game."""
 
 
 class OpponentsConfig(Section, frozen=True):
     """Opponents of the PPO learner: its current self and past selves.
 
-    Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019). ``current``:
-    fraction of the games against the current self. ``every``: a copy of the network joins the pool
-    of past selves every so many iterations. ``pool``: size of the pool; the oldest copy leaves.
-    ``active``: number of past selves drawn in each iteration for its new games, each with a weight
-    of (1 - s) squared, where s is the learner's expected score against it.
+    Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019): each with a
+    weight of (1 - s) squared, where s is the learner's expected score against it.
     """
 
     current: Fraction = 0.5
+    """Fraction of the games against the current self."""
     pool: Annotated[int, Meta(ge=1, le=1000)] = 12
+    """Size of the pool of past selves; the oldest leaves."""
     every: Number = 10
+    """Iterations after which a copy of the network joins the pool."""
     active: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Past selves drawn in each iteration for its new games."""
 
 
 class PPOLearnerConfig(Section, frozen=True):
-    """How PPO learns. Names and meanings are those of Stable-Baselines3 if it has them.
-
-    ``batch``: steps in a minibatch. ``epochs``: passes over the steps of a rollout.
-    ``learning_rate``, ``final_learning_rate``: learning rate at the start and the end, linear
-    between. ``clip``: bound of the probability ratio. ``gamma``: discount. ``gae_lambda``: lambda
-    of the generalised advantage estimate. ``entropy``, ``final_entropy``: weight of the entropy
-    bonus at the start and the end, linear between. ``value_weight``: loss weight of the value.
-    ``gradient_clip``: largest norm of the gradient. ``target_kl``: KL divergence at which learning
-    stops early in an iteration; none: never.
-    """
+    """How PPO learns. Names and meanings are those of Stable-Baselines3 if it has them."""
 
     batch: Annotated[int, Meta(ge=2, le=65_536)] = 256
+    """Steps in a minibatch."""
     epochs: Annotated[int, Meta(ge=1, le=1000)] = 1
+    """Passes over the steps of a rollout."""
     learning_rate: LearningRate = 1.5e-3
+    """Learning rate at the start; it falls linearly to the final one."""
     final_learning_rate: LearningRate = 1e-4
+    """Learning rate at the end."""
     clip: Annotated[float, Meta(gt=0, le=1)] = 0.2
+    """Bound of the probability ratio."""
     gamma: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    """Discount."""
     gae_lambda: Fraction = 0.95
+    """Lambda of the generalised advantage estimate."""
     entropy: Annotated[float, Meta(ge=0, le=10)] = 0.02
+    """Weight of the entropy bonus at the start; it falls linearly to the final one."""
     final_entropy: Annotated[float, Meta(ge=0, le=10)] = 0.002
+    """Weight of the entropy bonus at the end."""
     value_weight: Weight = 0.5
+    """Weight of the value's loss."""
     gradient_clip: Annotated[float, Meta(gt=0, le=1000)] = 0.5
+    """Largest norm of the gradient."""
     target_kl: Annotated[float, Meta(gt=0, le=1000)] | None = None
+    """KL divergence at which an iteration stops learning early; none: never."""
 
 
 class TrainingConfig(Section, frozen=True):
-    """The keys that the configurations of all algorithms share.
-
-    ``game``: name of the game. ``options``: its options; omitted ones have their defaults.
-    ``algorithm``: ``alphazero`` or ``ppo``. ``seed``: seed of all randomness. ``device``:
-    ``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on.
-
-    ``start``: a trained agent with whose weights the network begins: a checkpoint, the folder of a
-    run, or the name of a shipped agent; none: random weights.
-    """
+    """The keys that the configurations of all algorithms share."""
 
     game: Text
+    """Name of the game."""
     algorithm: Text
+    """``alphazero`` or ``ppo``."""
     options: dict[Text, Any] = {}
+    """The game's options; omitted ones have their defaults."""
     seed: Annotated[int, Meta(ge=0)] = 1
+    """Seed of all randomness."""
     device: Text = "auto"
+    """``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on."""
     budget: BudgetConfig = BudgetConfig()
     start: Text | None = None
+    """Whose weights the network begins with: a checkpoint, a run, a shipped agent; none: random."""
     network: NetworkConfig = NetworkConfig(size="small")
     evaluation: EvaluationConfig = EvaluationConfig()
     save: SaveConfig = SaveConfig()
@@ -401,22 +380,18 @@ class TrainingConfig(Section, frozen=True):
 
 
 class AlphaZeroConfig(TrainingConfig, frozen=True):
-    """Configuration of a run of `ludarium.training.alphazero`.
-
-    ``backend``: what runs the network in self-play; ``auto`` takes ``graph-fp16`` on a GPU, else
-    ``compiled-int8``, or ``eager`` for a custom network.
-    ``variants``: sets of the game's options that one network learns together; none: the set
-    ``options`` alone. With variants, the agent is evaluated with ``options``.
-    """
+    """Configuration of a run of `ludarium.training.alphazero`."""
 
     algorithm: Literal["alphazero"] = "alphazero"
     backend: Backend = "auto"
+    """``auto``: graph-fp16 on a GPU, eager for a custom network, else compiled-int8."""
     self_play: SelfPlayConfig = SelfPlayConfig()
     bootstrap: BootstrapConfig = BootstrapConfig()
     replay: ReplayConfig = ReplayConfig()
     learner: LearnerConfig = LearnerConfig()
     cluster: ClusterConfig = ClusterConfig()
     variants: Annotated[list[VariantConfig], Meta(max_length=_MOST_VARIANTS)] = []
+    """Sets of options that one network learns together; it is evaluated with ``options``."""
 
     @property
     def bootstrap_seconds(self) -> float:

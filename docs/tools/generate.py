@@ -1,16 +1,18 @@
 """Writes the pages of the guide that are made from code: `python docs/tools/generate.py`.
 
 Configuration keys come from ``configs/schema.py``: its models have the sections, defaults and
-accepted values; their docstrings have the meanings, as ``key: text``. Metrics come from
+accepted values, and a sentence under each key. Metrics come from
 ``training/runs/metrics.py``, functions of games from ``envs/engine/hooks.py``. A test fails if a
 page differs from the output of this program.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -25,22 +27,28 @@ from ludarium.training.runs.metrics import GROUPS
 
 GUIDE = Path(__file__).resolve().parents[1] / "guide"
 _MADE = "<!-- Made by docs/tools/generate.py from {source}; change it there. -->\n"
-#: Names that a docstring explains, and the explanation, up to the next names or the end.
-_ENTRY = re.compile(
-    r"((?:``\w+``,\s)*``\w+``):\s(.*?)(?=\s(?:``\w+``,\s)*``\w+``:\s|\n\n|\Z)", re.DOTALL
-)
 
 
 def explanations(kind: type[Section]) -> dict[str, str]:
-    """The explanation of each key, from the docstrings of a section and its base classes."""
+    """The sentence under each key of a section and its base classes."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         if issubclass(each, Section):
-            for names, text in _ENTRY.findall(inspect.getdoc(each) or ""):
-                plain = " ".join(text.split()).rstrip(".").replace("``", "`")
-                plain = re.sub(r"`docs/guide/([\w-]+)\.md`", r"[\1](\1.md)", plain)
-                found |= dict.fromkeys(re.findall(r"\w+", names), plain)
+            (section,) = ast.parse(inspect.getsource(each)).body
+            assert isinstance(section, ast.ClassDef)
+            for key, below in pairwise(section.body):
+                match key, below:
+                    case (
+                        ast.AnnAssign(target=ast.Name(name)),
+                        ast.Expr(ast.Constant(str(text))),
+                    ):
+                        found[name] = _linked(text)
     return found
+
+
+def _linked(text: str) -> str:
+    """A docstring's text for the page, with links to other pages."""
+    return re.sub(r"``docs/guide/([\w-]+)\.md``", r"[\1](\1.md)", text).replace("``", "`")
 
 
 def _accepted(kind: Any) -> str:
@@ -99,10 +107,9 @@ def _row(field: FieldInfo, meaning: str) -> str:
 
 
 def _section(name: str, kind: type[Section]) -> str:
-    doc = (inspect.getdoc(kind) or "").splitlines()
     text = explanations(kind)
     rows = [_row(field, text[field.name]) for field in fields(kind)]
-    head = re.sub(r"``docs/guide/([\w-]+)\.md``", r"[\1](\1.md)", doc[0]).replace("``", "`")
+    head = _linked(inspect.getdoc(kind) or "")
     return f"### `{name}`\n\n{head}\n\n{_table(_KEYS, rows)}"
 
 

@@ -123,7 +123,7 @@ def _linked(
         Path(folder, "exported.map").write_text(exported, encoding="utf-8")
         flags = [
             *("-std=c11", "-ffreestanding", "-fvisibility=hidden", "-DLUDARIUM_BUILD"),
-            *(f"-I{folder}", f"-I{zig / 'lib/include'}"),
+            *("-I.", f"-I{zig / 'lib/include'}"),
         ]
         found = {}
         for pattern, kind in ((target.static, "-static"), (target.shared, "-dynamic")):
@@ -135,16 +135,12 @@ def _linked(
                 [
                     *("build-lib", kind, "-target", target.zig, "-mcpu", "baseline", "-fPIC"),
                     *("-O", "ReleaseFast", "-fstrip", "-fno-stack-check", "-fno-stack-protector"),
-                    *("--gc-sections", "--name", library.prefix, f"-femit-bin={folder}/{file}"),
-                    *(
-                        ["--version-script", f"{folder}/exported.map"]
-                        if "linux" in target.zig
-                        else []
-                    ),
+                    *("--gc-sections", "--name", library.prefix, f"-femit-bin={file}"),
+                    *(["--version-script", "exported.map"] if "linux" in target.zig else []),
                     # A DLL's entry point is in the system's C library, which every Windows has.
                     *(["-lc"] if "windows" in target.zig and kind == "-dynamic" else []),
-                    *("-cflags", *flags, "--", f"{folder}/glue.c"),
-                    *(f"{folder}/{name}" for name in objects),
+                    *("-cflags", *flags, "--", "glue.c"),
+                    *objects,
                 ],
                 folder,
             )

@@ -55,16 +55,24 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
 
 
 def run_zig(zig: Path, arguments: Iterable[str], folder: str) -> None:
-    """Run zig; its intermediate files go to ``folder``.
+    """Run zig in ``folder``, which receives its intermediate files too.
+
+    Libraries hold the names of the files that they are made of: give names without the folder, so
+    that two builds are the same bytes.
 
     Raises:
         LinkerError: it refuses.
     """
-    kept = cache_folder() / "zig"  # keeping its compiled libraries saves seconds for each module
-    caches = {"ZIG_GLOBAL_CACHE_DIR": str(kept), "ZIG_LOCAL_CACHE_DIR": folder}
+    # Keeping its compiled libraries saves seconds for each module.
+    kept = (cache_folder() / "zig").absolute()
+    settings = {
+        "ZIG_GLOBAL_CACHE_DIR": str(kept),
+        "ZIG_LOCAL_CACHE_DIR": ".",
+        "SOURCE_DATE_EPOCH": "1",  # the time that stands in a DLL
+    }
     command = [str(zig / "zig"), *arguments]
     run = subprocess.run(
-        command, env=os.environ | caches, capture_output=True, text=True, check=False
+        command, cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
     )
     if run.returncode:
         raise LinkerError(f"zig cannot link it: {run.stderr.strip()[-500:]}")

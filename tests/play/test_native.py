@@ -299,6 +299,18 @@ def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
 
 
 @pytest.mark.slow
+def test_two_builds_are_the_same_bytes(exported, tmp_path):
+    words = ("--as", "c", f"--target={LINUX}", f"--target={WINDOWS}", "--option=size=6")
+    assert main(["export", "onyx", *words, "--output", str(tmp_path)]) == 0
+    for target in (LINUX, WINDOWS):
+        libraries = list((tmp_path / target).iterdir())
+        assert len(libraries) == 2
+        for path in libraries:
+            before = exported("onyx") / target / path.name
+            assert path.read_bytes() == before.read_bytes(), path.name
+
+
+@pytest.mark.slow
 @on_linux
 def test_a_search_goes_on_with_another_processor(native):
     assert native.call("begin", 100, 3) == 0
