@@ -49,6 +49,7 @@ HERE = Path(__file__).parent
 EXAMPLES = HERE.parent.parent / "examples" / "native"
 BENCHMARK = HERE.parent.parent / "benchmarks" / "native_moves.c"
 LINUX, ARM, WINDOWS = "x86_64-linux", "aarch64-linux", "x86_64-windows"
+LIBRARIES = {".a", ".so", ".lib", ".dll"}
 #: Games that are compared with Python's, with options: boards of every kind, and a perceptron.
 COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
 GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "60"))
@@ -67,13 +68,17 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     @cache
     def folder_of(name: str) -> Path:
-        targets = TARGETS if name == "corso" else (LINUX, ARM, WINDOWS)
-        words = [f"--target={target}" for target in targets]
-        words += [f"--option={option}={value}" for option, value in COMPARED[name].items()]
-        assert main(["export", name, "--as", "c", "--output", str(made / name), *words]) == 0
+        export(name, made / name)
         return made / name
 
     return folder_of
+
+
+def export(name: str, folder: Path) -> None:
+    targets = TARGETS if name == "corso" else (LINUX, ARM, WINDOWS)
+    words = [f"--target={target}" for target in targets]
+    words += [f"--option={option}={value}" for option, value in COMPARED[name].items()]
+    assert main(["export", name, "--as", "c", "--output", str(folder), *words]) == 0
 
 
 @pytest.fixture
@@ -300,14 +305,12 @@ def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
 
 @pytest.mark.slow
 def test_two_builds_are_the_same_bytes(exported, tmp_path):
-    words = ("--as", "c", f"--target={LINUX}", f"--target={WINDOWS}", "--option=size=6")
-    assert main(["export", "onyx", *words, "--output", str(tmp_path)]) == 0
-    for target in (LINUX, WINDOWS):
-        libraries = list((tmp_path / target).iterdir())
-        assert len(libraries) == 2
-        for path in libraries:
-            before = exported("onyx") / target / path.name
-            assert path.read_bytes() == before.read_bytes(), path.name
+    export("osiron", tmp_path)
+    libraries = [path for path in exported("osiron").rglob("*") if path.suffix in LIBRARIES]
+    assert len(libraries) == 2 * len((LINUX, ARM, WINDOWS))
+    for path in libraries:
+        again = tmp_path / path.relative_to(exported("osiron"))
+        assert path.read_bytes() == again.read_bytes(), path.name
 
 
 @pytest.mark.slow
