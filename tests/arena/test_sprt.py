@@ -116,6 +116,13 @@ def test_intervals_of_scores_cover_the_truth_as_often_as_they_say():
     assert 0.91 <= covered / 200 <= 0.985
 
 
+def test_an_interval_has_the_means_that_are_nearly_as_likely():
+    counts = np.array([7.0, 3, 20, 9, 4])
+    ends = np.array(score_interval(counts))
+    assert log_likelihood(np.stack([counts, counts]), ends) == pytest.approx(-1.9207, abs=1e-4)
+    assert ends[0] < counts @ PAIR_SCORES / 43 < ends[1]
+
+
 def test_an_interval_is_within_the_scale_and_has_the_score():
     for counts in ([0, 0, 0, 0, 9], [0, 0, 9, 0, 0], [1, 0, 0, 0, 0], [5, 0, 0, 0, 5]):
         low, high = score_interval(np.array(counts))

@@ -111,6 +111,19 @@ def test_results_are_counted_as_they_were_played(whole):
         assert seats == [pairing[key] for key in first_keys()]
 
 
+def test_the_table_has_the_percent_against_the_agent_of_each_rank(whole):
+    results = json.loads((whole / "results.json").read_text())
+    names = [agent["name"] for agent in results["agents"]]
+    scores = {(each["first"], each["second"]): each["score"] for each in results["pairings"]}
+    scores |= {(other, one): 1 - score for (one, other), score in scores.items()}
+    rows = [line.split() for line in (whole / "table.txt").read_text().splitlines()]
+    crossed = [row[-len(names) :] for row in rows if len(row) > 1 and row[1] in names]
+    assert crossed == [
+        ["-" if one == other else f"{100 * scores[one, other]:.0f}" for other in names]
+        for one in names
+    ]
+
+
 def first_keys() -> list[str]:
     return ["wins", "draws", "losses"]
 

@@ -100,7 +100,7 @@ class BradleyTerry:
             self._free.append(size - 1)
         else:
             parameters[-1] = -np.inf
-        self._parameters, self._largest = self._maximise(parameters, None, 0.0)
+        self._parameters, self._largest = self._maximise(parameters, None)
         self._covariance = np.linalg.inv(self._derivatives(self._parameters)[1])
 
     @property
@@ -198,7 +198,7 @@ class BradleyTerry:
         return gradient[self._free], information[np.ix_(self._free, self._free)]
 
     def _maximise(
-        self, parameters: np.ndarray, contrast: np.ndarray | None, multiplier: float
+        self, parameters: np.ndarray, contrast: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
         """Maximise by Newton's method; with a ``contrast``, among parameters of equal contrast.
 
@@ -208,7 +208,7 @@ class BradleyTerry:
         """
         parameters = parameters.copy()
         value = self._likelihood(parameters)
-        self._multiplier = multiplier
+        self._multiplier = 0.0
         for _ in range(_MOST_STEPS if self._free else 0):
             gradient, information = self._derivatives(parameters)
             if contrast is None:
@@ -257,7 +257,7 @@ class BradleyTerry:
         for _ in range(_MOST_STEPS):
             moved = parameters.copy()
             moved[self._free] += along * (end - value) / ELO
-            parameters, likelihood = self._maximise(moved, free, 0.0)
+            parameters, likelihood = self._maximise(moved, free)
             value = end
             if abs(likelihood - target) < 1e-6 or not self._multiplier:
                 break
