@@ -105,6 +105,20 @@ def after(position: Position, *actions: int | str) -> Position:
     return position
 
 
+def play_texts(position: Position, texts: str) -> Position:
+    """Play actions, as texts with spaces between them, in the position itself."""
+    for text in texts.split():
+        position.play(position.text_to_action(text))
+    return position
+
+
+def refusal(position: Position, text: str) -> str:
+    """What is said of a text that is no legal action."""
+    with pytest.raises(ValueError) as error:  # noqa: PT011 (the callers check the words)
+        position.text_to_action(text)
+    return str(error.value)
+
+
 def children(position: Position) -> dict[int, Position]:
     """The position after each legal action."""
     return {int(action): after(position, action) for action in position.legal_actions}

@@ -51,8 +51,9 @@ GROUPS = {
     ),
     "statistics": (
         "arena/sprt.py arena/standings.py training/evaluation/[bs]*.py",
-        "tests/arena/test_sprt.py tests/arena/test_tournament.py tests/training/test_ratings.py "
-        "tests/training/test_bradley_terry.py tests/training/test_evaluation.py",
+        "tests/arena/test_sprt.py tests/arena/test_comparison.py tests/arena/test_tournament.py "
+        "tests/training/test_ratings.py tests/training/test_bradley_terry.py "
+        "tests/training/test_evaluation.py",
     ),
 }
 #: Operators, either of which may stand in the place of the other.
@@ -104,18 +105,15 @@ def mutants(tree: ast.AST, within: Any = None) -> Iterator[tuple[Any, str, str]]
 
 
 class Watch:
-    """Runs the tests that it knows, the shortest first; keeps what they took, and which failed."""
+    """Runs the tests that it knows, in their order; keeps what they took, and which failed."""
 
     def __init__(self, known: dict[str, float]) -> None:
         self.known, self.times, self.failed = known, dict[str, float](), list[str]()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self.known:
-            found = [item for item in items if item.nodeid in self.known]
-            if len(found) < len(self.known):
-                pytest.exit("the mutant has fewer tests", 1)
-            items[:] = sorted(found, key=lambda item: self.known[item.nodeid])
+        found = {item.nodeid: item for item in items}
+        items[:] = [found[name] for name in self.known or found]  # an error if one is missing
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.times[report.nodeid] = self.times.get(report.nodeid, 0) + report.duration
@@ -124,7 +122,7 @@ class Watch:
 
 
 def run_tests(tree: Path, tests: str, known: dict[str, float], seconds: float) -> Any:
-    """Run tests in this process; return what they took, and what failed, or None if nothing."""
+    """Run tests in this process; return what they took, and what failed."""
     os.chdir(tree)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.dont_write_bytecode = bool(known)
@@ -134,17 +132,18 @@ def run_tests(tree: Path, tests: str, known: dict[str, float], seconds: float) -
         del sys.modules[name]
     watch = Watch(known)
     options = ["-m", "not slow", "-p", "no:cacheprovider", f"--timeout={seconds}"]
-    code = pytest.main([*options, *(["-x"] if known else []), *shlex.split(tests)], [watch])
-    return watch.times, watch.failed or (["collection"] if code else None)
+    options += ["--maxfail", "1" if known else "0", *shlex.split(tests)]
+    code = pytest.main(options, [watch])
+    return watch.times, watch.failed or ["collection"] * bool(code)
 
 
 def in_a_fork(*arguments: Any) -> Any:
     """`run_tests` in a process of its own, which need not import numba anew."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-        try:
+    try:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
             return pool.submit(run_tests, *arguments).result()
-        except BrokenProcessPool:
-            return {}, ["crash"]
+    except BrokenProcessPool:
+        return {}, ["crash"]
 
 
 def main() -> None:
@@ -170,8 +169,8 @@ def main() -> None:
     files = [file for each in patterns.split() for file in sorted(tree.glob(each))]
     numbers = [(f, n) for f in files for n, _ in enumerate(mutants(ast.parse(f.read_text())))]
     times, failed = in_a_fork(tree, tests, {}, chosen.seconds)
-    known = {name: took for name, took in times.items() if name not in (failed or ())}
-    print(f"{len(numbers)} mutants, {len(known)} tests; left out:", *(failed or ()), sep="\n  ")
+    known = {name: times[name] for name in sorted(times, key=times.get) if name not in failed}
+    print(f"{len(numbers)} mutants, {len(known)} tests; left out:", *failed, sep="\n  ")
     done = output.read_text() if output.exists() else ""
     for file, number in random.Random(chosen.seed).sample(numbers, min(chosen.count, len(numbers))):
         name = f"{file.relative_to(tree)} {number}"
@@ -184,7 +183,7 @@ def main() -> None:
         _, failed = in_a_fork(tree, tests, known, 10 * chosen.seconds)
         file.write_text(source)
         result = {"mutant": name, "line": line, "before": before, "after": after}
-        text = json.dumps(result | {"killer": failed and failed[0]})
+        text = json.dumps(result | {"killer": failed[0] if failed else None})
         print(text, flush=True)
         with output.open("a") as results:
             print(text, file=results)

@@ -10,6 +10,7 @@ import pytest
 from ludarium.arena.sprt import (
     PAIR_SCORES,
     SPRT,
+    SPRTResult,
     Verdict,
     elo_interval,
     log_likelihood,
@@ -130,6 +131,34 @@ def test_an_interval_is_within_the_scale_and_has_the_score():
     assert elo_interval(np.array([0, 0, 0, 0, 9]))[1] > 1000
     with pytest.raises(ValueError, match="there are none"):
         score_interval(np.zeros(5))
+
+
+# Results.
+
+
+def test_a_test_without_games_knows_nothing():
+    found = SPRTResult.of(SPRT(), np.zeros(0, np.int64), np.zeros((0, 2)))
+    assert (found.games, found.repeated, found.caveat) == (0, 0, None)
+    assert not found.has_ended
+    assert found.line == "LLR 0 (-2.94..2.94)"
+
+
+def test_a_pair_that_repeats_an_earlier_one_does_not_count():
+    digests = np.array([[1, 2], [3, 4], [1, 2], [1, 4], [3, 4]])
+    found = SPRTResult.of(SPRT(), np.array([4, 2, 4, 4, 2]), digests)
+    assert found.counts.tolist() == [0, 0, 1, 0, 2]
+    assert (found.games, found.repeated, found.is_fruitless) == (6, 2, False)
+    assert found.caveat is not None
+    assert found.caveat.startswith("2 of 5 pairs of games repeat an earlier one")
+    assert f"LLR {found.llr:+.2f} (-2.94..2.94), 6 games, score 0.833, Elo +280" in found.line
+
+
+def test_an_infinite_difference_is_left_out_of_the_json():
+    won = SPRTResult(SPRT(), np.array([0, 0, 0, 0, 4]), 0, 1.0, False).to_dict()
+    assert won["elo"] is won["elo_interval_95"][1] is None
+    assert won["elo_interval_95"][0] == round(elo_interval(np.array([0, 0, 0, 0, 4]))[0], 2)
+    ahead = SPRTResult(SPRT(), np.array([0, 0, 2, 2, 0]), 0, 1.0, False).to_dict()
+    assert (ahead["score"], ahead["elo"]) == (0.625, 88.74)
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,10 @@ def test_the_table_has_the_percent_against_the_agent_of_each_rank(whole):
     names = [agent["name"] for agent in results["agents"]]
     scores = {(each["first"], each["second"]): each["score"] for each in results["pairings"]}
     scores |= {(other, one): 1 - score for (one, other), score in scores.items()}
-    rows = [line.split() for line in (whole / "table.txt").read_text().splitlines()]
-    crossed = [row[-len(names) :] for row in rows if len(row) > 1 and row[1] in names]
-    assert crossed == [
+    header, *lines = (whole / "table.txt").read_text().splitlines()
+    rows = lines[: len(names)]
+    assert [row[header.index("agent") :].split()[0] for row in rows] == names
+    assert [row.split()[-len(names) :] for row in rows] == [
         ["-" if one == other else f"{100 * scores[one, other]:.0f}" for other in names]
         for one in names
     ]

@@ -17,6 +17,7 @@ import pytest
 
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.rule import DRAW
+from tests.games import children, play_texts, refusal
 from tests.references.corso import ReferenceCorso
 
 SIZES = range(2, 10)
@@ -35,12 +36,6 @@ DISTINCT = {
     3: {1: 9, 2: 72, 3: 312, 4: 1113, 5: 2381},
     5: {1: 25, 2: 600, 3: 7460},
 }
-
-
-def play_texts(position: Position, texts: str) -> Position:
-    for text in texts.split():
-        position.play(position.text_to_action(text))
-    return position
 
 
 def after(texts: str, size: int = 5) -> Position:
@@ -156,20 +151,15 @@ def key(position: Position) -> tuple[int, bytes]:
     return position.mover, position.state.cells.tobytes()
 
 
-def children(position: Position) -> Iterable[tuple[int, Position]]:
-    for action in position.legal_actions.tolist():
-        child = position.copy()
-        child.play(action)
-        yield action, child
-
-
 @pytest.mark.parametrize(("size", "counts"), DISTINCT.items())
 def test_number_of_distinct_positions(size: int, counts: dict[int, int]) -> None:
     start = make_game("corso", size=size).start()
     layer = {key(start): start}
     found = {}
     for ply in counts:
-        layer = {key(child): child for parent in layer.values() for _, child in children(parent)}
+        layer = {
+            key(child): child for parent in layer.values() for child in children(parent).values()
+        }
         found[ply] = len(layer)
     assert found == counts
 
@@ -189,7 +179,7 @@ class Solver:
             self.values[place] = (
                 position.score
                 if position.is_over
-                else best(self.value(child) for _, child in children(position))
+                else best(map(self.value, children(position).values()))
             )
         return self.values[place]
 
@@ -205,7 +195,7 @@ def test_three_by_three_is_solved() -> None:
     start = make_game("corso", size=3).start()
     assert solver.value(start) == 3
     assert (len(solver.values), solver.terminal) == (11612, 1652)
-    first_moves = {action: solver.value(child) for action, child in children(start)}
+    first_moves = {action: solver.value(child) for action, child in children(start).items()}
     assert first_moves == {0: -3, 1: 1, 2: -3, 3: 1, 4: 3, 5: 1, 6: -3, 7: 1, 8: -3}
 
 
@@ -291,6 +281,19 @@ def test_the_game_ends_at_once_when_no_open_cell_is_left() -> None:
     assert position.score == 4
 
 
+@pytest.mark.parametrize(
+    ("moves", "points", "rewards"),
+    [("a2 c3 b1 c1 a2! c3!", (5, 4), (1, -1)), ("a2 c2 b1 c3 a2! c3!", (4, 5), (-1, 1))],
+)
+def test_who_has_one_cell_more_wins(
+    moves: str, points: tuple[int, int], rewards: tuple[int, int]
+) -> None:
+    """Dyed ones and those with a marble."""
+    position = after(moves, size=3)
+    assert position.game.tally(position.state) == points
+    assert position.rewards == rewards
+
+
 # Texts and options.
 
 
@@ -311,11 +314,9 @@ def test_the_game_ends_at_once_when_no_open_cell_is_left() -> None:
     ],
 )
 def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: list[str]) -> None:
-    position = after(moves)
-    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
-        position.text_to_action(text)
+    message = refusal(after(moves), text)
     for word in words:
-        assert word in str(refusal.value)
+        assert word in message
 
 
 @pytest.mark.parametrize("size", [1, 10, 0, -5, 5.0, "5", True, None, [5]])

@@ -11,7 +11,7 @@ from ludarium.envs import Game, make_game
 from ludarium.envs.engine.foresight import WINS, Threats
 from ludarium.envs.engine.position import Position
 from ludarium.envs.osiron.rules import NO_PAIR
-from tests.games import ALL_GAMES, changed, random_game
+from tests.games import ALL_GAMES, changed, play_texts, random_game
 
 PASSED = {
     "corso": True,
@@ -20,13 +20,6 @@ PASSED = {
     "obsidio": True,
     "obelisk": False,
 }
-
-
-def _after(game: Game, moves: str) -> Position:
-    position = game.start()
-    for text in moves.split():
-        position.play(position.text_to_action(text))
-    return position
 
 
 @pytest.fixture(params=ALL_GAMES)
@@ -60,7 +53,7 @@ def test_the_movers_threats_are_what_its_actions_do(game: Game) -> None:
 
 def test_corso_takes_what_an_expansion_dyes() -> None:
     game = make_game("corso")
-    threats = _after(game, "c3 b2 b3 d4 d3 e5 a1 c1").threats()
+    threats = play_texts(game.start(), "c3 b2 b3 d4 d3 e5 a1 c1").threats()
     names = lambda numbers: {game.action_names[number] for number in np.flatnonzero(numbers)}  # noqa: E731
     assert names(threats.actions[0]) == {"b3", "c3", "d3"}
     assert names(threats.cells[0]) == {"b2", "d4"}
@@ -124,7 +117,7 @@ def test_who_will_own_what_is_known_at_the_end() -> None:
 def test_owners_are_expected_over_the_playouts() -> None:
     """On 2 x 2 what follows a last open cell is few: compared with all ways to go on."""
     game = make_game("corso", size=2)
-    position = _after(game, "a1 b1 a2")
+    position = play_texts(game.start(), "a1 b1 a2")
     ends: list[tuple[float, np.ndarray]] = []
 
     def follow(place: Position, share: float) -> None:
@@ -149,7 +142,7 @@ def test_games_without_owners_have_none_to_come() -> None:
 
 
 def test_threats_are_drawn_for_either_side() -> None:
-    position = _after(make_game("corso"), "c3 b2 b3 d4 d3 e5 a1 c1")
+    position = play_texts(make_game("corso").start(), "c3 b2 b3 d4 d3 e5 a1 c1")
     svg = position.svg(layers={"threats": None})
     root = ElementTree.fromstring(svg)
     (group,) = [group for group in root.iter() if group.get("class") == "layer threats"]

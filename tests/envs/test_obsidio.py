@@ -24,7 +24,7 @@ from ludarium.envs.engine.draw.grid import cell_name, read_cell
 from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.obsidio import rules
-from tests.games import random_game
+from tests.games import play_texts, random_game, refusal
 from tests.references.agreement import play_beside
 from tests.references.obsidio import ReferenceObsidio
 
@@ -46,12 +46,6 @@ PERFT: list[tuple[dict[str, Any], dict[int, int]]] = [
     ({"size": 9}, {1: 65, 2: 817, 3: 11264, 4: 115664}),
     ({"size": 11}, {1: 96, 2: 1556, 3: 27560, 4: 370360}),
 ]
-
-
-def play_texts(position: Position, texts: str) -> Position:
-    for text in texts.split():
-        position.play(position.text_to_action(text))
-    return position
 
 
 def after(texts: str, **options: Any) -> Position:
@@ -204,12 +198,6 @@ def test_the_published_example_of_a_light_token() -> None:
     assert not legal(position) & (hidden_by_the_target | hidden_by_the_token)
     lifted = after("a1 g1 g3 f3", diagonal_adjacency=False)
     assert legal(lifted) == allowed | diagonally_adjacent
-
-
-def sorted_targets(size: int) -> list[str]:
-    return [
-        cell_name(cell, size) for cell in range(size**2) if kind(cell_name(cell, size)) == "target"
-    ]
 
 
 def test_line_of_sight_ends_at_targets_the_edge_and_tokens() -> None:
@@ -401,7 +389,7 @@ def test_the_last_claimer_wins_when_each_has_half_of_the_targets(black: int, cla
     assert position.score == 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_full_board_leaves_every_target_to_somebody(seed: int) -> None:
     """So the game is never left undecided, and is never a draw."""
@@ -536,7 +524,7 @@ def test_what_the_record_keeps_is_what_a_recount_finds(
         contents = state.cells.tolist()
         np.testing.assert_array_equal(state.influence, influence_recounted(position))
         assert state.claims.tolist() == [contents.count(rules.CONTROL + c) for c in (0, 1)]
-        targets = len(sorted_targets(size))
+        targets = len(of_kind(size, "target"))
         taken = sum(content in (rules.INFLUENCE, rules.INFLUENCE + 1) for content in contents)
         assert state.empty == size**2 - targets - taken
         assert legal(position) - {"swap"} == slow_legal_actions(position)
@@ -548,28 +536,6 @@ def test_what_the_record_keeps_is_what_a_recount_finds(
         ]
         assert len(changed) <= 1  # tokens neither move nor vanish
         assert all(old == rules.EMPTY for old, _ in changed)
-
-
-def test_same_observation_same_legal_actions() -> None:
-    """Among all positions up to three plies, and those of some games."""
-    game = make_game("obsidio", size=7)
-    known: dict[bytes, bytes] = {}
-    layer = [game.start()]
-    for _ in range(3):
-        layer = [child for parent in layer for child in children(parent)]
-        for position in layer:
-            key = position.observation(dtype=np.uint8).tobytes()
-            assert known.setdefault(key, position.mask.tobytes()) == position.mask.tobytes()
-    assert len(known) > 1000
-
-
-def children(position: Position) -> list[Position]:
-    found = []
-    for action in position.legal_actions:
-        child = position.copy()
-        child.play(action)
-        found.append(child)
-    return found
 
 
 # Observations, symmetries and drawings by example.
@@ -675,22 +641,6 @@ def test_board_text_shows_the_tokens_the_last_one_and_whose_turn_it_is() -> None
     )
 
 
-def test_board_text_is_different_for_different_positions() -> None:
-    game = make_game("obsidio", size=7)
-    texts: dict[str, bytes] = {}
-    for seed, ply in product(range(8), range(60)):
-        if ply == 0:
-            random, position = np.random.default_rng(seed), game.start()
-        if position.is_over:
-            continue
-        position.play(random.choice(position.legal_actions))
-        key = position.states.copy()
-        key["ply"] = 0
-        whole = b"".join(key[name].tobytes() for name in key.dtype.names)
-        assert texts.setdefault(position.board_text(), whole) == whole
-    assert len(texts) > 200
-
-
 # Texts and options.
 
 
@@ -716,11 +666,9 @@ def test_board_text_is_different_for_different_positions() -> None:
     ],
 )
 def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: list[str]) -> None:
-    position = after(moves)
-    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
-        position.text_to_action(text)
+    message = refusal(after(moves), text)
     for word in words:
-        assert word in str(refusal.value)
+        assert word in message
 
 
 def test_refusals_that_depend_on_the_claims_or_the_options() -> None:
@@ -757,7 +705,7 @@ def test_defaults() -> None:
 def test_threats_tell_of_every_target_that_is_claimed() -> None:
     game = make_game("obsidio", size=7)
     told = 0
-    for seed in range(6):
+    for seed in range(2):
         for position, action in random_game(game, seed):
             if action is None:
                 continue

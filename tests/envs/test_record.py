@@ -141,6 +141,7 @@ def test_a_plain_list_of_moves_is_read(
         (b"b2 \xff", "holds neither a game record nor moves as text"),
         (b" " * (4 * 2**20 + 1), "a game record has at most 4,194,304"),
     ],
+    ids=["broken", "list", "bytes", "large"],
 )
 def test_a_file_that_holds_no_record_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "some.txt"
