@@ -14,6 +14,7 @@ from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
 from ludarium.analysis.value_graph import plot_values
 from ludarium.envs.engine.console import output, plain_console, say
+from ludarium.envs.engine.progress_bar import drawn
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import make_agent
 from ludarium.training.search import Budget
@@ -22,7 +23,7 @@ from ludarium.training.table import text_table
 from .arguments import add_json, add_options, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, FALLBACK, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
-from .progress import drawn, progress
+from .progress import progress
 from .result import Result, warn
 from .thoughts import effort, headline, moves_table
 

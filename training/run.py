@@ -15,10 +15,11 @@ from typing import Any
 from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, load_config
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.numbers import checked_flag
+from ludarium.envs.engine.progress_bar import as_time
 
 from .agents import Agent
 from .agents.network import network_agent
-from .runs.columns import as_time, columns_of
+from .runs.columns import columns_of
 from .runs.folder import RunFolder
 from .runs.reporting import Reporter, TerminalReporter
 from .runs.start import start_settings

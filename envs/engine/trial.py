@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import sys
-import time
 import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -14,7 +13,6 @@ from xml.etree import ElementTree
 import numba
 import numpy as np
 
-from .console import say
 from .game import Game, Symmetries
 from .hooks import HOOKS
 from .messages import shortened
@@ -32,10 +30,9 @@ _NOTHING = 777.0  # marks entries of an observation that nothing has written
 _UNWRITTEN = -777  # marks slots that the view has not written
 _IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
 _MOST_SYMMETRIES = 32  # symmetries to test, each in one game
-#: A task without progress, for work that people need not see.
+#: Files and folders whose lines in a traceback are not the game's.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, numba.__file__, __file__))
 _TRIED = 8  # actions that test whether a field is read
-_SILENCE = 5.0  # seconds between two lines about progress
 
 
 def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = None) -> list[str]:
@@ -49,12 +46,17 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         game: the rules with their options; check each option set that changes a size.
         games: how many to play; 50 take seconds if there are few actions.
         seed: seed of the random actions.
-        task: task that counts the played games; default: lines on standard error.
+        task: task that counts the played games; default: progress on standard error.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.
     """
-    trial, task = _Trial(game), task or _Lines()
+    if task is None:
+        from .progress_bar import shown_task  # rich is slow to import
+
+        with shown_task() as shown:
+            return check_game(game, games, seed, shown)
+    trial = _Trial(game)
     task.begin(f"check of {game.name}: games", games)
     trial.check_code()
     trial.check_starts()
@@ -76,22 +78,6 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
             trial.compare_with_compiled(np.random.SeedSequence([seed, number]))
             task.advance()
     return list(trial.faults.values())
-
-
-class _Lines(Task):
-    """Prints progress on standard error from time to time."""
-
-    def begin(self, title: str, total: int | None = None) -> None:
-        """Begin work, which is reported after some seconds."""
-        self._title, self._total, self._done = title, total, 0
-        self._told = time.monotonic()
-
-    def advance(self, count: int = 1, note: str = "") -> None:
-        """Report the progress if it is time to."""
-        self._done += count
-        if time.monotonic() - self._told >= _SILENCE:
-            self._told = time.monotonic()
-            say(f"ludarium: {self._title} {self._done} of {self._total}")
 
 
 class _FaultError(Exception):

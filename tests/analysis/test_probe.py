@@ -13,10 +13,11 @@ import pytest
 
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
-from ludarium.cli import progress as cli_progress
 from ludarium.cli.arguments import read_bytes, read_count, read_positive
-from ludarium.cli.progress import ShownTask, progress
+from ludarium.cli.progress import progress
 from ludarium.envs import make_game
+from ludarium.envs.engine import progress_bar
+from ludarium.envs.engine.progress_bar import ShownTask
 from tests.analysis.corso_positions import minimax
 from tests.games import after, random_game
 
@@ -129,7 +130,7 @@ class Interrupted(ShownTask):
 def test_ctrl_c_ends_a_search_and_prints_what_is_known(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_progress, "ShownTask", Interrupted)
+    monkeypatch.setattr(progress_bar, "ShownTask", Interrupted)
     handler = signal.getsignal(signal.SIGINT)
     assert main(["probe", "corso", "--memory", "16MiB", "--json"]) == 130
     printed = capsys.readouterr()
@@ -144,14 +145,14 @@ def test_ctrl_c_ends_a_search_and_prints_what_is_known(
 def test_without_a_terminal_there_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli_progress, "_LINE_EVERY", 0.0)
+    monkeypatch.setattr(progress_bar, "_LINE_EVERY", 0.0)
     with progress() as task:
         task.begin("positions answered", 7)
         task.advance(3, "1.0 M positions searched")
         task.begin("plies")
         task.advance()
     assert capsys.readouterr().err.splitlines() == [
-        "ludarium: positions answered: 3 of 7, 1.0 M positions searched",
+        "ludarium: positions answered: 3 of 7, 1.0 M positions searched, 0 s left",
         "ludarium: plies: 1",
     ]
 

@@ -254,12 +254,12 @@ def test_what_takes_memory_is_told_with_what_to_do(
 
 
 def test_a_check_says_how_far_it_is(capsys, monkeypatch):
-    monkeypatch.setattr("ludarium.envs.engine.trial._SILENCE", 0.0)
+    monkeypatch.setattr("ludarium.envs.engine.progress_bar._LINE_EVERY", 0.0)
     assert check_game(TicTacToe(), games=2) == []
     lines = capsys.readouterr().err.splitlines()
-    assert "ludarium: check of tictactoe: games 1 of 2" in lines
-    assert "ludarium: check of tictactoe: symmetries 7 of 7" in lines
-    assert "ludarium: check of tictactoe: compiled games 2 of 2" in lines
+    assert "ludarium: check of tictactoe: games: 1 of 2, " in "\n".join(lines)
+    assert "ludarium: check of tictactoe: symmetries: 7 of 7" in lines
+    assert "ludarium: check of tictactoe: compiled games: 2 of 2" in lines
     assert check_game(TicTacToe(), games=2, task=Task()) == []
     assert capsys.readouterr().err == ""
 

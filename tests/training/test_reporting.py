@@ -11,8 +11,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.compat.proto.event_pb2 import SessionLog
 
-from ludarium.training.runs import reporting
-from ludarium.training.runs.columns import as_time, columns_of, time_left
+from ludarium.envs.engine import progress_bar
+from ludarium.envs.engine.progress_bar import as_time, time_left
+from ludarium.training.runs.columns import columns_of
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
 
@@ -70,14 +71,14 @@ def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_
 
 def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):
     stream, clock = io.StringIO(), iter([0.0, 0.0, 35.0, 40.0, 80.0])
-    monkeypatch.setattr(reporting.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(progress_bar.time, "perf_counter", lambda: next(clock))
     reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
     reporter.begin("bootstrap", 40_000)
     for more in (100, 4_900, 5_000):
         reporter.advance(more)
     assert stream.getvalue().splitlines() == [
-        "bootstrap 100/40,000",  # too early to tell
-        "bootstrap 10,000/40,000  4 min left",
+        "ludarium: bootstrap: 100 of 40,000",  # too early to tell
+        "ludarium: bootstrap: 10,000 of 40,000, 4 min left",
     ]
 
 

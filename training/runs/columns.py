@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from ludarium.envs.engine.progress_bar import as_time, time_left
 
 from ..table import percent
 
@@ -26,20 +27,6 @@ def columns_of(algorithm: str, on_cluster: bool = False) -> tuple[Column, ...]:
     own = _COLUMNS[algorithm]
     of_cluster = _OF_A_CLUSTER if on_cluster and algorithm == "alphazero" else ()
     return (*_PROGRESS, *own, *of_cluster, _LEFT)
-
-
-def time_left(share: float, seconds: float) -> float:
-    """Seconds left, if ``share`` (0 to 1) of the work took ``seconds``; infinite for 0."""
-    return seconds * (1 - share) / share if share > 0 else math.inf
-
-
-def as_time(seconds: float) -> str:
-    """A duration for people: ``45 s``, ``12 min``, ``3.5 h``; ``?`` for an infinite one."""
-    if not math.isfinite(seconds):
-        return "?"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 #: Share of the run that is done, minutes, iterations.

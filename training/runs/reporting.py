@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
-
-from ludarium.envs.engine.console import plain_column, plain_console
+from ludarium.envs.engine.console import plain_console
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import Task
+from ludarium.envs.engine.progress_bar import GONE, shown_task
 
 from ..table import percent
-from .columns import Column, as_time, time_left
+from .columns import Column
 from .folder import RunFolder
 
 if TYPE_CHECKING:
@@ -35,14 +32,6 @@ class Reporter(Task):
 
     def close(self) -> None:
         """The run has ended."""
-
-
-#: Seconds between progress lines of a running task where the output is not a terminal.
-_SILENCE = 30.0
-#: Errors of an unwritable stream; one that Python has closed raises ValueError.
-_GONE = (OSError, ValueError)
-#: A task's remaining time is estimated from this progress on; compiling may come first.
-_ENOUGH = 0.05
 
 
 class TerminalReporter(Reporter):
@@ -65,50 +54,17 @@ class TerminalReporter(Reporter):
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
         self.columns = fitting_columns(columns, self.console.width)
-        self._progress = Progress(
-            SpinnerColumn(),
-            plain_column("{task.description:>10}"),
-            BarColumn(bar_width=30),
-            plain_column("{task.completed:,.0f}/{task.total:,.0f}"),
-            plain_column("{task.fields[speed]}"),
-            TimeElapsedColumn(),
-            plain_column("{task.fields[left]}"),
-            console=self.console,
-            disable=not self.console.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=1, speed="", left="")
-        self._lock = threading.Lock()
-        self._name, self._total, self._done = "", 1, 0
-        self._started = self._told = time.perf_counter()
         self._heading_due = True
-        with suppress(*_GONE):
-            self._progress.start()
+        self._open = ExitStack()
+        self._task = self._open.enter_context(shown_task(self.console))
 
     def begin(self, title: str, total: int | None = None) -> None:
         """Show a new bar."""
-        with self._lock:
-            self._name, self._total, self._done = title, total or 1, 0
-            self._started = self._told = time.perf_counter()
-            with suppress(*_GONE):
-                self._progress.reset(self._task, description=title, total=total, speed="", left="")
+        self._task.begin(title, total)
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Move the bar on, or write a progress line."""
-        with self._lock:
-            self._done += count
-            self._show()
-
-    def _show(self) -> None:
-        now = time.perf_counter()
-        share = min(1.0, self._done / max(1, self._total))
-        seconds = time_left(share, now - self._started)
-        left = f"{as_time(seconds)} left" if share >= _ENOUGH else ""
-        speed = f"{self._done / max(1e-9, now - self._started):,.0f}/s"
-        with suppress(*_GONE):
-            self._progress.update(self._task, completed=self._done, speed=speed, left=left)
-        if not self.console.is_terminal and now - self._told >= _SILENCE:
-            self._told = now
-            self._print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
+        self._task.advance(count, note)
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """Print a row, with the heading above the first one, and add to the curves."""
@@ -138,13 +94,12 @@ class TerminalReporter(Reporter):
 
     def _print(self, text: str, style: str | None = None) -> None:
         """Print a line, if anybody can read it: a full disk or a closed terminal stops no run."""
-        with suppress(*_GONE):
+        with suppress(*GONE):
             self.console.print(text, style=style)
 
     def close(self) -> None:
         """Remove the bar and close the curves."""
-        with suppress(*_GONE, IndexError):  # rich raises the last if its start has failed
-            self._progress.stop()
+        self._open.close()
         if self._curves is not None:
             with suppress(Exception):  # each iteration has been written already
                 self._curves.close()
