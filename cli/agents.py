@@ -10,7 +10,7 @@ from typing import Any
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
-from ludarium.training.agents.checkpoints import agents_of_many, telling_options
+from ludarium.training.agents.checkpoints import selecting_options
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, AgentKind, agent_kinds
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.networks import learnt_values
@@ -47,8 +47,7 @@ def run(given: argparse.Namespace) -> Result:
     trained = [
         _describe(name, path, options)
         for name in names
-        for found in (telling_options(name), agents_of_many(name))
-        for path, options in found.items()
+        for path, options in selecting_options(name).items()
     ]
     data = {
         "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],

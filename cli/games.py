@@ -7,7 +7,8 @@ import shlex
 from typing import Any
 
 from ludarium.envs.registry import GAMES
-from ludarium.training.agents.checkpoints import agents_of_many, telling_options
+from ludarium.models import load_header
+from ludarium.training.agents.checkpoints import selecting_options
 
 from .arguments import add_json
 from .common import options_as_text
@@ -38,8 +39,7 @@ def run(given: argparse.Namespace) -> Result:
             "credit": game.credit,
             "trained_agents": [
                 {"options": options, "command": play_command(game.name, options)}
-                for found in (telling_options(game.name), agents_of_many(game.name))
-                for options in found.values()
+                for options in selecting_options(game.name).values()
             ],
             "options": [
                 {
@@ -63,13 +63,9 @@ def run(given: argparse.Namespace) -> Result:
             f"    --option {option.name}={option.default}  {option.help}; {option.describe()}"
             for option in game.option_list
         ]
-        for told, found in (
-            ("trained agent", telling_options(game.name)),
-            ("one for other options too", agents_of_many(game.name)),
-        ):
-            lines += [
-                f"    {told}: {play_command(game.name, options)}" for options in found.values()
-            ]
+        for path, options in selecting_options(game.name).items():
+            told = "one for other options too" if load_header(path).variants else "trained agent"
+            lines.append(f"    {told}: {play_command(game.name, options)}")
     return Result(data, "\n".join(lines))
 
 

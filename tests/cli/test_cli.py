@@ -17,9 +17,8 @@ from ludarium.cli.interrupt import StopFlag
 from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import (
-    agents_of_many,
+    selecting_options,
     shipped_agent,
-    telling_options,
 )
 from ludarium.training.run import describe_plan
 from tests.checkpoints import tiny_checkpoint
@@ -93,7 +92,7 @@ def test_every_command_that_is_advertised_means_the_agent_advertised():
     from ludarium.models import load_header
 
     for name in GAMES:
-        for path, options in (telling_options(name) | agents_of_many(name)).items():
+        for path, options in selecting_options(name).items():
             program, command, game, *given = shlex.split(play_command(name, options))
             assert (program, command) == ("ludarium", "play")
             assert given[::2] == ["--option"] * len(options)

@@ -107,7 +107,7 @@ def test_an_agent_of_these_options_comes_before_one_of_many(tmp_path, monkeypatc
     }
     assert found == {2: many, 3: many, 4: four, 5: many}
     assert checkpoints.shipped_agent("corso") == four
-    assert checkpoints.telling_options("corso") == {four: {"size": 4}}
+    assert checkpoints.selecting_options("corso") == {four: {"size": 4}, many: {"size": 3}}
 
 
 @pytest.mark.parametrize("name", sorted(GAMES))

@@ -287,41 +287,24 @@ def fitting_agent(game: Game) -> Path | None:
     return path if path is not None and fits(load_header(path), game) else None
 
 
-def agents_of_many(game: str) -> dict[Path, dict[str, Any]]:
-    """The shipped agents that learnt many sets of options, and options that select each.
+def selecting_options(game: str) -> dict[Path, dict[str, Any]]:
+    """For each shipped agent of a game, options that select it; those of one set of options first.
 
-    These are the options of its evaluation, or else the first set that it learnt for which no
-    other agent is selected; game defaults that the default agent has too are left out.
+    Of an agent of many sets of options these are the options of its evaluation, or else the first
+    set that it learnt for which no other agent is selected. Options that are the game's defaults
+    are left out, unless agents of one set differ in them.
     """
     headers = {path: load_header(path) for path in shipped_agents(game)}
+    of_one = [header.options for header in headers.values() if not header.variants]
     defaults = {option.name: option.default for option in GAMES[game].option_list}
-    usual = next(iter(headers.values())).options if headers else {}
     found = {}
-    for path, header in headers.items():
-        for options in [header.options, *header.variants] if header.variants else []:
+    for path, header in sorted(headers.items(), key=lambda entry: bool(entry[1].variants)):
+        for options in (header.options, *header.variants):
             if shipped_agent(game, options) == path:
                 found[path] = {
                     name: value
                     for name, value in options.items()
-                    if value != defaults[name] or value != usual.get(name, value)
+                    if any(value != others.get(name) for others in (defaults, *of_one))
                 }
                 break
     return found
-
-
-def telling_options(game: str) -> dict[Path, dict[str, Any]]:
-    """For each shipped agent of a game, the options that select it; none for one of many options.
-
-    These are the options that differ from the game's defaults or between the shipped agents.
-    """
-    headers = {path: load_header(path) for path in shipped_agents(game)}
-    trained = {path: header.options for path, header in headers.items() if not header.variants}
-    defaults = {option.name: option.default for option in GAMES[game].option_list}
-    return {
-        path: {
-            name: value
-            for name, value in options.items()
-            if any(value != others.get(name) for others in (defaults, *trained.values()))
-        }
-        for path, options in trained.items()
-    }
