@@ -20,11 +20,11 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.numbers import derived_seed
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
     Match,
-    Rating,
     Tally,
     elo_difference,
     expected_score,
@@ -84,7 +84,7 @@ class _Bench:
 
     def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
-        seed = _seed_of(self.seed, self.played)
+        seed = derived_seed(self.seed, self.played)
         self.played += 1
         first = self._player("upper", self.upper, upper)
         second = self._player("lower", self.lower, lower)
@@ -126,11 +126,14 @@ def calibrate(
             the levels come out in the wrong order.
     """
     top = strongest(simulations)
-    _check_games(games)
+    if games < 4 or games % 4:
+        raise ValueError(f"games of a match are a multiple of 4, not {quoted(games)}")
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
     started = perf_counter()
-    bench = _bench(game, network, simulations, games, seed, task)
+    most = knobs_at(top, simulations)
+    upper, lower = (LevelSearcher(game, network, most) for _ in range(2))
+    bench = _Bench(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
     survey = _survey(bench, top)
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
         raise ValueError(_TOO_WEAK)
@@ -150,27 +153,6 @@ def calibrate(
         levels=rated,
         meetings=tuple(meetings),
     )
-
-
-def _bench(
-    game: Game, network: Network, simulations: int, games: int, seed: int, task: Task
-) -> _Bench:
-    most = knobs_at(strongest(simulations), simulations)
-    return _Bench(
-        game,
-        LevelSearcher(game, network, most),
-        LevelSearcher(game, network, most),
-        RandomAgent(game),
-        simulations,
-        games,
-        seed,
-        task,
-    )
-
-
-def _check_games(games: int) -> None:
-    if games < 4 or games % 4:
-        raise ValueError(f"games of a match are a multiple of 4, not {quoted(games)}")
 
 
 def check_steps(
@@ -201,14 +183,9 @@ def check_steps(
         upper.adjust(stronger.knobs)
         lower.adjust(weaker.knobs)
         task.begin(f"level {number + 1} against {number}", games)
-        played = play_match(game, *players, games, _seed_of(seed, number), task=task)
+        played = play_match(game, *players, games, derived_seed(seed, number), task=task)
         meetings.append(Meeting(number + 1, number, played.tally))
     return meetings
-
-
-def _seed_of(seed: int, number: int) -> int:
-    """The seed of match ``number``, derived from one seed."""
-    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 @dataclass(frozen=True)
@@ -397,7 +374,7 @@ def _rated(strengths: list[float], meetings: list[Meeting], simulations: int) ->
     ]
     ratings = fit_ratings(matches, {"0": 0.0})
     rated = tuple(
-        Level(strength, knobs_at(strength, simulations), _rounded(ratings[str(number)]))
+        Level(strength, knobs_at(strength, simulations), ratings[str(number)].rounded)
         for number, strength in enumerate(strengths, 1)
     )
     if any(b.rating.elo <= a.rating.elo for a, b in pairwise(rated)) or rated[0].rating.elo <= 0:
@@ -406,7 +383,3 @@ def _rated(strengths: list[float], meetings: list[Meeting], simulations: int) ->
             "than random play"
         )
     return rated
-
-
-def _rounded(rating: Rating) -> Rating:
-    return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))

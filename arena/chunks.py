@@ -26,7 +26,6 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.threads import available_cores, one_core, take_turns
-from ludarium.envs.one_side import MOST_OPENING_PLIES
 from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, draw_openings
@@ -109,18 +108,6 @@ class Schedule:
 
     def _chunk(self, first: str, second: str, begin: int) -> Chunk:
         return Chunk(first, second, begin, min(begin + CHUNK, self._openings))
-
-
-def check_seed(seed: int, opening_plies: int | None) -> None:
-    """Raise ``ValueError`` unless a seed and a number of opening plies are valid."""
-    if type(seed) is not int or not 0 <= seed <= MOST_SEED:
-        raise ValueError(f"a seed is from 0 to {MOST_SEED}, not {quoted(seed)}")
-    if opening_plies is not None and (
-        type(opening_plies) is not int or not 0 <= opening_plies <= MOST_OPENING_PLIES
-    ):
-        raise ValueError(
-            f"opening plies are from 0 to {MOST_OPENING_PLIES}, not {quoted(opening_plies)}"
-        )
 
 
 def play_chunks(

@@ -33,10 +33,12 @@ import numpy as np
 from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.evaluation import Games
+from ludarium.training.evaluation.openings import check_opening_plies
 
-from .chunks import Chunk, Schedule, check_seed, play_chunks
+from .chunks import MOST_SEED, Chunk, Schedule, play_chunks
 from .entrants import check_names, enter
 from .folder import ArenaFolder, describe, read_described, row_of
 from .results import Results
@@ -86,7 +88,8 @@ class Plan(ABC):
 
     def _check(self) -> None:
         check_names(self.agents)
-        check_seed(self.seed, self.opening_plies)
+        checked_whole("seed", self.seed, 0, MOST_SEED)
+        check_opening_plies(self.opening_plies)
         games = self.schedule.games
         if games > MOST_GAMES:
             raise ValueError(f"{games:,} games are more than {MOST_GAMES:,}")

@@ -1,4 +1,4 @@
-"""Checks numbers that a caller gives: whole ones within bounds, seeds, and flags."""
+"""Checks numbers that a caller gives: whole ones within bounds, seeds, and flags; derives seeds."""
 
 from __future__ import annotations
 
@@ -65,3 +65,8 @@ def require_seed(seed: Any) -> Any:
         ValueError: it is none of these, or no valid seed, see `checked_seed`.
     """
     return seed if isinstance(seed, np.random.SeedSequence | None) else checked_seed(seed)
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """The seed of part ``number`` of what has one seed."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

@@ -322,7 +322,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         ({"agents": ["random", "a\x1b[2J"]}, "is no name of an agent"),
         ({"agents": 7}, "holds no tournament: agents is 7: expected `array`"),
         ({"games": 10**9}, "3,000,000,000 games are more than 10,000,000"),
-        ({"seed": -1}, "a seed is from 0"),
+        ({"seed": -1}, "seed is -1; accepted"),
         ({"opening_plies": "2"}, "opening_plies is '2'"),
     ],
 )

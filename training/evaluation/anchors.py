@@ -16,17 +16,14 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.numbers import checked_whole
+from ludarium.envs.engine.numbers import derived_seed
 from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..agents import Agent, make_agent
 from .bradley_terry import fit_ratings, fitted_by_points
-from .match import play_match
+from .match import check_games, play_match
 from .statistics import Match, Rating, expected_score
 
 #: The player whose rating is fixed by convention, and that rating.
@@ -131,7 +128,7 @@ def measure_ratings(
     matches: list[Match] = []
     for index, (first, second) in enumerate(pairs):
         played = play_match(
-            game, agents[first], agents[second], games, _part_seed(seed, index), task=task
+            game, agents[first], agents[second], games, derived_seed(seed, index), task=task
         )
         matches.append(Match(first, second, games, played.tally.points))
     fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
@@ -141,7 +138,7 @@ def measure_ratings(
         options=dict(game.options),
         date=datetime.now(UTC).date().isoformat(),
         seed=seed,
-        players={name: _rounded(each) for name, each in fit_ratings(matches, fixed).items()},
+        players={name: each.rounded for name, each in fit_ratings(matches, fixed).items()},
         matches=tuple(matches),
     )
 
@@ -190,9 +187,7 @@ def play_anchors(
     """
     if not anchors:
         raise ValueError("there are no anchors to play against")
-    checked_whole("games", games, 2)
-    if games % 2:
-        raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")
+    check_games(games)
     elo = min(anchors.values()) if guess is None else guess
     played = dict.fromkeys(anchors, 0)
     points = dict.fromkeys(anchors, 0.0)
@@ -200,7 +195,7 @@ def play_anchors(
     for index, part in enumerate(_even_parts(games)):
         anchor = _choose(anchors, played, rating.elo)
         opponent = make_agent(anchor, game)
-        met = play_match(game, agent, opponent, part, _part_seed(seed, index), task=task)
+        met = play_match(game, agent, opponent, part, derived_seed(seed, index), task=task)
         played[anchor] += part
         points[anchor] += met.tally.points
         matches = tuple(
@@ -226,12 +221,3 @@ def _even_parts(games: int) -> list[int]:
     openings = games // 2
     parts = [(openings + later) // _PARTS for later in range(_PARTS)]
     return [2 * part for part in parts if part]
-
-
-def _part_seed(seed: int, index: int) -> int:
-    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
-
-
-def _rounded(rating: Rating) -> Rating:
-    """Round to a tenth of a point, as files do, so that a resumed run has the same ratings."""
-    return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))

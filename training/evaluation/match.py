@@ -53,9 +53,7 @@ def play_match(
             plays another game, or an agent chose an illegal action; the message says which.
         StoppedError: the task was stopped.
     """
-    checked_whole("games", games, 2)
-    if games % 2:
-        raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")
+    check_games(games)
     game = as_game(game, {})
     agents = as_agent(first, game), as_agent(second, game)
     seeds = np.random.SeedSequence(None if seed is None else checked_seed(seed)).spawn(3)
@@ -66,6 +64,13 @@ def play_match(
     elif len(openings) != games // 2:
         raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
     return play(game, agents, openings.twice(), task)
+
+
+def check_games(games: int) -> None:
+    """Raise ``ValueError`` unless a match can have so many games."""
+    checked_whole("games", games, 2)
+    if games % 2:
+        raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")
 
 
 def play(

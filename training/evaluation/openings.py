@@ -10,8 +10,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.numbers import require_seed
+from ludarium.envs.engine.numbers import checked_whole, require_seed
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.one_side import MOST_OPENING_PLIES
@@ -59,6 +58,12 @@ class Openings:
         )
 
 
+def check_opening_plies(plies: int | None) -> None:
+    """Raise ``ValueError`` unless openings can have so many plies, or a varied number (None)."""
+    if plies is not None:
+        checked_whole("opening_plies", plies, 0, MOST_OPENING_PLIES)
+
+
 def draw_openings(
     game: Game,
     count: int,
@@ -78,10 +83,9 @@ def draw_openings(
         Openings in which no game is over.
 
     Raises:
-        ValueError: ``plies`` is negative, or more than `MOST_OPENING_PLIES`.
+        ValueError: see `check_opening_plies`.
     """
-    if plies is not None and not 0 <= plies <= MOST_OPENING_PLIES:
-        raise ValueError(f"opening plies are from 0 to {MOST_OPENING_PLIES}, not {quoted(plies)}")
+    check_opening_plies(plies)
     require_memory(f"{count} openings", count * game.state_dtype.itemsize)
     random = np.random.default_rng(require_seed(seed))
     states = game.new_states(count)

@@ -72,6 +72,11 @@ class Rating:
     low: float
     high: float
 
+    @property
+    def rounded(self) -> Rating:
+        """To a tenth of a point, as files hold it, so that a resumed run has the same ratings."""
+        return Rating(round(self.elo, 1), round(self.low, 1), round(self.high, 1))
+
 
 @dataclass(frozen=True)
 class Match:

@@ -29,6 +29,7 @@ from stable_baselines3.common.utils import set_random_seed
 
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.numbers import derived_seed
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import (
@@ -103,7 +104,7 @@ class PPO:
         """Play the steps of an iteration against the pool; return how many seconds that took."""
         rollout, learner, model = self.config.rollout, self.config.learner, self.model
         # Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
-        set_random_seed(_iteration_seed(self.config.seed, self.run.iteration))
+        set_random_seed(derived_seed(self.config.seed, self.run.iteration))
         self.pool.prepare()
         model.ent_coef = _between(learner.entropy, learner.final_entropy, self.run.progress)
         steps = rollout.games * rollout.steps
@@ -246,8 +247,3 @@ class _ReportingBuffer(MaskableRolloutBuffer):
 def _between(first: float, final: float, progress: float) -> float:
     """Linear interpolation from ``first`` to ``final``."""
     return first + progress * (final - first)
-
-
-def _iteration_seed(seed: int, iteration: int) -> int:
-    """Seed of an iteration, whether or not the run was resumed before it."""
-    return int(np.random.SeedSequence([seed, iteration]).generate_state(1)[0])
