@@ -205,6 +205,15 @@ def ladder_beside(checkpoint: Path) -> Path:
     return checkpoint.with_name(checkpoint.name.partition(".")[0] + SUFFIX)
 
 
+def ladder_of(checkpoint: Path, game: Game) -> Ladder | None:
+    """The levels beside a checkpoint, measured with it by these rules; None if there are none."""
+    path = ladder_beside(checkpoint)
+    ladder = load_ladder(path) if path.is_file() else None
+    if ladder is None or not ladder.fits(game) or ladder.agent != digest_of(checkpoint):
+        return None
+    return ladder
+
+
 def find_ladder(game: Game) -> Ladder:
     """The shipped ladder of a game with its options.
 
@@ -212,15 +221,13 @@ def find_ladder(game: Game) -> Ladder:
         FileNotFoundError: none ships; the message says how to make one.
     """
     agent = shipped_agent(game.name, game.options)
-    path = None if agent is None else ladder_beside(agent)
-    if path is not None and path.is_file():
-        ladder = load_ladder(path)
-        if ladder.fits(game):
-            return ladder
-    raise FileNotFoundError(
-        f"there are no levels of {game}: measure them with `ludarium levels {game.name}` and the "
-        "same --option, and take level:3?ladder=FILE"
-    )
+    ladder = None if agent is None else ladder_of(agent, game)
+    if ladder is None:
+        raise FileNotFoundError(
+            f"there are no levels of {game}: measure them with `ludarium levels {game.name}` and "
+            "the same --option, and take level:3?ladder=FILE"
+        )
+    return ladder
 
 
 def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:

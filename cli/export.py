@@ -181,7 +181,7 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
     Raises:
         ValueError: they belong to another agent or game.
     """
-    from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
+    from ludarium.arena.ladder import digest_of, ladder_beside, ladder_of, load_ladder
 
     if file is not None:
         ladder = load_ladder(file)
@@ -189,11 +189,9 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
         if ladder.agent != digest_of(source):
             raise ValueError(f"the levels in {quoted(str(file), 100)} are of another agent")
         return ladder
-    beside = ladder_beside(source)
-    if not beside.is_file():
-        return None
-    ladder = load_ladder(beside)
-    if ladder.fits(game) and ladder.agent == digest_of(source):
-        return ladder
-    warn(f"the library has no levels: those in {beside.name} are of {ladder.game} {ladder.options}")
-    return None
+    ladder = ladder_of(source, game)
+    if ladder is None and ladder_beside(source).is_file():
+        warn(
+            f"the library has no levels: {ladder_beside(source).name} is of other rules or weights"
+        )
+    return ladder

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
+from ludarium.arena.ladder import ladder_beside, ladder_of
 from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.draw.scene import Diagram
 from ludarium.envs.registry import make_game, make_stored_game
@@ -88,12 +88,8 @@ class Variant:
         """The levels of its agent in this game without a clock, if they were measured."""
         if self.agent is None or self.label or self.is_own:
             return None
-        path = ladder_beside(self.agent)
-        if not path.is_file():
-            return None
-        ladder = load_ladder(path)
-        is_its_own = ladder.fits(self.without_clock.game) and ladder.agent == digest_of(self.agent)
-        return path if is_its_own else None
+        found = ladder_of(self.agent, self.without_clock.game)
+        return None if found is None else ladder_beside(self.agent)
 
 
 def usual_variants(name: str) -> list[Variant]:
