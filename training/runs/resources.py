@@ -13,12 +13,11 @@ import torch
 
 from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import available_memory
+from ludarium.envs.engine.memory import require_memory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.search.tree import EDGE, NODE
 
-_MOST_WORKERS_OF_A_CORE = 8
 _TREES = "self_play.games or self_play.simulations"  # the keys on which the size of trees depends
 _CACHE = "self_play.cache"
 
@@ -31,27 +30,20 @@ def check_resources(
     Args:
         config: the run's configuration.
         games: the games that it plays.
-        on_cluster: actors play elsewhere: workers, trees and caches do not use this machine.
+        on_cluster: actors play elsewhere: trees and caches do not use this machine.
 
     Raises:
-        ValueError: there is no such device, there are far more workers than cores, or the run
-            would take more memory than is free; the message names the keys.
+        ValueError: there is no such device, or the run would take more memory than is free; the
+            message names the keys.
     """
     check_device(config.device)
     if not isinstance(config, AlphaZeroConfig):
         return
-    parts, free, cores = memory_of(config, games), available_memory(), available_cores()
-    most = _MOST_WORKERS_OF_A_CORE * cores
+    parts = memory_of(config, games)
     if on_cluster:
         del parts[_TREES], parts[_CACHE]
-    elif (workers := config.self_play.workers or 0) > most:
-        raise ValueError(f"self_play.workers is {workers:,}; {most} are the most on {cores} cores")
-    needed, keys = sum(parts.values()), max(parts, key=lambda name: parts[name])
-    if needed > free:
-        raise ValueError(
-            f"the run would take {needed / 2**30:,.1f} GB of memory, most of it for {keys}, and "
-            f"{free / 2**30:,.1f} GB are free: lower {keys}"
-        )
+    largest = max(parts, key=lambda keys: parts[keys])
+    require_memory(f"the run, most of all its {largest},", sum(parts.values()))
 
 
 def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
