@@ -1,7 +1,6 @@
 """`HOOKS` lists the functions that a game may have; everything else consults this list.
 
 The compiler (`compile`), the checks (`check`, `trial`) and a page of the guide are made from it.
-from this list.
 """
 
 from __future__ import annotations

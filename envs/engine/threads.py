@@ -15,7 +15,6 @@ setting that belongs to the thread and takes time to change, and they divide tho
 
 numba's own parallel loops are not used: their default layer kills a process that forks after one,
 and another aborts when two threads start loops at once.
-another aborts when two threads start loops at once.
 """
 
 from __future__ import annotations

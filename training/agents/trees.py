@@ -143,9 +143,8 @@ class Trees:
         self, count: int, search_in: Callable[[int, list[LeafBatch]], TreeSearch], budget: Budget
     ) -> list[Finding]:
         """Search ``count`` positions; setting up counts as time of the search."""
-        found: dict[int, Finding] = {}
 
-        def task(thread: int, number: int) -> None:
+        def task(thread: int, number: int) -> Finding:
             started = time.perf_counter()
             batches = self._batches[thread]
             search = search_in(number, batches if count == 1 else batches[:1])
@@ -153,12 +152,11 @@ class Trees:
             if left is not None:
                 left = max(0.0, left - (time.perf_counter() - started))
             search.think(replace(budget, seconds=left))
-            found[number] = search.finding(self._bound)
+            return search.finding(self._bound)
 
         if count == 1:
-            task(0, 0)  # in this thread, so that the search gets the other threads
-        elif count:
-            take_turns(task, count, len(self._batches))
+            return [task(0, 0)]  # in this thread, so that the search gets the other threads
+        found = take_turns(task, count, len(self._batches))
         return [found[number] for number in range(count)]
 
 

@@ -151,9 +151,8 @@ class UCTSearcher(Searcher):
         places = np.flatnonzero(states["outcome"] == ONGOING)
         alone = len(places) == 1
         streams = random_streams(rng, len(self._searches) if alone else len(places))
-        found: list[Finding] = [None] * len(places)  # type: ignore[list-item]
 
-        def task(thread: int, number: int) -> None:
+        def task(thread: int, number: int) -> Finding:
             state = states[places[number] : places[number] + 1]
             if alone:
                 search = self._fresh_search(state, streams)
@@ -162,12 +161,13 @@ class UCTSearcher(Searcher):
                 self._searches[thread] = search
                 search.restart(state, streams[number : number + 1])
             search.think(budget)
-            found[number] = search.finding()
+            return search.finding()
 
         if alone:
-            task(0, 0)  # in this thread, so that the search gets the other threads
-        elif len(places):
-            take_turns(task, len(places), len(self._searches))
+            found = [task(0, 0)]  # in this thread, so that the search gets the other threads
+        else:
+            by_number = take_turns(task, len(places), len(self._searches))
+            found = [by_number[number] for number in range(len(places))]
         return Finding.scattered(len(states), self.game.num_actions, places, found)
 
     def _fresh_search(self, state: np.ndarray, streams: np.ndarray) -> UCTSearch:
