@@ -139,12 +139,12 @@ def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list
             if action.action == "terminate" and action.terminate_id is None:
                 raise MisfitError("terminate needs terminateId, the id of a query", "terminateId")
             return request, action
-        return request, _turns(convert(request, "the query", Query), game)
+        return request, _queried(convert(request, "the query", Query), game)
     except MisfitError as error:
         raise RequestError(shortened(str(error), 380), error.key, name) from None
 
 
-def _turns(query: Query, game: Game) -> list[QueriedPosition]:
+def _queried(query: Query, game: Game) -> list[QueriedPosition]:
     """The positions that a query asks for."""
     if query.seed >= SEED_LIMIT:
         raise MisfitError(f"seed is {quoted(query.seed)}, not less than 2**128", "seed")
@@ -187,7 +187,7 @@ class _Task:
     """A position that waits for analysis, or is being analysed; the least one comes first."""
 
     rank: tuple[int, int]
-    turn: QueriedPosition = field(compare=False)
+    queried: QueriedPosition = field(compare=False)
     is_terminated: bool = field(default=False, compare=False)
 
 
@@ -281,9 +281,9 @@ class Engine:
                 self._unheard = error
                 raise
 
-    def _submit(self, request: dict[str, Any], turns: list[QueriedPosition]) -> None:
+    def _submit(self, request: dict[str, Any], positions: list[QueriedPosition]) -> None:
         with self._changed:
-            if len(self._waiting) + len(turns) > _MOST_WAITING:
+            if len(self._waiting) + len(positions) > _MOST_WAITING:
                 raise RequestError(
                     f"more than {_MOST_WAITING:,} positions would wait: ask again later",
                     id=request["id"],
@@ -292,9 +292,9 @@ class Engine:
             for name in sorted(shortened(name, 60) for name in request if name not in known)[:10]:
                 warning = f"{name} is no field of a query, and is ignored"
                 self._answer({"warning": warning, "field": name, "id": request["id"]})
-            for turn in turns:
-                rank = (-turn.priority, next(self._numbers))
-                heapq.heappush(self._waiting, _Task(rank, turn))
+            for queried in positions:
+                rank = (-queried.priority, next(self._numbers))
+                heapq.heappush(self._waiting, _Task(rank, queried))
             self._changed.notify_all()
 
     def _act(self, request: dict[str, Any], action: Action) -> None:
@@ -303,14 +303,14 @@ class Engine:
             self._answer({**request, **known, "options": dict(self.agent.game.options)})
             return
         with self._changed:
-            ended = [task for task in self._waiting if _is_meant(action, task.turn)]
-            self._waiting = [task for task in self._waiting if not _is_meant(action, task.turn)]
+            ended = [task for task in self._waiting if _is_meant(action, task.queried)]
+            self._waiting = [task for task in self._waiting if not _is_meant(action, task.queried)]
             heapq.heapify(self._waiting)
-            if self._current is not None and _is_meant(action, self._current.turn):
+            if self._current is not None and _is_meant(action, self._current.queried):
                 self._current.is_terminated = True
         self._answer(request)
         for task in sorted(ended):
-            self._answer({**task.turn.head, "isDuringSearch": False, "noResults": True})
+            self._answer({**task.queried.head, "isDuringSearch": False, "noResults": True})
 
     # The thinking thread.
 
@@ -334,21 +334,21 @@ class Engine:
             reason = shortened(f"{type(error).__name__}: {error}")
             self._thinker = make_thinker(self.agent, self.agent.game.start(0))
             self._place = 0, ()
-            self._answer({"error": reason, **task.turn.head, "isDuringSearch": False})
+            self._answer({"error": reason, **task.queried.head, "isDuringSearch": False})
 
     def _analyse(self, task: _Task) -> None:
-        turn, query = task.turn, task.turn.query
-        if turn.position.is_over:
-            over = {"noResults": True, "result": list(turn.position.rewards)}
-            self._answer({**turn.head, "isDuringSearch": False, **over})
+        queried, query = task.queried, task.queried.query
+        if queried.position.is_over:
+            over = {"noResults": True, "result": list(queried.position.rewards)}
+            self._answer({**queried.head, "isDuringSearch": False, **over})
             return
-        self._go_to(turn)
+        self._go_to(queried)
         simulations = query.simulations
         if simulations is None and query.seconds is None:
             simulations = self._simulations
 
         def report(analysis: PositionAnalysis) -> None:
-            self._answer({**turn.head, "isDuringSearch": True, **as_answer(analysis)})
+            self._answer({**queried.head, "isDuringSearch": True, **as_answer(analysis)})
 
         every = query.report_during_search_every
         analysis = self._thinker.think(
@@ -357,23 +357,23 @@ class Engine:
             every or 1.0,
         )
         if not self._is_aborted:
-            self._answer({**turn.head, "isDuringSearch": False, **as_answer(analysis)})
+            self._answer({**queried.head, "isDuringSearch": False, **as_answer(analysis)})
 
-    def _go_to(self, turn: QueriedPosition) -> None:
-        """Return a thinker; reuse the last one if the position descends from its own."""
+    def _go_to(self, queried: QueriedPosition) -> None:
+        """Take a thinker; the last one goes on if the position descends from its own."""
         seed, before = self._place
-        if seed == turn.query.seed and turn.actions[: len(before)] == before:
-            for action in turn.actions[len(before) :]:
+        if seed == queried.query.seed and queried.actions[: len(before)] == before:
+            for action in queried.actions[len(before) :]:
                 self._thinker.play(action)
         else:
-            self._thinker = make_thinker(self.agent, turn.position)
-        self._place = turn.query.seed, turn.actions
+            self._thinker = make_thinker(self.agent, queried.position)
+        self._place = queried.query.seed, queried.actions
 
 
-def _is_meant(action: Action, turn: QueriedPosition) -> bool:
+def _is_meant(action: Action, queried: QueriedPosition) -> bool:
     """Whether a position is to be terminated."""
-    is_query = action.action == "terminate_all" or action.terminate_id == turn.query.id
-    return is_query and (action.turn_numbers is None or turn.number in action.turn_numbers)
+    is_query = action.action == "terminate_all" or action.terminate_id == queried.query.id
+    return is_query and (action.turn_numbers is None or queried.number in action.turn_numbers)
 
 
 def as_answer(analysis: PositionAnalysis) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ludarium.envs.registry import GAMES
 
 from .arguments import add_options, read_count
 from .common import AGENTS_HELP, agent_for, read_options
+from .interrupt import STOPPED
 from .result import warn
 
 _SIMULATIONS = 1_000
@@ -65,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
         engine.serve(sys.stdin.buffer)
     except KeyboardInterrupt:
         engine.abort()
-        return 130
+        return STOPPED
     except OSError:  # nobody can read the answers
         engine.abort()
         raise

@@ -29,6 +29,7 @@ from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
 from .common import agent_for, game_and_agent, read_options, read_record
+from .interrupt import STOPPED
 from .result import print_json
 from .thoughts import headline, moves_table
 
@@ -46,7 +47,6 @@ _HELP = (
     ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
 )
 _MOVES_SHOWN = 5  # moves shown by eval
-_STOPPED = 130  # exit status after Ctrl-C
 
 
 def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> int:
@@ -191,7 +191,7 @@ class _Table:
             while not self.position.is_over and self._go_on():
                 pass
         except KeyboardInterrupt:
-            status = _STOPPED
+            status = STOPPED
             self._keep()
         self._tell_result()
         self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
