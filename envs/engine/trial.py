@@ -7,7 +7,7 @@ import sys
 import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numba
@@ -19,11 +19,8 @@ from .messages import shortened
 from .position import Position
 from .progress import Task
 from .rule import ONGOING, TRUNCATED, plain, seed_rng, state_dtype
-from .views import FLIP, TURN, show_planes, write_planes
+from .views import show_planes, write_planes
 from .watched import watched
-
-if TYPE_CHECKING:
-    from .draw.scene import Handling
 
 _HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # marks entries of an observation that nothing has written
@@ -438,44 +435,6 @@ class _Trial:
         for text in ("".join(scene.ground), *shapes):
             fault = _fault_of_svg(text)
             self._expect(fault is None, "svg", f"the scene has {shortened(text)!r}: {fault}")
-        if scene.handling is not None:
-            self._check_handling(scene.handling)
-
-    def _check_handling(self, handling: Handling) -> None:
-        """Check the handling of pieces against the actions and the slots."""
-        game, slots = self.game, len(self._choices)
-        pose_of, poses = np.asarray(handling.pose_of), len(handling.poses)
-        is_right = pose_of.shape == (game.num_actions,) and pose_of.dtype.kind in "iu"
-        is_right = is_right and bool(((pose_of >= -1) & (pose_of < poses)).all())
-        self._expect(
-            is_right,
-            "handling",
-            f"pose_of of the handling must have a whole number for each of {game.num_actions} "
-            f"actions, from -1 to {poses - 1}, for there are {poses} poses",
-        )
-        drawn = [slot for drawing in handling.drawings for slot in drawing]
-        unknown = [slot for slot in (*handling.slots, *drawn) if not 0 <= slot < slots]
-        self._expect(
-            not unknown,
-            "handling slots",
-            f"the handling names slot {unknown[:1]}, but there are {slots} slots",
-        )
-        unseen = sorted(set(drawn) - set(handling.slots))
-        self._expect(
-            not unseen,
-            "handling drawings",
-            f"people point at slot {unseen[:1]}, which is not among the slots of a preview",
-        )
-        for told, texts in handling.told:
-            known = told[told >= 0]
-            fits = told.shape == (game.num_actions,) and bool((known < slots).all())
-            fits = fits and all(self._choices[slot] <= len(texts) for slot in known.tolist())
-            self._expect(
-                fits,
-                "handling told",
-                f"what is told of an action is a slot (below {slots}) for each action, with a text "
-                "for each of its choices",
-            )
 
     def _look_at_view(self, before: np.ndarray, action: int, states: np.ndarray) -> None:
         """Check the view of a position against scene and texts; it may change nothing.
@@ -499,7 +458,6 @@ class _Trial:
         for player, role in enumerate(roles):
             kinds = len(game.drawn_scene.roles)
             self._expect_number(role, f"role of player {player}", kinds, "roles of the scene")
-        self._look_at_poses(states)
         score = int(self._call("score", states[0]))
         self._expect(
             not game.has_points or points[0] - points[1] == score,
@@ -508,27 +466,6 @@ class _Trial:
         )
         same = (kept[0] == before).all() and (kept[1] == states).all()
         self._expect(same, "view", "the view changes the position; it may write only into shown")
-
-    def _look_at_poses(self, states: np.ndarray) -> None:
-        """Check that turns and flips of a piece in hand lead to poses that can be put down."""
-        handling = self.game.drawn_scene.handling
-        if handling is None:
-            return
-        poses = self._legal_poses(handling, states)
-        for way, name in ((TURN, "turn"), (FLIP, "flip")):
-            table = self.game.view_tables[0]
-            found = {int(self._call("next_pose", table, states[0], pose, way)) for pose in poses}
-            self._expect(
-                found == poses,
-                "poses",
-                f"next_pose takes the poses {sorted(poses)} of legal actions to {sorted(found)} "
-                f"by a {name}; it must take them to each other",
-            )
-
-    def _legal_poses(self, handling: Handling, states: np.ndarray) -> set[int]:
-        """The poses in which a piece can be put down."""
-        poses = handling.pose_of[np.flatnonzero(self._mask(states))]
-        return set(poses[poses >= 0].tolist())
 
     def _shown(self, before: np.ndarray, action: int, states: np.ndarray) -> np.ndarray:
         shown = np.full(len(self._choices), _UNWRITTEN, np.int32)
@@ -677,7 +614,6 @@ class _Trial:
         agrees = (
             (game.shown(state, last, since) == self._shown(before, action, states)).all()
             and game.facts(state).tolist() == [task, *roles, *points]
-            and self._poses_agree(states)
             and all(
                 game.word(state, number) == self._call("word", state, number)
                 for number in range(game.num_actions)
@@ -688,19 +624,6 @@ class _Trial:
             "compiled",
             "compiled code shows other numbers than the view in plain Python: compute in int, "
             "and index within bounds",
-        )
-
-    def _poses_agree(self, states: np.ndarray) -> bool:
-        """Whether compiled code turns and flips the piece in hand as plain Python does."""
-        game, handling = self.game, self.game.drawn_scene.handling
-        if handling is None:
-            return True
-        table = game.view_tables[0]
-        return all(
-            game.next_pose(states[0], pose, way)
-            == int(self._call("next_pose", table, states[0], pose, way))
-            for pose in self._legal_poses(handling, states)
-            for way in (TURN, FLIP)
         )
 
 

@@ -97,22 +97,6 @@ def _with_view(function: str, value: str) -> Change:
     return "@rule\ndef show", f"@rule\ndef {function}:\n    return {value}\n\n\n@rule\ndef show"
 
 
-def _with_handling(**changes: str) -> list[Change]:
-    """Changes that let people take marks in hand, one of them perhaps in a wrong way."""
-    parts = {
-        **{"piece": "'mark'", "poses": "['up']", "pose_of": "np.zeros(CELLS, int)"},
-        **{"slots": "range(18)", "drawings": "[{0: (9.0, 9.0)}]", "stands": "[]", "told": "[]"},
-    } | changes
-    handling = ", ".join(f"{name}={value}" for name, value in parts.items())
-    return [
-        ("import Role, Scene", "import Handling, Role, Scene"),
-        (
-            'in "XO"],\n        )',
-            f'in "XO"],\n            handling=Handling({handling}),\n        )',
-        ),
-    ]
-
-
 # When it is made.
 
 
@@ -292,12 +276,6 @@ def test_a_group_may_go_over_several_texts_of_the_ground(changed):
     assert check_game(changed(change)(), games=1) == []
 
 
-def test_nothing_is_found_where_pieces_are_taken_in_hand(changed):
-    told = "[(np.arange(9, 18), ['', 'the last'])]"
-    turns = _with_view("next_pose(tables, view, state, pose, way)", "pose")
-    assert check_game(changed(turns, *_with_handling(told=told))(), games=3) == []
-
-
 @pytest.mark.parametrize("kind", [TicTacToe, Oddity])
 def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
     assert check_game(kind(), games=10) == []
@@ -321,9 +299,6 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          "show fails: .* no attribute 'cels'"),
         ([("= state.cells[cell]\n        shown", "= view.marks[cell]\n        shown")],
          "show fails: .* no attribute 'marks'"),
-        ([*_with_handling(),
-          _with_view("next_pose(tables, view, state, pose, way)", "state.cell[pose]")],
-         r"no attribute 'cell' .line \d+ of view.py, in next_pose"),
         ([("state.ply = 0", "state.ply = 2")], "init sets ply to 2"),
         ([("state.mover = 0", "state.mover = engine.random_below(rng, 2)")],
          "random_start is False"),
@@ -370,14 +345,6 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          "show leaves slot 18 unwritten"),
         ([("int(cell == action)", "int(cell == action)\n    state.ply = 0")],
          "the view changes the position; it may write only into shown"),
-        (_with_handling(pose_of="np.ones(CELLS, int)"),
-         "pose_of of the handling must have a whole number for each of 9 actions, from -1 to 0"),
-        (_with_handling(pose_of="np.zeros(3, int)"), "pose_of of the handling must have"),
-        (_with_handling(slots="range(19)"), r"handling names slot \[18\], but there are 18 slots"),
-        (_with_handling(slots="[1]"), r"people point at slot \[0\], which is not among the slots"),
-        (_with_handling(told="[(np.arange(9, 18), ['one'])]"), "with a text for each of its ch"),
-        ([*_with_handling(), _with_view("next_pose(tables, view, state, pose, way)", "pose + way")],
-         r"next_pose takes the poses \[0\] of legal actions to \[1\] by a flip"),
         ([_with_view("word(tables, state, action)", "action + state.ply")],
          r"word of action 8 is 9, but there are 9 words: 0 to 8 \(after 1 plies"),
         ([_with_view("task(tables, state)", "state.mover")],
