@@ -371,15 +371,13 @@ def analyse_position(
     position: Position,
     agent: Agent | str | None = None,
     budget: Budget | None = None,
-    report: Callable[[PositionAnalysis], None] | None = None,
-    every: float = 0.5,
 ) -> PositionAnalysis:
     """Analyse a position by an agent.
 
     Args:
         position: the position, not finished.
         agent: an agent or its name; default: see `default_agent`.
-        budget, report, every: see `Thinker.think`.
+        budget: see `Thinker.think`.
 
     Raises:
         ValueError, FileNotFoundError: see `make_agent` and `make_thinker`.
@@ -388,7 +386,7 @@ def analyse_position(
         agent = default_agent(position.game)
     elif isinstance(agent, str):
         agent = make_agent(agent, position.game)
-    return make_thinker(agent, position).think(budget, report, every)
+    return make_thinker(agent, position).think(budget)
 
 
 def default_agent(game: Game) -> Agent:

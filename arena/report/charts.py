@@ -41,7 +41,6 @@ class Row:
     value: float = 0.0
     low: float = 0.0
     high: float = 0.0
-    note: str = ""
     shares: Sequence[float] = ()
     series: int = 0
 
@@ -122,7 +121,7 @@ def dot_chart(
         parts.append(
             f'<circle class="dot s{row.series % 4}" cx="{at(row.value):.1f}" cy="{y:.1f}" r="4.5"/>'
         )
-        parts.append(_text(_WIDTH - 2, y + 4, row.note or show(row.value), "end"))
+        parts.append(_text(_WIDTH - 2, y + 4, show(row.value), "end"))
     return _svg(_WIDTH, height, title, parts)
 
 

@@ -124,9 +124,7 @@ def test_the_command_compares_resumes_and_shows(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["uct:5"], "a comparison is of two agents"),
-        (["uct:5", "uct:6"], "say which, with --game"),
         (["uct:5", "uct:6", "--game", "corso", "--elo0", "40"], "elo0 is below elo1"),
-        (["uct:5", "uct:5", "--game", "corso"], "'uct:5' is named twice"),
         (["--folder", "nowhere"], "there is no comparison in nowhere"),
         (["--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with agents"),
     ],

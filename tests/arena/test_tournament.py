@@ -419,8 +419,6 @@ PLAYED = ["random", "uct:5", "--game", "corso"]
     ("arguments", "message"),
     [
         ([], "name the agents, as in `ludarium tournament uct:200 uct:100 --game corso`"),
-        (["corso"], "two agents or more"),
-        (["random", "uct:5"], "plays any game: say which, with --game"),
         ([*PLAYED, "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
         ([*PLAYED, "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
         ([*PLAYED, "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),

@@ -107,7 +107,7 @@ def test_one_who_won_all_games_has_a_finite_rating_and_an_interval_that_is_wide_
 
 
 def test_without_draws_and_advantage_it_is_the_fit_of_anchors():
-    model = BradleyTerry([Score("a", "b", 7, 2, 3)], {"b": 500}, draws=False, advantage=False)
+    model = BradleyTerry([Score("a", "b", 7, 2, 3)], {"b": 500}, points_only=True)
     simple = fit_ratings([Match("a", "b", 12, 8)], {"b": 500})["a"]
     assert model.standard_rating("a") == simple
 

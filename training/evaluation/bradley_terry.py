@@ -40,7 +40,7 @@ class Score:
     """Results between two players who kept their seats.
 
     Attributes:
-        first, second: names of player_0 and player_1; in a fit without advantage, in any order.
+        first, second: names of player_0 and player_1; in a fit of points only, in any order.
         wins, draws, losses: counts for ``first``, not necessarily whole numbers.
     """
 
@@ -57,9 +57,8 @@ class BradleyTerry:
     Args:
         scores: the results. A pair may occur several times, in either order.
         fixed: Elo points of players whose ratings are known; without any, the mean of all is 0.
-        draws: estimate how likely draws are. Otherwise a draw counts as half a win and half a
-            loss, which is the simpler model for data in which draws are not counted separately.
-        advantage: estimate the advantage of moving first, too.
+        points_only: a draw counts as half a win and half a loss, and moving first is worth nothing:
+            the simpler model for data that do not tell draws or seats.
 
     Attributes:
         names: the players, those that are ``fixed`` first.
@@ -75,8 +74,7 @@ class BradleyTerry:
         self,
         scores: Iterable[Score],
         fixed: Mapping[str, float] | None = None,
-        draws: bool = True,
-        advantage: bool = True,
+        points_only: bool = False,
     ) -> None:
         scores = list(scores)
         _check(scores, fixed or {})
@@ -85,7 +83,7 @@ class BradleyTerry:
         self.names = list(dict.fromkeys([*(fixed or {}), *players]))
         self._numbers = {name: number for number, name in enumerate(self.names)}
         known = fixed or {self.names[0]: 0.0}
-        self._tally(scores, draws)
+        self._tally(scores, points_only)
         self._check_connected(known)
         # The last two parameters are the advantage and the logarithm of nu.
         size = len(self.names) + 2
@@ -94,7 +92,7 @@ class BradleyTerry:
         for name, elo in known.items():
             parameters[self._numbers[name]] = elo / ELO
         self._free = [number for number, name in enumerate(self.names) if name not in known]
-        if advantage:
+        if not points_only:
             self._free.append(size - 2)
         if self._counts[:, 1].sum():
             self._free.append(size - 1)
@@ -131,13 +129,13 @@ class BradleyTerry:
         win, draw, _ = _chances(np.array([one - other + self._parameters[-2]]), self.nu)
         return float(win[0] + draw[0] / 2)
 
-    def _tally(self, scores: list[Score], draws: bool) -> None:
+    def _tally(self, scores: list[Score], points_only: bool) -> None:
         """Fill one row for each pair in each order: who plays, and wins, draws and losses."""
         tallies: dict[tuple[int, int], np.ndarray] = {}
         for score in scores:
             pair = self._numbers[score.first], self._numbers[score.second]
             counts = np.array([score.wins, score.draws, score.losses], float)
-            if not draws:
+            if points_only:
                 counts = np.array([counts[0] + counts[1] / 2, 0, counts[2] + counts[1] / 2])
             for order in (pair, pair[::-1]):
                 tallies.setdefault(order, np.array([0.25, 0.0, 0.25]))
@@ -280,7 +278,7 @@ def fitted_by_points(matches: Sequence[Match], fixed: Mapping[str, float]) -> Br
             rating is known.
     """
     scores = [Score(m.first, m.second, m.points, 0, m.games - m.points) for m in matches]
-    return BradleyTerry(scores, fixed, draws=False, advantage=False)
+    return BradleyTerry(scores, fixed, points_only=True)
 
 
 def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
