@@ -56,47 +56,6 @@ def played(games: BatchEnv, steps: int) -> dict[str, np.ndarray]:
 # Playing.
 
 
-def test_games_go_as_positions_of_their_own_ply_by_ply(default_game: Game) -> None:
-    games = BatchEnv(default_game, 7, seed=3)
-    positions = [games.position(i) for i in range(7)]
-    finished = 0
-    for step in range(80):
-        for i, position in enumerate(positions):
-            assert games.movers[i] == position.mover
-            np.testing.assert_array_equal(games.masks[i], position.mask)
-            np.testing.assert_array_equal(games.observations[i], position.observation())
-            assert games.position(i) == position
-        if step % 2:
-            actions = games.random_actions()
-            games.step(actions)
-        else:
-            games.step_random()
-            actions = games.actions
-        for i, position in enumerate(positions):
-            position.play(int(actions[i]))
-            assert tuple(games.rewards[i]) == position.rewards
-            assert games.terminated[i] == (position.is_over and not position.is_truncated)
-            assert games.truncated[i] == position.is_truncated
-            if position.is_over:
-                finished += 1
-                positions[i] = games.position(i)
-                assert positions[i].ply == 0
-    assert finished or default_game.max_plies > 80
-
-
-def test_a_finished_game_starts_anew_in_the_same_step(default_game: Game) -> None:
-    games = BatchEnv(default_game, 20, seed=0)
-    for _ in range(200):
-        games.step_random()
-        is_over = games.terminated | games.truncated
-        assert (games.states["ply"][is_over] == 0).all()
-        assert (games.states["ply"][~is_over] > 0).all()
-        assert (games.states["outcome"] == 0).all()
-        assert (games.masks.sum(axis=1) > 0).all()
-        assert (games.rewards[~is_over] == 0).all()
-        assert (games.rewards.sum(axis=1) == 0).all()
-
-
 def test_the_buffers_stay_the_same_objects(default_game: Game) -> None:
     games = BatchEnv(default_game, 4, seed=0)
     before = {name: getattr(games, name) for name in BUFFERS if name != "states"}
@@ -621,7 +580,6 @@ def test_an_illegal_action_loses_its_game_only() -> None:
     ("arguments", "message"),
     [
         ({"seat": 2}, "seat is 2; accepted: 0, 1, 'random', 'alternate'"),
-        ({"opponent": 3}, "opponent is 3"),
         ({"illegal": "forgive"}, "illegal is 'forgive'; accepted: 'lose', 'raise'"),
         ({"size": 30}, "option 'size' is 30"),
         ({"render_mode": "ansi"}, "render_mode is 'ansi'; accepted: None"),

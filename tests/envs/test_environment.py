@@ -315,20 +315,6 @@ def test_raw_environment_after_the_end_takes_only_none() -> None:
     assert everything(env) == before
 
 
-def test_illegal_action_loses_the_guarded_game(default_game: Game) -> None:
-    env = make(default_game.name)
-    env.reset(seed=0)
-    while an_illegal_action(env) is None:
-        play_random(env, 0, plies=1)
-    loser, board = env.agent_selection, env.board_text()
-    EnvLogger.flush()
-    env.step(an_illegal_action(env))
-    assert any("Illegal move" in text for text in EnvLogger.mqueue)
-    assert env.rewards == {agent: -1.0 if agent == loser else 0 for agent in AGENTS}
-    assert all(env.terminations.values())
-    assert env.board_text() == board
-
-
 # Not True nor np.uint64(1): both are action 1 here, where the wrappers fall over one as an index
 # and refuse the other.
 ODD_ACTIONS: list[Any] = [-1, 10**9, 2**70, None, 1.0, "a1", np.bool_(True), np.float32(0)]

@@ -119,7 +119,6 @@ def test_sb3_contribs_ppo_learns_on_it() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"opponent": 3}, "opponent is 3"),
         ({"seat": 2}, "seat is 2"),
         ({"num_envs": 0}, "num_envs is 0"),
         ({"size": 99}, "'size' is 99"),

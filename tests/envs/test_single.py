@@ -15,10 +15,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from ludarium.envs import GAMES, Game, Position, make_game, opponents
-from ludarium.envs.corso import Corso
 from ludarium.envs.engine.record import check_record
-from ludarium.envs.engine.rule import TRUNCATED
 from ludarium.envs.single import SingleAgentEnv
+from tests.oddity import Oddity
 
 
 def first_legal(position: Position) -> int:
@@ -162,61 +161,31 @@ def test_seats() -> None:
     assert env.seat == 0
 
 
-class TwiceInTurn:
-    """Corso's rules, but each player acts twice in turn (as some games do)."""
-
-    @staticmethod
-    def make() -> Game:
-        game = Corso(size=3)  # of its own, for it is changed
-        play = Position._play
-
-        class Slow(Position):
-            __slots__ = ()
-
-            def _play(self, *args: Any) -> int:
-                outcome = play(self, *args)
-                mover = self.ply // 2 % 2
-                self._states["mover"] = mover
-                object.__setattr__(self, "mover", mover)
-                return outcome
-
-        vars(game)["start"] = lambda seed=None: Slow(game, seed)
-        return game
-
-
 @pytest.mark.parametrize("seat", [0, 1])
 def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
-    seen_by_opponent = []
+    """In Oddity who takes two counters plays again."""
+    plies: tuple[list[int], list[int]] = ([], [])  # at which each player acts
 
-    def opponent(position: Position) -> int:
-        seen_by_opponent.append(position.ply)
-        return first_legal(position)
+    def act(position: Position) -> int:
+        plies[position.mover].append(position.ply)
+        return next(action for action in (5, 3, 1, 6, 0, 2, 4) if position.mask[action])
 
-    env = SingleAgentEnv(TwiceInTurn.make(), seat=seat, opponent=opponent)
+    env = SingleAgentEnv(Oddity(), seat=seat, opponent=act)
+    is_over = False
     env.reset(seed=0)
-    plies: list[int] = []
-    terminated = False
-    while not terminated and len(plies) < 6:
-        plies.append(env.board.position.ply)
-        _, _, terminated, _, _ = env.step(first_legal(env.board.position))
-    assert all(ply // 2 % 2 == seat for ply in plies)
-    assert all(ply // 2 % 2 == 1 - seat for ply in seen_by_opponent)
-    assert plies[:4] == [2 * seat + ply for ply in (0, 1, 4, 5)]
+    while not is_over:
+        assert env.board.position.mover == seat
+        _, _, terminated, truncated, _ = env.step(act(env.board.position))
+        is_over = terminated or truncated
+    assert sorted(plies[0] + plies[1]) == list(range(env.board.position.ply))
+    assert 1 in np.diff(plies[0])
+    assert 1 in np.diff(plies[1])
 
 
 def test_a_game_at_its_ply_cap_is_truncated() -> None:
-    env = SingleAgentEnv(Corso(size=3), seat=0)  # of its own, for it is changed
+    env = SingleAgentEnv(Oddity(max_plies=1), seat=0)
     env.reset(seed=0)
-    play = env.board.position.game.kernels.play
-
-    def capped(tables: Any, states: Any, *rest: Any) -> int:
-        play(tables, states, *rest)
-        states["outcome"] = TRUNCATED
-        return 2 * TRUNCATED + 1
-
-    kernels = type(env.game.kernels)(**vars(env.game.kernels) | {"play": capped})
-    env.game.kernels = kernels
-    _, reward, terminated, truncated, info = env.step(0)
+    _, reward, terminated, truncated, info = env.step(6)
     assert (reward, terminated, truncated) == (0, False, True)
     assert not info["action_mask"].any()
 
@@ -352,8 +321,6 @@ def test_stepping_needs_a_game() -> None:
         ({"game": "corso", "seat": True}, "seat is True"),
         ({"game": "corso", "seat": 10**5000}, "seat is <an integer of 16610 bits>; accepted"),
         ({"game": "corso", "illegal": None}, "illegal is None; accepted: 'lose', 'raise'"),
-        ({"game": "corso", "opponent": None}, "opponent is None; accepted"),
-        ({"game": "corso", "opponent": ""}, "opponent is ''; accepted"),
         ({"game": "corso", "render_mode": "ascii"}, "render_mode is 'ascii'"),
     ],
 )
