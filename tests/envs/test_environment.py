@@ -297,9 +297,6 @@ def test_raw_environment_refuses_an_illegal_action_and_changes_nothing(game: Gam
             message = str(refusal.value)
             assert f"action {action} ({env.action_to_text(action)})" in message
             assert message.rpartition("is not legal: ")[2]
-        for no_action in (-1, game.num_actions, 2**80, "c3", None, 1.5):
-            with pytest.raises(ValueError, match=r"out of range|not an integer"):
-                env.step(no_action)
         assert everything(env) == before
         env.step(int(random.choice(env.position.legal_actions)))
     assert refused

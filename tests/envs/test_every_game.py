@@ -401,14 +401,6 @@ def _few_positions(game: Game) -> list[Position]:
     return _kept[game]
 
 
-@pytest.mark.parametrize("action", [-1, 10**6, 2**70, "0", None, 1.0, [1]])
-def test_an_action_that_is_no_action_number_is_refused(default_game: Game, action: object) -> None:
-    position = default_game.start(0)
-    with pytest.raises(ValueError, match=r"out of range|not an integer"):
-        position.play(action)
-    assert position == default_game.start(0)
-
-
 # Pictures.
 
 
