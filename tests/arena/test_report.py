@@ -438,7 +438,6 @@ def test_the_command_writes_both_files(
         (["--games", "2"], "even number from 4 on, not 2"),
         (["--games", "3"], "argument --games: 3 is odd"),
         (["--output", "page.txt"], "ends in none of .html, .htm"),
-        (["--output", "nowhere/page.html"], "there is no folder"),
         (["--compare", "size"], "write NAME=VALUE,VALUE"),
         (["--compare", "size=5"], "two or more different values"),
         (["--compare", "colour=1,2"], "has no option 'colour'"),

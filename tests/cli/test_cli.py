@@ -248,7 +248,6 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
         (["--game-module"], "argument --game-module: expected one argument (see"),
         (["evaluate", "--game-module"], "argument --game-module: expected one argument (see"),
         (["evaluate", "nowhere.safetensors"], "nowhere.safetensors"),
-        (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "argument --games: 3 is odd"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
         (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),

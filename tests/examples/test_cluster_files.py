@@ -17,10 +17,6 @@ from ludarium.cli.arguments import add_command
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "examples" / "cluster"
-INSTRUCTIONS = (
-    *("FROM", "RUN", "CMD", "LABEL", "EXPOSE", "ENV", "ADD", "COPY", "ENTRYPOINT", "VOLUME"),
-    *("USER", "WORKDIR", "ARG", "ONBUILD", "STOPSIGNAL", "HEALTHCHECK", "SHELL"),
-)
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -57,28 +53,8 @@ def accepts(command: str) -> bool:
     return True
 
 
-def test_the_dockerfile_has_known_instructions_and_begins_from_a_tag():
-    names = [name for name, _ in instructions()]
-    assert names[0] == "FROM"
-    assert set(names) <= set(INSTRUCTIONS)
-    assert re.fullmatch(r"python:3\.\d+-slim", of("FROM")[0])
-
-
-def test_the_dockerfile_leaves_no_caches_and_does_not_end_as_root():
-    runs = of("RUN")
-    for run in runs:
-        if "apt-get install" in run:
-            assert "--yes --no-install-recommends" in run
-            assert "apt-get update" in run
-            assert "rm -rf /var/lib/apt/lists/*" in run
-        if "pip install" in run:
-            assert "--no-cache-dir --constraint constraints.txt" in run
-    assert any("apt-get install" in run for run in runs)
-    assert any("[cluster]" in run for run in runs)
-    assert of("USER")[-1] not in ("0", "root")
-
-
 def test_what_the_dockerfile_copies_is_there_and_its_commands_are_ours():
+    assert of("USER")[-1] not in ("0", "root")
     for copied in of("COPY"):
         for source in copied.split()[:-1]:
             assert (ROOT / source).exists()

@@ -14,7 +14,6 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from ludarium.envs.engine.storage import replacing
 from ludarium.envs.registry import make_stored_game
 from ludarium.models import (
     Architecture,
@@ -61,15 +60,6 @@ def test_a_failed_save_leaves_the_old_file(checkpoint, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         save_checkpoint(checkpoint, path)
     assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_two_may_save_under_one_name_at_once(checkpoint, tmp_path):
-    path = tmp_path / "a.safetensors"
-    with replacing(path) as partial:
-        partial.write_bytes(b"")
-        save_checkpoint(checkpoint, path)
-    assert path.read_bytes() == b""
     assert list(tmp_path.iterdir()) == [path]
 
 
