@@ -189,9 +189,7 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
         if ladder.agent != digest_of(source):
             raise ValueError(f"the levels in {quoted(str(file), 100)} are of another agent")
         return ladder
-    ladder = ladder_of(source, game)
-    if ladder is None and ladder_beside(source).is_file():
-        warn(
-            f"the library has no levels: {ladder_beside(source).name} is of other rules or weights"
-        )
-    return ladder
+    beside, found = ladder_beside(source), ladder_of(source, game)
+    if found is None and beside.is_file():
+        warn(f"the library has no levels: {beside.name} is of other rules or weights")
+    return found
