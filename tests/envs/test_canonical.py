@@ -145,9 +145,6 @@ def test_what_is_illegal_is_so_in_the_frame_of_the_environment(turned_game: Game
         if not mask[action]:
             with pytest.raises(ValueError, match="is not legal"):
                 env.step(action)
-    for action in (-1, turned_game.num_actions, 2**70, None, 1.5, "a1"):
-        with pytest.raises(ValueError, match=r"out of range|not an integer"):
-            env.step(action)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Option, Symmetries, make_game
-from ludarium.envs.engine import rule
 from ludarium.envs.engine.draw import grid
 from ludarium.envs.engine.options import check_options, ply_cap
 from ludarium.envs.engine.rule import (
@@ -250,19 +249,6 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_second_process_starts_without_compiling(tmp_path: Path) -> None:
-    code = (
-        "from ludarium.envs import make\n"
-        "env = make('corso', size=2); env.reset(); env.last(); env.step(0)\n"
-        "env.observe('player_0'); print(env.position.score)"
-    )
-    first = run(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
-    second = run(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
-    assert first.stderr.count("compiling corso") == 1
-    assert "compiling" not in second.stderr
-    assert first.stdout == second.stdout
-
-
 @pytest.mark.slow
 def test_code_cached_by_several_processes_is_linked_to_its_own_parts(tmp_path: Path) -> None:
     """Records of the same rules, of different sizes, each compiled in a process of its own."""
@@ -320,15 +306,3 @@ def test_games_do_not_share_compiled_code() -> None:
     names = {getattr(kernel, "py_func", kernel).__qualname__ for kernel in kernels.values()}
     assert len(names) == len(kernels)
     assert all(name.startswith("ludarium_envs_corso_rules_") for name in names)
-
-
-def test_outcomes_have_the_rewards_of_a_zero_sum_game() -> None:
-    table = {
-        rule.ONGOING: (0, 0),
-        rule.PLAYER_0_WINS: (1, -1),
-        rule.PLAYER_1_WINS: (-1, 1),
-        rule.DRAW: (0, 0),
-        rule.TRUNCATED: (0, 0),
-    }
-    for outcome, rewards in table.items():
-        assert (rule.reward(outcome, 0), rule.reward(outcome, 1)) == rewards
