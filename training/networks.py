@@ -268,13 +268,30 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     if checkpoint.game != game.name or checkpoint.version != game.version:
         raise ValueError(
             f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
-            f"{game.name} version {game.version}"
+            f"{game.name} version {game.version}: train one for this, or take another agent "
+            "(uct:1000)"
         )
-    if not fits(checkpoint, game):
+    if fits(checkpoint, game):
+        return
+    if not checkpoint.variants and checkpoint.options == game.options:
+        own, wanted = checkpoint.shape, network_shape(game)
         raise ValueError(
-            f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-            f"fit {game}: train one for these, or take another agent (uct:1000)"
+            f"checkpoint {name} was trained for other rules of {game}: {_told(own)}, not "
+            f"{_told(wanted)}; give the changed game a new version, and train an agent for it"
         )
+    raise ValueError(
+        f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
+        f"fit {game}: train one for these, or take another agent (uct:1000)"
+    )
+
+
+def _told(shape: NetworkShape) -> str:
+    """What people can compare of two shapes."""
+    places = shape.action_places or ()
+    return (
+        f"observations {list(shape.observation)}, {shape.num_actions} actions, "
+        f"{sum(place >= 0 for place in places)} on the board"
+    )
 
 
 def learnt_values(header: CheckpointHeader) -> dict[str, list[Any]]:

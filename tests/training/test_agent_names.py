@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ludarium.envs import Game, make_game
 from ludarium.models import save_checkpoint
+from ludarium.training import networks
 from ludarium.training.agents import make_agent, names, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
 from ludarium.training.agents.names import agent_kinds
@@ -129,6 +131,18 @@ def test_a_checkpoint_of_another_version_of_the_game_is_refused(
 ) -> None:
     monkeypatch.setattr(TicTacToe, "version", 1)
     with pytest.raises(ValueError, match="plays tictactoe version 0, not tictactoe version 1"):
+        make_agent(f"{run}:0", game)
+
+
+def test_a_checkpoint_of_rules_that_changed_without_a_new_version_tells_what_differs(
+    game: Game, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = networks.network_shape(game)
+    other = replace(network, observation=(4, 3, 3))
+    monkeypatch.setattr(networks, "network_shape", lambda game: other)
+    with pytest.raises(
+        ValueError, match=r"\[3, 3, 3\], 9 actions.* not .*\[4, 3, 3\].*new version"
+    ):
         make_agent(f"{run}:0", game)
 
 
