@@ -7,8 +7,10 @@ import os
 import re
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ludarium.arena.ladder import load_ladder
@@ -27,8 +29,10 @@ from ludarium.play.wasm import (
     read_module,
     require_current,
 )
+from ludarium.play.wasm.memory import settings_record
 from ludarium.play.wasm.module import custom_section
 from ludarium.play.wasm.network import network_content
+from ludarium.training.search import SearchSettings
 from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.agreement import compare, compare_levels, compare_networks, some_layers
@@ -81,6 +85,17 @@ def test_levels_play_the_moves_of_python(ladder: Path, tmp_path: Path) -> None:
     path = build.write_module(tmp_path, game, build_module(game))
     assert "answers agree" in compare_networks(game, path, positions=200)
     assert "games of levels agree" in compare_levels(game, path, games=LEVEL_GAMES)
+
+
+def test_a_module_reads_every_setting_of_a_search() -> None:
+    """`settings_of` names them one by one, because compiled code cannot go through a record."""
+    defaults = SearchSettings()
+    given = defaults._make(
+        not value if isinstance(value, bool) else type(value)(number)
+        for number, value in enumerate(defaults, 2)
+    )
+    memory = SimpleNamespace(settings=settings_record(given).view(np.recarray))
+    assert kernels.settings_of(memory) == given
 
 
 @pytest.mark.slow
