@@ -46,7 +46,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
-from ludarium.training.search.settings import GUMBEL, PUCT
+from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 from tests.games import children, slow_but
 from tests.survival.tiny import metrics
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -584,6 +584,21 @@ def test_schedule_of_simulations():
     ]  # fmt: skip
     with pytest.raises(ValueError, match=r"self_play: simulations: .*ascends"):
         tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
+
+
+def test_keys_of_self_play_are_settings_of_the_search():
+    given = {
+        **{"max_considered": 5, "noise": 0.5, "value_scale": 0.3, "maxvisit_init": 20.0},
+        **{"rescale_values": False, "c_puct": 2.5, "dirichlet_alpha": 0.7, "temperature": 0.4},
+        **{"prove": False, "temperature_plies": 9},
+    }
+    set_all = [f"self_play.{name}={json.dumps(value)}" for name, value in given.items()]
+    settings = search_settings(tiny_config(*set_all), 0.0)
+    assert {name: getattr(settings, name) for name in given} == given
+    usual, puct = tiny_config(), tiny_config("self_play.algorithm=puct")
+    assert search_settings(usual, 0.0)[1:4] == (GUMBEL, usual.self_play.max_considered, 1.0)
+    assert search_settings(puct, 0.0)[1:4] == (PUCT, puct.self_play.max_considered, 0.25)
+    assert search_settings(usual, 0.0).temperature_plies == NEVER
 
 
 ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulations: 4}"

@@ -262,22 +262,17 @@ def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
-    """Search settings of self-play at ``progress`` (0 to 1) of the run."""
+    """Search settings of self-play at ``progress`` (0 to 1) of the run.
+
+    Keys of the configuration that are called like a setting are that setting.
+    """
     play = config.self_play
     gumbel = play.algorithm == "gumbel"
-    noise = play.noise if play.noise is not None else (1.0 if gumbel else 0.25)
-    return SearchSettings(
+    shared = [name for name in SearchSettings._fields if name in play.__struct_fields__]
+    return SearchSettings(**{name: getattr(play, name) for name in shared})._replace(
         simulations=play.simulations_at(progress),
         algorithm=GUMBEL if gumbel else PUCT,
-        max_considered=play.max_considered,
-        noise=noise,
-        value_scale=play.value_scale,
-        maxvisit_init=play.maxvisit_init,
-        rescale_values=play.rescale_values,
-        c_puct=play.c_puct,
-        dirichlet_alpha=play.dirichlet_alpha,
-        temperature=play.temperature,
-        prove=play.prove,
+        noise=play.noise if play.noise is not None else (1.0 if gumbel else 0.25),
         temperature_plies=NEVER if play.temperature_plies is None else play.temperature_plies,
     )
 
