@@ -19,6 +19,7 @@ from ludarium.training.agents.settings import (
     read_number,
     setting,
     settings_of,
+    settings_text,
 )
 
 from .answer import Answer
@@ -210,10 +211,8 @@ class EndgameFactory(AgentFactory):
 
 def _with_settings(name: str, settings: Mapping[str, str]) -> str:
     """An agent's name with further settings."""
-    if not settings:
-        return name
-    texts = "&".join(f"{key}={value}" for key, value in settings.items())
-    return name + ("&" if "?" in name else "?") + texts
+    told = settings_text(settings)
+    return name + (told.replace("?", "&", 1) if "?" in name else told)
 
 
 #: The kind of agents ``endgame:...``, an entry point of this package.

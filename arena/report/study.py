@@ -14,7 +14,7 @@ from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.network import NetworkSearcher
-from ludarium.training.agents.settings import split_settings
+from ludarium.training.agents.settings import settings_text, split_settings
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.networks import learnt_options
 from ludarium.training.search import Budget
@@ -241,4 +241,4 @@ def with_settings(spec: str, **changes: float) -> str:
     if colon and last.isdecimal():
         name, settings = head, {"simulations": last, **settings}
     settings |= {key: f"{value:g}" for key, value in changes.items()}
-    return f"{name}?" + "&".join(f"{key}={value}" for key, value in settings.items())
+    return name + settings_text(settings)

@@ -15,6 +15,7 @@ from ludarium.training import networks
 from ludarium.training.agents import make_agent, names, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
 from ludarium.training.agents.names import agent_kinds
+from ludarium.training.agents.settings import settings_text, split_settings
 from tests.checkpoints import tiny_checkpoint
 from tests.installed import install
 from tests.tictactoe import TicTacToe
@@ -52,6 +53,15 @@ def test_settings_are_what_stands_in_the_place_of_the_number(game: Game, run: Pa
     drawn = make_agent(f"{run}:8?temperature=0.5", game)
     assert drawn.name == "run:8?temperature=0.5"
     assert make_agent(drawn.name.replace("run", str(run), 1), game).name == drawn.name
+
+
+def test_the_text_of_settings_is_read_as_these_settings() -> None:
+    settings = {"simulations": 8, "time": None, "temperature": "0.5"}
+    assert settings_text(settings) == "?simulations=8&temperature=0.5"
+    assert split_settings("a" + settings_text(settings)) == (
+        "a", {"simulations": "8", "temperature": "0.5"}
+    )  # fmt: skip
+    assert settings_text({"time": None}) == ""
 
 
 def test_a_path_may_have_any_characters(game: Game, run: Path) -> None:

@@ -30,6 +30,7 @@ from .settings import (
     read_number,
     read_real,
     setting,
+    settings_text,
 )
 
 if TYPE_CHECKING:
@@ -76,13 +77,12 @@ class NetworkFactory(AgentFactory):
             "score": f"{score:g}" if score else None,
             "bound": None if bound is None else f"{bound:g}",
         }
-        settings = "&".join(f"{key}={text}" for key, text in told.items() if text is not None)
         name = f"{label}:{simulations}" if self.time is None else label
         return network_agent(
             game,
             network,
             simulations,
-            name + ("?" + settings if settings else ""),
+            name + settings_text(told),
             seed,
             temperature=self.temperature,
             score=score,

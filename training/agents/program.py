@@ -36,7 +36,7 @@ from ludarium.training.search.finding import Budget, Finding
 
 from .agent import Agent, AgentFactory, Seed
 from .searcher import Searcher, as_positions
-from .settings import duration_text, read_duration, read_number, setting
+from .settings import duration_text, read_duration, read_number, setting, settings_text
 
 #: Seconds that a program has for an answer, beyond its thinking time.
 LIMIT = 60.0
@@ -371,7 +371,6 @@ class ProgramFactory(AgentFactory):
         """Make the agent for ``game``; see `AgentFactory.make`. ``seed`` does not reach it."""
         name = f"engine:{self.command}"
         told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
-        settings = [f"{key}={value}" for key, value in told.items() if value is not None]
-        name += "?" * bool(settings) + "&".join(settings)
+        name += settings_text(told)
         searcher = ProgramSearcher(game, _words(self.command), name, self.limit)
         return Agent(game, name, seed, searcher, Budget(self.simulations, self.time))

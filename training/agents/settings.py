@@ -69,6 +69,15 @@ def split_last_settings(spec: str, known: Container[str]) -> tuple[str, dict[str
     return spec, {}
 
 
+def settings_text(settings: Mapping[str, object]) -> str:
+    """The end of a name that gives these settings: ``?KEY=VALUE&...``, or nothing for none.
+
+    A setting that is ``None`` is left out.
+    """
+    given = "&".join(f"{key}={value}" for key, value in settings.items() if value is not None)
+    return "?" + given if given else ""
+
+
 def _read_query(query: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     for text in query.split("&") if query else []:
