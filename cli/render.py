@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.envs.engine.console import output
 from ludarium.envs.engine.draw.film import contact_sheet, gif
-from ludarium.envs.engine.draw.layers import LAYERS
+from ludarium.envs.engine.draw.layers import HEATS, LAYERS
 from ludarium.envs.engine.draw.picture import png, size_of
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task
@@ -21,7 +21,6 @@ from .common import AGENTS_HELP, game_and_agent, read_options, read_record
 from .progress import progress
 
 _SUFFIXES = (".svg", ".png", ".gif")
-_SEARCHED = ("policy", "visits", "values")
 _WIDEST = 4000  # largest width of one picture, in pixels
 _COLUMNS, _SECONDS = 4, 1.0
 _MOST_PICTURES = 400
@@ -92,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=tuple(LAYERS),
         help="a layer to draw on the board (may be repeated); "
-        f"{', '.join(_SEARCHED)} come from --agent's search",
+        f"{', '.join(HEATS)} come from --agent's search",
     )
     parser.add_argument(
         "--agent", metavar="AGENT", help="the agent whose search fills these layers"
@@ -152,7 +151,7 @@ def _check(given: argparse.Namespace, target: Path) -> None:
         raise ValueError("--columns and --every take a positive number")
     if given.ply is not None and (given.every is not None or is_gif):
         raise ValueError("--ply draws one position; leave it out for a GIF, or with --every")
-    searched = [name for name in given.layer if name in _SEARCHED]
+    searched = [name for name in given.layer if name in HEATS]
     if searched and given.agent is None:
         raise ValueError(
             f"the layer {searched[0]} comes from a search: name the agent with --agent"
@@ -178,9 +177,8 @@ def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:
 
 def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
     """The requested layers, as far as the position has them."""
-    known = ("legal", "ownership", "threats")
-    layers: dict[str, Any] = {name: None for name in names if name in known}
-    searched = [name for name in names if name in _SEARCHED]
+    searched = [name for name in names if name in HEATS]
+    layers: dict[str, Any] = {name: None for name in names if name not in searched}
     if not searched or position.is_over:
         return layers
     if getattr(agent, "searcher", None) is None:

@@ -41,7 +41,8 @@ LAYERS = {
     "threats": "None: the wins and captures that each player would have if it were their turn",
 }
 
-_HEATS = ("policy", "visits", "values")
+#: The layers that a search fills, which share a disc on each action; the others may take None.
+HEATS = ("policy", "visits", "values")
 _LISTED = 4  # at most so many actions without a place are listed
 _LINE = 34.0
 # The first scale gets steadily darker, the second goes from orange to blue: colour-blind people can
@@ -127,7 +128,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     spoken: list[str] = []
     if "ownership" in layers:
         elements += _group("ownership", _owners(position, layers["ownership"], spots))
-    heats = {name: _heat(position, name, layers[name]) for name in layers if name in _HEATS}
+    heats = {name: _heat(position, name, layers[name]) for name in layers if name in HEATS}
     if "legal" in layers:
         elements += _group("legal", _legal(position, layers["legal"], spots, heats))
     if heats:
