@@ -183,6 +183,8 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
         if value != learnt[option]
     ]
     if fitting_agent(game) is None:
+        if not others:
+            return f"no trained agent of {name} is shipped for these rules", []
         return f"no trained agent of {name} is shipped for {', '.join(others)}", []
     return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
 

@@ -137,6 +137,14 @@ def test_options_that_a_trained_agent_does_not_know_are_told():
     assert reason == "no trained agent of onyx is shipped for size=8"
 
 
+def test_agents_of_another_version_of_the_rules_are_told(monkeypatch):
+    monkeypatch.setattr(type(make_game("osiron")), "version", 99)
+    assert why_untrained("osiron", {}) == (
+        "no trained agent of osiron is shipped for these rules",
+        [],
+    )
+
+
 @pytest.mark.parametrize(
     ("agent", "words"),
     [
