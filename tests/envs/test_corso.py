@@ -21,7 +21,7 @@ from tests.games import children, play_texts, refusal
 from tests.references.corso import ReferenceCorso
 
 SIZES = range(2, 10)
-GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "2000"))
+GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "1000"))
 
 # Number of action sequences of each length from the empty board: by size, then by plies.
 PERFT = {

@@ -1252,6 +1252,8 @@ def test_picture_shows_exclusions_last_exchange_and_winning_circle() -> None:
     assert all(f">{name}</text>" in start for name in NAMES)
     open_game = make_game("osiron", setup="alternating")
     assert crosses not in open_game.svg(open_game.start().state)
+    for action in range(game.num_actions):
+        assert game.svg(game.start().state, action).count(marks) == 2
     position = begun_with(BOTH)
     action = position.text_to_action("b4-b3")
     position.play(action)
