@@ -778,11 +778,17 @@ def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position
     sides = [tuple(step) for step in tables.step.tolist()]
     logged = state.log[: state.logged].tolist()
     placing = len(state.pile) + rules.PLACE
-    slots = slots_of_cubes(position, placing)
+    slots, shown = slots_of_cubes(position, placing), position.game.shown(position.state)
     for player, tower in enumerate(towers_of_the_log(position)):
         numbers = [number for number, entry in enumerate(logged) if entry % 2 == player]
         blocks = zip(numbers, tower.blocks, strict=True)
         cubes = {cube: number for number, each in blocks for cube in each.cubes}
+        for column, height in enumerate(tower.heights()):
+            top = cubes.get((column % 3, column // 3, height - 1), -1)
+            colour = int(tables.colour[logged[top] // 2 // 72]) if height else -1
+            light = slots.shape[1] + 1 if height and tables.is_dark[colour] else 0  # letters
+            assert shown[view.HEIGHTS + 9 * player + column] == height + light
+            assert shown[view.HIGHEST + 9 * player + column] == 1 + colour
         assert max((z for _, _, z in cubes), default=0) < slots.shape[1]
         for level, column in np.ndindex(slots.shape[1:3]):
             cube = column % 3, column // 3, level
