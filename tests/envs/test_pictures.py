@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
+from math import dist
 from xml.etree import ElementTree
 
 import numpy as np
@@ -139,6 +141,9 @@ def test_actions_lie_inside_the_picture_and_apart(drawn_game: Game) -> None:
     there = spots[~np.isnan(spots[:, 0])]
     assert len(there)
     assert ((there > (0, HEAD)) & (there < (width, height))).all()
+    for position, _ in random_game(drawn_game, 0, max_plies=40):
+        legal = [spot for spot in spots[position.legal_actions].tolist() if spot[0] == spot[0]]
+        assert all(dist(one, other) > 10 for one, other in combinations(legal, 2))
 
 
 def test_layers_are_drawn_where_actions_lie(drawn_game: Game) -> None:
