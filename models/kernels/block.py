@@ -259,8 +259,17 @@ def _loop(builder: ir.IRBuilder, end: Any, step: Any) -> Iterator[Any]:
     yield number
     following = builder.add(number, step, flags=["nsw", "nuw"])
     number.add_incoming(following, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+    again = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+    again.set_metadata("llvm.loop", _not_unrolled(builder.module))
     builder.position_at_end(after)
+
+
+def _not_unrolled(module: ir.Module) -> Any:
+    """A note to LLVM to leave a loop as it is: unrolled, it is no faster, and slow to compile."""
+    disable = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    loop = module.add_metadata([disable])
+    loop.operands = (loop, disable)  # such nodes begin with themselves
+    return loop
 
 
 def _address(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, index: Any) -> Any:
