@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from ludarium.envs.engine.compile import GivenPart
+    from .kernels import Called
 
 _ROUNDING = 1e-3  # probabilities may leave their range by this much
 
@@ -55,12 +55,12 @@ class NetworkInSearch(NamedTuple):
     """A network that compiled searches call themselves.
 
     Attributes:
-        part: replacement of the template function ``network`` of searches.
-        net: its first argument, for one thread at a time.
+        net: the address that searches take, for one thread at a time.
+        network: what ``net`` is the address of; it must live as long.
     """
 
-    part: GivenPart
-    net: Any
+    net: Called
+    network: Any
 
 
 #: A network in any form: takes float32 [n, *observation_shape], and returns an `Evaluation`.

@@ -7,9 +7,9 @@ what is in `__all__`.
 Compiled searches call a network themselves, see `CompiledNetwork.in_search`.
 
 `block` is the inner loop, `vector` a vector type for the rest, `parts` the layers, `evaluate`
-the networks, `packing` the order of the weights, `target` what depends on the processor. Sizes
-are known only at run time: a machine compiles each of the kernels once for all games, boards and
-networks, and keeps it on disk.
+the networks, `packing` the order of the weights, `target` what depends on the processor, `address`
+how searches call a network. Sizes are known only at run time: a machine compiles each of the
+kernels once for all games, boards and networks, and keeps it on disk.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from typing import Any
 
 import numpy as np
+from numba import typeof
 
 from ludarium.envs.engine import jit, mathematics
 from ludarium.envs.engine.compile import GivenPart
@@ -31,13 +32,23 @@ from ludarium.models.layers import BoardLayers, Layers
 from ludarium.models.shape import NetworkShape
 from ludarium.models.turn import Turn
 
-from . import block, evaluate, packing, parts, target, vector
+from . import address, block, evaluate, packing, parts, target, vector
+from .address import NONE, Called, answer
 from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
 _SMALLER = 4  # weights in eight bits are smaller by this factor
 _BITS = 8  # bits of the ends of a range
 
-__all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of", "source_digest"]
+__all__ = [
+    "NONE",
+    "Called",
+    "CompiledNetwork",
+    "answer",
+    "digest_of",
+    "network_part",
+    "ranges_of",
+    "source_digest",
+]
 
 
 class CompiledNetwork:
@@ -65,11 +76,10 @@ class CompiledNetwork:
         self.batch = math.inf
         if not isinstance(layers, BoardLayers):
             self.batch = target.HOST.rows * (1 if ranges is None else _SMALLER)
+        self._is_board = isinstance(layers, BoardLayers)
+        self._turn = turn
         self._packed = pack(layers, ranges)
-        if turn is not None:
-            self._packed = turned(self._packed, turn, isinstance(layers, BoardLayers))
-        self._evaluate = _kernel_for(layers)
-        self._part = network_part(_kind(layers))
+        self._kernel = _kernel_for(layers, self._packed)
         self._memory = threading.local()
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
@@ -78,21 +88,32 @@ class CompiledNetwork:
         Raises:
             ValueError: the observations are of another shape.
         """
-        flat = _flat(observations, self.shape)
-        answer = Evaluation.empty(len(observations), self.shape.num_actions)
-        self._evaluate(self._of_thread(), flat, *answer)
-        return answer
+        return _evaluated(self._kernel, self._of_thread()[0], self.shape, observations)
 
     def in_search(self) -> NetworkInSearch:
         """The network for compiled searches in the calling thread."""
-        return NetworkInSearch(self._part, self._of_thread())
+        network = self._of_thread()[1]
+        return NetworkInSearch(Called(address.code_of(self._kernel), network.handle), network)
 
-    def _of_thread(self) -> PackedNetwork:
-        """The network with the calling thread's memory."""
-        if not hasattr(self._memory, "packed"):
-            self._memory.packed = with_memory_of_its_own(self._packed)
-        packed: PackedNetwork = self._memory.packed
-        return packed
+    def _of_thread(self) -> tuple[_Placed, _Placed]:
+        """The network with the calling thread's memory: as it is, and for searches."""
+        if not hasattr(self._memory, "networks"):
+            packed = with_memory_of_its_own(self._packed)
+            of_search = packed
+            if self._turn is not None:
+                of_search = turned(packed, self._turn, self._is_board)
+            self._memory.networks = _Placed(packed), _Placed(of_search)
+        networks: tuple[_Placed, _Placed] = self._memory.networks
+        return networks
+
+
+class _Placed:
+    """A network's arrays, and the handle that kernels take as long as this exists."""
+
+    def __init__(self, arrays: PackedNetwork) -> None:
+        self.arrays = arrays
+        self._places = address.places_of(arrays)
+        self.handle = address.handle_of(arrays, self._places)
 
 
 def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
@@ -112,26 +133,31 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     """
     packed = pack(layers)
     packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
-    answer = Evaluation.empty(len(observations), layers.shape.num_actions)
-    _kernel_for(layers)(packed, _flat(observations, layers.shape), *answer)
+    _evaluated(_kernel_for(layers, packed), _Placed(packed), layers.shape, observations)
     fractions, exponents = np.frexp(packed.ranges.reshape(-1, 2))
     steps = np.copysign(np.ceil(np.abs(fractions) * 2**_BITS), fractions)
     return np.ldexp(steps, exponents - _BITS).astype(np.float32)
 
 
-def _flat(observations: np.ndarray, shape: NetworkShape) -> np.ndarray:
+def _evaluated(
+    kernel: Callable, network: _Placed, shape: NetworkShape, observations: np.ndarray
+) -> Evaluation:
     if observations.shape[1:] != shape.observation:
         raise ValueError(
             f"the network takes observations [n, {', '.join(map(str, shape.observation))}], not "
             f"{list(observations.shape)}"
         )
-    array = np.ascontiguousarray(observations, np.float32)
-    return array.reshape(len(array), math.prod(shape.observation))
+    count = len(observations)
+    planes = np.require(observations, np.float32, ["C", "W"])
+    planes = planes.reshape(count, 1, math.prod(shape.observation))
+    found = Evaluation.empty(count, shape.num_actions)
+    kernel(network.handle, planes, *found, 0, count)
+    return found
 
 
 @cache
 def network_part(kind: str) -> GivenPart:
-    """The part ``network(net, planes, evaluation, n)`` of compiled searches.
+    """The part ``ask(net, planes, evaluation, n)`` of modules for other machines.
 
     Args:
         kind: ``board`` or ``vector``; ``net`` is the `PackedNetwork` of such a network.
@@ -143,22 +169,22 @@ def _kind(layers: Layers) -> str:
     return "board" if isinstance(layers, BoardLayers) else "vector"
 
 
-def _kernel_for(layers: Layers) -> Callable:
-    return _kernel(_kind(layers))
+def _kernel_for(layers: Layers, packed: PackedNetwork) -> Callable:
+    return _kernel(_kind(layers), str(packed.weights.dtype), typeof(packed))
 
 
 @cache
-def _kernel(kind: str) -> Callable:
-    """An entry point of `evaluate` for Python, kept on disk."""
-    template = getattr(evaluate, f"evaluate_{kind}s")
-    template = getattr(template, "py_func", template)
+def _kernel(kind: str, dtype: str, of_network: Any) -> Callable:
+    """The kernel for networks of a type, kept on disk; see `address.ARGUMENTS`."""
+    read = address.reader(of_network)
+    evaluate_all = getattr(evaluate, f"evaluate_{kind}s")
+
+    def answer(handle, planes, logits, wdl, scores, first, end):
+        return evaluate_all(read(handle), planes, logits, wdl, scores, first, end)
+
     sources = digest_of(target.current)
-    function = FunctionType(
-        template.__code__, vars(evaluate), template.__name__, template.__defaults__
-    )
-    function.__module__ = evaluate.__name__
-    function.__qualname__ = f"networks_{kind}s_{sources}"  # the message about compiling uses it
-    return jit.kernel(function, f"network-{kind}s", sources)
+    answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"  # a message uses its beginning
+    return jit.kernel(answer, f"network-{kind}s-{dtype}", sources)
 
 
 @cache
@@ -171,7 +197,7 @@ def digest_of(compiled_for: target.Target) -> str:
 def source_digest() -> str:
     """Digest of the sources of the kernels, the same on all machines."""
     digest = hashlib.sha256()
-    modules = (block, evaluate, packing, parts, target, vector, mathematics)
+    modules = (address, block, evaluate, packing, parts, target, vector, mathematics)
     for path in (*(Path(str(module.__file__)) for module in modules), *jit.SOURCES):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Whole networks: the kernels that Python calls, and the parts that searches call.
+"""Whole networks: what kernels are made of, see `ludarium.models.kernels`.
 
 Each takes a `packing.PackedNetwork`, which holds the weights and memory to compute in. The types
 of its arrays decide the type of number in which the trunk is computed.
@@ -127,14 +127,6 @@ def heads_of_board(net, logits, wdl, scores, n):
 
 
 @part
-def evaluate_boards(net, observations, logits, wdl, scores):
-    """Evaluate observations [n, planes * cells]; write logits [n, A], wdl [n, 3], scores [n]."""
-    for n in range(len(observations)):
-        trunk_of_board(net, observations[n])
-        heads_of_board(net, logits, wdl, scores, n)
-
-
-@part
 def feed(net, rows, values, number, of_each, skips, floor, out):
     """Compute one dense layer of a perceptron's trunk, from rows of ``values`` to rows of ``out``.
 
@@ -181,54 +173,33 @@ def answer_vectors(net, rows, logits, wdl, scores, start):
         write_outcome(net.policy, at + actions, wdl, scores, start + row)
 
 
-@part
-def evaluate_vectors(net, observations, logits, wdl, scores):
-    """Evaluate observations [n, features]; write logits [n, A], wdl [n, 3], scores [n].
-
-    Weights are read once for `target.ROWS` positions: they are too many for the fast caches.
-    """
-    features, of_each = net.sizes[0].planes, net.trunk[0].inputs
-    n = 0
-    while n < len(observations):
-        rows = target.ROWS if n + target.ROWS <= len(observations) else 1
-        for row in range(rows):
-            for k in range(features):
-                net.features[row * of_each + k] = observations[n + row, k]
-        answer_vectors(net, rows, logits, wdl, scores, n)
-        n += rows
-
-
-# The part ``network`` of searches.
+# Whole networks. Observations and answers are in the board's own frame, see `Turn`.
 
 
 @part
-def see(net, planes, n, seen):
-    """Copy observation ``n`` of ``planes`` [n, rows, cells] into the network's frame.
+def is_turned(turn_cells, upright, planes, n):
+    """Whether the network sees observation ``n`` turned."""
+    return len(turn_cells) > 0 and planes[n, upright[0], upright[1]] < 0.5
 
-    Returns:
-        Whether the network sees the board turned, see `ludarium.models.turn.Turn`.
-    """
+
+@part
+def see(turn_cells, turns, planes, n, seen, at):
+    """Copy observation ``n`` into ``seen`` from ``at`` on, in the network's frame."""
     cells = planes.shape[2]
-    is_turned = len(net.turn_cells) > 0 and planes[n, net.upright[0], net.upright[1]] < 0.5
     for row in range(planes.shape[1]):
         for cell in range(cells):
-            of = net.turn_cells[cell] if is_turned else cell
-            seen[row * cells + cell] = planes[n, row, of]
-    return is_turned
+            of = turn_cells[cell] if turns else cell
+            seen[at + row * cells + cell] = planes[n, row, of]
 
 
 @part
-def take_back_turn(net, logits, n):
-    """Exchange the logits of the actions that the turn exchanges."""
-    for action in range(len(net.turn_actions)):
-        other = net.turn_actions[action]
-        if action < other:
-            logits[n, action], logits[n, other] = logits[n, other], logits[n, action]
-
-
-@part
-def is_finite(logits, wdl, scores, n):
-    """Whether all numbers of an answer are finite."""
+def end_answer(turn_actions, turns, logits, wdl, scores, n):
+    """Turn answer ``n`` back to the board's own frame; return whether its numbers are finite."""
+    if turns:
+        for action in range(len(turn_actions)):
+            other = turn_actions[action]
+            if action < other:
+                logits[n, action], logits[n, other] = logits[n, other], logits[n, action]
     total = scores[n] * 0
     for action in range(logits.shape[1]):
         total += logits[n, action] * 0
@@ -238,27 +209,64 @@ def is_finite(logits, wdl, scores, n):
 
 
 @part
-def board_in_search(net, planes, evaluation, n):
-    """Answer observation ``n`` of ``planes`` in the board's own frame, by a board's network.
+def evaluate_boards(net, planes, logits, wdl, scores, first, end):
+    """Answer observations ``first`` to before ``end`` by a board's network.
+
+    Args:
+        net: a `packing.PackedNetwork`.
+        planes: float32 [n, rows, cells], observations.
+        logits, wdl, scores: float32 [n, A], [n, 3] and [n], receive the answers.
+        first, end: which observations.
 
     Returns:
-        Whether the answer, row ``n`` of the `Evaluation`, has only finite numbers.
+        Whether the answers have only finite numbers.
     """
+    is_finite = True
+    for n in range(first, end):
+        turns = is_turned(net.turn_cells, net.upright, planes, n)
+        see(net.turn_cells, turns, planes, n, net.seen, 0)
+        trunk_of_board(net, net.seen)
+        heads_of_board(net, logits, wdl, scores, n)
+        is_finite = end_answer(net.turn_actions, turns, logits, wdl, scores, n) and is_finite
+    return is_finite
+
+
+@part
+def evaluate_vectors(net, planes, logits, wdl, scores, first, end):
+    """`evaluate_boards` for a perceptron.
+
+    Weights are read once for `target.ROWS` positions: they are too many for the fast caches.
+    """
+    of_each = net.trunk[0].inputs
+    is_finite = True
+    n = first
+    while n < end:
+        rows = target.ROWS if n + target.ROWS <= end else 1
+        for row in range(rows):
+            turns = is_turned(net.turn_cells, net.upright, planes, n + row)
+            see(net.turn_cells, turns, planes, n + row, net.features, row * of_each)
+        answer_vectors(net, rows, logits, wdl, scores, n)
+        for row in range(rows):
+            turns = is_turned(net.turn_cells, net.upright, planes, n + row)
+            is_finite = (
+                end_answer(net.turn_actions, turns, logits, wdl, scores, n + row) and is_finite
+            )
+        n += rows
+    return is_finite
+
+
+# The part ``ask`` of modules for other machines.
+
+
+@part
+def board_in_search(net, planes, evaluation, n):
+    """Answer observation ``n`` of ``planes`` in row ``n`` of an `Evaluation`."""
     logits, wdl, scores = evaluation
-    is_turned = see(net, planes, n, net.seen)
-    trunk_of_board(net, net.seen)
-    heads_of_board(net, logits, wdl, scores, n)
-    if is_turned:
-        take_back_turn(net, logits, n)
-    return is_finite(logits, wdl, scores, n)
+    return evaluate_boards(net, planes, logits, wdl, scores, n, n + 1)
 
 
 @part
 def vector_in_search(net, planes, evaluation, n):
     """`board_in_search` for a perceptron."""
     logits, wdl, scores = evaluation
-    is_turned = see(net, planes, n, net.features)
-    answer_vectors(net, 1, logits, wdl, scores, n)
-    if is_turned:
-        take_back_turn(net, logits, n)
-    return is_finite(logits, wdl, scores, n)
+    return evaluate_vectors(net, planes, logits, wdl, scores, n, n + 1)

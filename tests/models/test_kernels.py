@@ -139,7 +139,7 @@ def test_two_products_at_a_time_give_the_same_bits_as_four(shape):
     packed = pack(layers, ranges, dataclasses.replace(HOST, eight_bit=np.dtype(np.int16)))
     found = type(expected).empty(19, shape.num_actions)
     evaluate = evaluate_boards if len(shape.observation) == 3 else evaluate_vectors
-    evaluate(packed, observations.reshape(19, -1), *found)
+    assert evaluate(packed, observations.reshape(19, 1, -1), *found, 0, 19)
     for mine, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, other)
 

@@ -255,7 +255,7 @@ def test_an_answer_that_is_no_number_ends_self_play_by_name():
     self_play, settings = self_play_of(2, engine)
     inside = in_search(engine, 1)
     assert inside is not None
-    inside.net.head_bias[:] = np.nan
+    inside.network.arrays.head_bias[:] = np.nan
     with pytest.raises(ValueError, match="InferenceEngine answered logits that are not finite"):
         self_play.play(settings, engine, SEED)
 

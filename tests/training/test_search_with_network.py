@@ -179,7 +179,7 @@ def test_answers_that_are_no_numbers_are_refused_by_name():
     expected = search.run(states, engine)
     inside = in_search(engine, 1)
     assert inside is not None
-    inside.net.head_bias[:] = np.nan  # the weights of all threads
+    inside.network.arrays.head_bias[:] = np.nan  # the weights of all threads
     with pytest.raises(ValueError, match="InferenceEngine answered logits that are not finite"):
         search.run(states, engine)
     assert_same(search.run(states, engine_of(game)), expected)
@@ -214,11 +214,11 @@ def test_trees_of_earlier_weights_are_not_gone_on_with():
         assert_same(found, fresh.find(states, budget))
 
 
-def test_kernels_with_a_network_are_kept_apart_from_those_without():
+def test_kernels_with_a_given_part_are_kept_apart_from_those_without():
     rules = make_game("corso").rules
     digests = {
         sources_of(simulate, rules),
-        sources_of(simulate, rules, network=network_part("board")),
-        sources_of(simulate, rules, network=network_part("vector")),
+        sources_of(simulate, rules, ask=network_part("board")),
+        sources_of(simulate, rules, ask=network_part("vector")),
     }
     assert len(digests) == 3

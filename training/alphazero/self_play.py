@@ -33,6 +33,7 @@ from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import NetworkInSearch, checked, in_search
 from ludarium.models.inference import torch_threads
+from ludarium.models.kernels import NONE
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
@@ -211,9 +212,8 @@ class Group:
         """Play until the log is full, or each game waits for the network; then call the network."""
         count, actions = len(self.observations), self.game.num_actions
         inside = in_games(evaluate)
-        net = None if inside is None else inside.net
-        given: dict[str, Any] = {} if inside is None else {"network": inside.part}
-        kernels = specialise(templates, self.game.rules, **given)
+        net = NONE if inside is None else inside.net
+        kernels = specialise(templates, self.game.rules)
         self.is_full = kernels.play_on(
             *(self.game.tables, self.games, self.settings),
             *(self._evaluation, net, self._is_answered),

@@ -20,6 +20,7 @@ from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search, version_of
+from ludarium.models.kernels import NONE, Called
 
 from . import simulate
 from .cache import Cache, empty, new_cache
@@ -144,7 +145,9 @@ class Search:
         parts = self._parts(count, min(len(self._caches), count) if is_inside else 1)
         for cache, first, last in parts:
             kernels.begin(self.game.tables, tree, cache, self._planes, first, last)
-        waiting = self._run_inside(count, evaluate, evaluation, parts) if is_inside else count
+        waiting = (
+            self._run_inside(kernels, count, evaluate, evaluation, parts) if is_inside else count
+        )
         while waiting:
             open_searches = np.flatnonzero(tree.roots["waiting"][:count] >= 0)
             answer = evaluate(self.observations[open_searches])
@@ -152,7 +155,7 @@ class Search:
             answer = checked(answer, waiting, num_actions, evaluate, needs_score)
             for array, found in zip(evaluation, answer, strict=True):
                 array[open_searches] = found
-            waiting = sum(self._advance(kernels, None, evaluation, True, part, 0) for part in parts)
+            waiting = sum(self._advance(kernels, NONE, evaluation, True, part, 0) for part in parts)
         actions = np.zeros(count, np.int64)
         values = np.zeros(count, np.float32)
         visits = np.zeros((count, num_actions), np.int32)
@@ -179,6 +182,7 @@ class Search:
 
     def _run_inside(
         self,
+        kernels: Any,
         count: int,
         evaluate: Evaluator,
         evaluation: Evaluation,
@@ -194,7 +198,6 @@ class Search:
         def run_part(_: int, number: int) -> int:
             network = in_search(evaluate, count)
             assert network is not None
-            kernels = specialise(simulate, self.game.rules, network=network.part)
             first, last = parts[number][1:]
             evaluations = self.tree.roots["evaluations"][first:last]
             waiting, asked = last - first, 0
@@ -217,7 +220,7 @@ class Search:
     def _advance(
         self,
         kernels: Any,
-        net: Any,
+        net: Called,
         evaluation: Evaluation,
         is_answered: bool,
         part: tuple[Cache, int, int],

@@ -10,6 +10,7 @@ import numpy as np
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
+from ludarium.models.kernels import answer
 
 from . import gumbel, puct
 from .cache import NO_SLOT, lookup, set_request, store, stored
@@ -28,25 +29,6 @@ from .tree import (
 from .value import root_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
-
-
-@part
-def network(net, planes, evaluation, n):
-    """Answer observation ``n`` of ``planes`` in row ``n`` of ``evaluation``.
-
-    A compiled network replaces this function, see `specialise`. Others are called between
-    calls of a kernel.
-
-    Args:
-        net: the network; None if it is not compiled.
-        planes: float32 [B, planes, cells].
-        evaluation: an `Evaluation` of B.
-        n: the number of the observation.
-
-    Returns:
-        Whether there is an answer.
-    """
-    return False
 
 
 @part
@@ -362,7 +344,7 @@ def advance(
         settings: see `SearchSettings`.
         rngs: int64 [B, 2], random numbers.
         evaluation: an `Evaluation` of B, for answers.
-        net: the network, see `network`.
+        net: the network, see `ludarium.models.kernels.Called`.
         planes: float32 [B, planes, cells], where searches show their requests.
         first, last: searches ``first`` to before ``last``.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
@@ -379,7 +361,7 @@ def advance(
         if search.roots[0].waiting < 0:
             continue
         if not is_answered:
-            if asked == limit or not network(net, planes, evaluation, b):
+            if asked == limit or not answer(net, planes, evaluation, b):
                 waiting += 1
                 continue
             asked += 1
@@ -387,7 +369,7 @@ def advance(
         while next_leaf(table, search, settings, tree.considered_visits) != NO_NODE:
             if answer_from_cache(table, search, settings, rng, cache, planes, b):
                 continue
-            if asked == limit or not network(net, planes, evaluation, b):
+            if asked == limit or not answer(net, planes, evaluation, b):
                 waiting += 1
                 break
             asked += 1

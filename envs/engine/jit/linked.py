@@ -53,6 +53,17 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
     return _Part(function, options, _LeafCompiler if disjoint else _PartCompiler)
 
 
+def address_of(kernel: Any, arguments: tuple[Any, ...]) -> int:
+    """The address of a kernel's machine code for numba's types of arguments.
+
+    It takes arguments in numba's way, and is valid as long as the process runs.
+    """
+    kernel.compile(arguments)
+    compiled = kernel.overloads[arguments]
+    address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    return address
+
+
 def on_compile(call: Callable[[Any], None]) -> None:
     """Give each kernel's function to ``call`` before it is compiled.
 

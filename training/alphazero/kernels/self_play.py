@@ -2,7 +2,7 @@
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 
-A compiled network is a part of the kernels and answers at once. For any other network games wait,
+A compiled network is called from the kernels and answers at once. For any other network games wait,
 but not for each other: each continues with its next simulation, move or game until it needs the
 network, so every batch for the network is full.
 """
@@ -14,12 +14,12 @@ import numpy as np
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, random_below
+from ludarium.models.kernels import answer
 from ludarium.training.search.cache import Cache
 from ludarium.training.search.simulate import (
     answer_from_cache,
     choose_root_edge,
     evaluate_root,
-    network,
     next_leaf,
     receive,
     start_search,
@@ -191,7 +191,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
         games: B games.
         settings: settings of the search.
         evaluation: an `Evaluation` of B, for answers.
-        net: the network, see `simulate.network`.
+        net: the network, see `ludarium.models.kernels.Called`.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
 
     Returns:
@@ -209,7 +209,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
             if root.waiting >= 0:
                 if answer_from_cache(table, search, settings, rng, cache, planes, b):
                     log.counts[HITS] += 1
-                elif network(net, planes, evaluation, b):
+                elif answer(net, planes, evaluation, b):
                     receive(table, search, settings, rng, cache, evaluation, b)
                 else:
                     break
