@@ -31,8 +31,9 @@ _COMMANDS = (
     *("bench", "solve", "probe", "accuracy"),
 )
 
-_INSTALL = 'pip install "ludarium[train]"'
-#: Packages of that extra, which commands import only when they need them.
+#: Commands that need more than the extra "train", and the extras that hold it all.
+_EXTRAS = {"export": "export", "tune": "tune"}
+#: Packages of "train", which commands import only when they need them.
 _TRAIN = ("matplotlib", "sb3_contrib", "stable_baselines3", "tensorboard", "torch", "yaml")
 
 _DESCRIPTION = """\
@@ -78,11 +79,12 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status (2 for an error that the user can correct)."""
     was_dropped = interrupt_by_signals() if arguments is None else None
+    words = sys.argv[1:] if arguments is None else arguments
     _ready_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
-            return _run(sys.argv[1:] if arguments is None else arguments)
+            return _run(words)
         except UnicodeEncodeError as error:
             say(f"ludarium: {quoted(error.object)} cannot be stored as {error.encoding}")
             return 2
@@ -97,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         except ImportError as error:
             if str(error.name).partition(".")[0] in _TRAIN:
-                error = _needs_more(error)
+                error = _needs_more(error, words)
             if "pip install" not in str(error):
                 raise
             say(f"ludarium: {error}")
@@ -209,16 +211,22 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
             command = import_module(f".{name}", __name__)
         except ModuleNotFoundError as error:
             if asked:
-                raise _needs_more(error) from error
-            commands.add_parser(name, help=f"needs more packages: {_INSTALL}")
+                raise _needs_more(error, names) from error
+            commands.add_parser(name, help=f"needs more packages: {_installing([name])}")
         else:
             add_command(commands, name, command)
     return parser
 
 
-def _needs_more(error: ImportError) -> ImportError:
+def _needs_more(error: ImportError, words: Sequence[str]) -> ImportError:
     """The error if a package is not installed."""
-    return ImportError(f"this needs more packages ({error}): {_INSTALL}")
+    return ImportError(f"this needs more packages ({error}): {_installing(words)}")
+
+
+def _installing(words: Sequence[str]) -> str:
+    """How to install what the first command among some words needs."""
+    command = next((word for word in words if word in _COMMANDS), "")
+    return f'pip install "ludarium[{_EXTRAS.get(command, "train")}]"'
 
 
 def _show_warning(message: Warning | str, *place: Any) -> None:

@@ -321,17 +321,25 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_before_any_work(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("missing", ["torch", "yaml"])
-def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path):
+@pytest.mark.parametrize(
+    ("words", "missing", "extra"),
+    [
+        ("train corso --folder", "torch", "train"),
+        ("train corso --folder", "yaml", "train"),
+        ("tune corso --folder", "yaml", "tune"),
+        ("export corso --output", "torch", "export"),
+    ],
+)
+def test_without_the_extra_packages_the_remedy_is_named(words, missing, extra, tmp_path):
     folder = tmp_path / "run"
-    arguments = ["train", "corso", "--folder", str(folder)]
+    arguments = [*words.split(), str(folder)]
     program = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"from ludarium.cli import main; sys.exit(main({arguments}))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 2
-    assert 'pip install "ludarium[train]"' in result.stderr
+    assert f'pip install "ludarium[{extra}]"' in result.stderr
     assert "Traceback" not in result.stderr
     assert not folder.exists()
 
