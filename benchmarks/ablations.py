@@ -81,7 +81,6 @@ VARIANTS: dict[str, list[str]] = {
     "network 512x3": ["network={channels: 512, blocks: 3}"],  # perceptrons, for Obelisk
     "network 512x4": ["network={channels: 512, blocks: 4}"],
     "network in float32": ["backend=compiled"],
-    "learner in float32": ["learner.precision=float32"],
     "no weight averaging": ["learner.ema_decay=0"],
     "no symmetries": ["learner.symmetries=false"],
 }

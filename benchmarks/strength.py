@@ -2,7 +2,7 @@
 
     python benchmarks/strength.py                             # all games, half an hour of one core
     python benchmarks/strength.py --games corso --seeds 1 2 3
-    python benchmarks/strength.py --games corso --set learner.precision=float32
+    python benchmarks/strength.py --games corso --set learner.batch=512
 
 Runs are those of `base` in ``ablations.py``: one core, 32 simulations for each move. The agent of
 each iteration plays 100 games against uct:1000, with 32 simulations, and chooses moves without

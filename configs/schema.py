@@ -215,8 +215,6 @@ class LearnerConfig(Section, frozen=True):
     """Decay of the moving average (EMA) of the weights; the network that plays has it."""
     search_value: Fraction = 0.5
     """Weight of the search's root value in the value target; the outcome has the rest."""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """``auto``: bfloat16 for this package's networks if the processor has it, else float32."""
 
 
 class EvaluationConfig(Section, frozen=True):

@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import time
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from ludarium.models import (
     load_checkpoint,
 )
 from ludarium.models.evaluation import in_search
-from ludarium.models.network import SIZES, Output, PolicyValueNetwork
+from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import network_agent
@@ -498,83 +498,32 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     assert (own_marbles.argmax(axis=1) == corners).all()
 
 
-def random_batch(count: int) -> Batch:
-    """Positions of 7 numbers and 6 actions."""
-    rng = np.random.default_rng(0)
-    policies = rng.random((count, 6), np.float32)
-    outcomes = rng.random((count, 3), np.float32)
-    return Batch(
-        observations=rng.random((count, 7), np.float32),
-        policies=policies / policies.sum(1, keepdims=True),
-        outcomes=outcomes / outcomes.sum(1, keepdims=True),
-        scores=rng.random(count, np.float32),
-        keeping=rng.random(count) < 0.3,
-        weights=np.ones(count, np.float32),
-    )
-
-
-class Learnt(NamedTuple):
-    """What a network answers after five steps, and the mean loss of the policy."""
-
-    answer: torch.Tensor
-    loss: float
-
-
-def learnt(network: PolicyValueNetwork, batch: Batch, workers: int = 1, **settings: Any) -> Learnt:
-    learner = Learner(network, LearnerConfig(warmup_steps=0, **settings), True, "cpu", workers)
-    losses = Losses()
-    for _ in range(5):
-        learner.learn([batch], 0.0, losses)
-    learner.close()
-    assert learner.step == 5
-    assert {weight.dtype for weight in network.parameters()} == {torch.float32}
-    return Learnt(network(torch.from_numpy(batch.observations)).policy, losses.policy)
-
-
-def perceptron() -> PolicyValueNetwork:
-    torch.manual_seed(1)
-    return build_network(NetworkShape((7,), 6), 16, 2)
-
-
 def test_learning_does_not_depend_on_the_number_of_workers():
     """Where nothing is normalised over the batch, shared work is the same work."""
-    batch = random_batch(32)
-    one, three = (learnt(perceptron(), batch, workers, precision="float32") for workers in (1, 3))
-    torch.testing.assert_close(one.answer, three.answer, atol=1e-3, rtol=1e-3)
-    assert one.loss == pytest.approx(three.loss, rel=1e-3)
-
-
-def test_a_network_learns_nearly_the_same_in_bfloat16():
-    batch = random_batch(32)
-    exact, rounded = (
-        learnt(perceptron(), batch, precision=each) for each in ("float32", "bfloat16")
+    rng = np.random.default_rng(0)
+    policies = rng.random((32, 6), np.float32)
+    outcomes = rng.random((32, 3), np.float32)
+    batch = Batch(
+        observations=rng.random((32, 7), np.float32),
+        policies=policies / policies.sum(1, keepdims=True),
+        outcomes=outcomes / outcomes.sum(1, keepdims=True),
+        scores=rng.random(32, np.float32),
+        keeping=rng.random(32) < 0.3,
+        weights=np.ones(32, np.float32),
     )
-    assert not torch.equal(exact.answer, rounded.answer)
-    torch.testing.assert_close(exact.answer, rounded.answer, atol=0.03, rtol=0)
-    assert rounded.loss == pytest.approx(exact.loss, rel=0.02)
-
-
-@pytest.mark.parametrize("has_bfloat16", [False, True])
-def test_the_processor_decides_the_precision_of_networks_of_this_package(monkeypatch, has_bfloat16):
-    monkeypatch.setattr(
-        torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has_bfloat16}, raising=False
-    )
-    batch = random_batch(32)
-    expected = learnt(perceptron(), batch, precision="bfloat16" if has_bfloat16 else "float32")
-    assert torch.equal(learnt(perceptron(), batch).answer, expected.answer)
-
-    class Own(PolicyValueNetwork):
-        """A network that is not of this package."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = perceptron()
-
-        def forward(self, observation: torch.Tensor) -> Output:
-            return self.inner(observation)
-
-    exact = learnt(perceptron(), batch, precision="float32")
-    assert torch.equal(learnt(Own(), batch).answer, exact.answer)
+    learnt = []
+    for workers in (1, 3):
+        torch.manual_seed(1)
+        network = build_network(NetworkShape((7,), 6), 16, 2)
+        learner = Learner(network, LearnerConfig(warmup_steps=0), True, "cpu", workers)
+        losses = Losses()
+        for _ in range(5):
+            learner.learn([batch], 0.0, losses)
+        learner.close()
+        learnt.append((network(torch.from_numpy(batch.observations)).policy, losses.policy))
+    torch.testing.assert_close(learnt[0][0], learnt[1][0], atol=1e-3, rtol=1e-3)
+    assert learnt[0][1] == pytest.approx(learnt[1][1], rel=1e-3)
+    assert learner.step == 5
 
 
 def test_schedule_of_simulations():

@@ -188,9 +188,7 @@ def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
     batch = BatchMaker(game, 0.5)(samples, np.random.default_rng(0))
     torch.manual_seed(0)
     network = build_network(NetworkShape(game.observation_shape, 9, None), 8, 1)
-    config = LearnerConfig(
-        warmup_steps=0, value_weight=0, score_weight=0, learning_rate=0.02, precision="float32"
-    )
+    config = LearnerConfig(warmup_steps=0, value_weight=0, score_weight=0, learning_rate=0.02)
     learner = Learner(network, config, True)
     network.train()
     policy = network(torch.from_numpy(batch.observations)).policy.detach().softmax(1).numpy()

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ludarium.configs.schema import LearnerConfig
-from ludarium.models.family import FamilyNetwork
-from ludarium.models.network import BoardNetwork, PolicyValueNetwork, VectorNetwork
+from ludarium.models.network import PolicyValueNetwork
 
 from .objective import Objective, Terms, shares, weighted_sum
 from .samples import Batch
@@ -68,11 +67,8 @@ class Learner:
         workers: int = 1,
     ) -> None:
         self.config = config
+        self._objective = Objective(config, has_score)
         self.device = torch.device(device)
-        in_bfloat16 = config.precision == "bfloat16" or (
-            config.precision == "auto" and _gains_by_bfloat16(network, self.device)
-        )
-        self._objective = Objective(config, has_score, in_bfloat16)
         # With channels last and AdamW in one pass (fused), a step takes two thirds of the time.
         network = network.to(self.device)
         self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -171,19 +167,6 @@ class Learner:
     def close(self) -> None:
         """Stop the worker threads."""
         self._pool.shutdown()
-
-
-def _gains_by_bfloat16(network: nn.Module, device: torch.device) -> bool:
-    """Whether a network of this package learns faster in bfloat16: on a processor that has it.
-
-    Other processors emulate it. A network of one's own may mix types that torch does not.
-    """
-    if device.type != "cpu" or not isinstance(
-        network, BoardNetwork | VectorNetwork | FamilyNetwork
-    ):
-        return False
-    tell = getattr(torch.cpu, "get_capabilities", None)  # older versions of torch lack it
-    return tell is not None and bool(tell().get("avx512_bf16"))
 
 
 def _sharing_weights(network: nn.Module) -> nn.Module:

@@ -34,12 +34,10 @@ class Objective:
     Attributes:
         config: holds the weights of values and scores.
         has_score: whether the game has a score.
-        in_bfloat16: whether the network computes in bfloat16 where torch's autocast allows it.
     """
 
     config: LearnerConfig
     has_score: bool
-    in_bfloat16: bool = False
 
     def gradients(
         self, network: nn.Module, batches: Sequence[Batch], device: torch.device
@@ -58,12 +56,11 @@ class Objective:
             zero = torch.zeros((), device=device)
             return [torch.zeros_like(weight) for weight in parameters], (zero,) * 3
         moved = [_on_device(batches[number], device) for number in numbers]
-        with torch.autocast(device.type, torch.bfloat16, self.in_bfloat16):
-            if isinstance(network, FamilyNetwork):
-                observations = [batch[0] for batch in moved]
-                outputs = network.together(list(zip(numbers, observations, strict=True)))
-            else:
-                outputs = [network(observations) for observations, *_ in moved]
+        if isinstance(network, FamilyNetwork):
+            observations = [batch[0] for batch in moved]
+            outputs = network.together(list(zip(numbers, observations, strict=True)))
+        else:
+            outputs = [network(observations) for observations, *_ in moved]
         results = [
             self._losses(output, *targets)
             for output, (_, *targets) in zip(outputs, moved, strict=True)
@@ -89,14 +86,12 @@ class Objective:
             policies, outcomes, scores, keeping, weights: targets, see `Batch`.
         """
         entropy = -torch.xlogy(policies, policies).sum(1)
-        logarithms = output.policy.float().log_softmax(1)
+        logarithms = output.policy.log_softmax(1)
         kept = logarithms.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
         expected_policy = (policies * logarithms).sum(1)
         policy = -torch.where(keeping, kept, expected_policy).mean()
         entropy = torch.where(keeping, 0, entropy).mean()
-        outcome = (
-            weights * F.cross_entropy(output.outcome.float(), outcomes, reduction="none")
-        ).mean()
+        outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
         loss = policy + self.config.value_weight * outcome
         if output.score is None:
             return loss, policy - entropy, outcome, torch.zeros_like(outcome)
