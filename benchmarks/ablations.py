@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from threading import Thread
 from typing import Any
 
+import numpy as np
 from common import Row, new_parser, print_table
 
 #: Settings that all variants of a game share, beside the shipped configuration.
@@ -82,7 +83,7 @@ VARIANTS: dict[str, list[str]] = {
     "network 512x4": ["network={channels: 512, blocks: 4}"],
     "network in float32": ["backend=compiled"],
     "no weight averaging": ["learner.ema_decay=0"],
-    "no symmetries": ["learner.symmetries=false"],
+    "no symmetries": [],  # see `train`
 }
 #: Variants that begin with another network: the share of the time, and that network's settings.
 BEGINNINGS: dict[str, tuple[float, list[str]]] = {
@@ -104,7 +105,10 @@ def train(
     """Train one variant; returns the last line of its log."""
     os.environ["OMP_NUM_THREADS"] = "1"
     from ludarium.configs import apply_settings, load_config
+    from ludarium.envs.engine.codec import Codec
 
+    if variant == "no symmetries":  # this process trains nothing else
+        Codec.draw_symmetries = identities  # type: ignore[method-assign]
     config = apply_settings(load_config(f"{game}/default"), [*COMMON, *GAMES[game], f"seed={seed}"])
     begun: list[str] = []
     lines: list[dict[str, Any]] = []
@@ -118,6 +122,11 @@ def train(
     settings = [f"budget.minutes={minutes}", *VARIANTS[variant], *extra, *begun]
     lines += train_by_processor_time(apply_settings(config, settings), folder)
     return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
+
+
+def identities(codec: Any, count: int, rng: np.random.Generator) -> np.ndarray:
+    """In the place of `Codec.draw_symmetries`: no position is turned."""
+    return np.zeros(count, np.int64)
 
 
 def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
