@@ -108,7 +108,7 @@ def train(
     from ludarium.envs.engine.codec import Codec
 
     if variant == "no symmetries":  # this process trains nothing else
-        Codec.draw_symmetries = identities  # type: ignore[method-assign]
+        Codec.draw_symmetries = identities  # type: ignore[assignment,method-assign]
     config = apply_settings(load_config(f"{game}/default"), [*COMMON, *GAMES[game], f"seed={seed}"])
     begun: list[str] = []
     lines: list[dict[str, Any]] = []
