@@ -2,9 +2,10 @@
 
 ``python -m tests.mutation rules osiron --count 40`` draws so many mutants of a group of files, and
 runs the group's tests against each until one fails. They run as plain Python, which takes less time
-than compiling anew; tests that take more than ``--seconds`` that way are left out. Each mutant is a
-line in ``build/mutation``; those that are there are not run again: to try survivors with compiled
-code, remove their lines, set ``NUMBA_DISABLE_JIT=0`` and allow more seconds.
+than compiling anew; tests that take more than ``--seconds`` that way are left out. The search is
+compiled, because plain Python cannot run it. Each mutant is a line in ``build/mutation``; those
+that are there are not run again: to try survivors with compiled code, remove their lines, set
+``NUMBA_DISABLE_JIT=0`` and allow more seconds.
 """
 
 import argparse
@@ -153,9 +154,11 @@ def main() -> None:
     parser.add_argument("game", nargs="?", default="")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--seconds", type=float)
     chosen = parser.parse_args()
-    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+    is_search = chosen.group == "search"
+    seconds = chosen.seconds or (60 if is_search else 1.5)
+    os.environ.setdefault("NUMBA_DISABLE_JIT", "0" if is_search else "1")
     label = f"{chosen.group}-{chosen.game}".strip("-")
     tree, output = RESULTS / f"tree-{label}", RESULTS / f"{label}.jsonl"
     shutil.rmtree(tree, ignore_errors=True)
@@ -168,7 +171,7 @@ def main() -> None:
     patterns, tests = (text.replace("GAME", chosen.game) for text in GROUPS[chosen.group])
     files = [file for each in patterns.split() for file in sorted(tree.glob(each))]
     numbers = [(f, n) for f in files for n, _ in enumerate(mutants(ast.parse(f.read_text())))]
-    times, failed = in_a_fork(tree, tests, {}, chosen.seconds)
+    times, failed = in_a_fork(tree, tests, {}, seconds)
     known = {name: times[name] for name in sorted(times, key=times.get) if name not in failed}
     print(f"{len(numbers)} mutants, {len(known)} tests; left out:", *failed, sep="\n  ")
     done = output.read_text() if output.exists() else ""
@@ -180,7 +183,7 @@ def main() -> None:
         syntax = ast.parse(source)
         line, before, after = next(itertools.islice(mutants(syntax), number, None))
         file.write_text(ast.unparse(syntax))
-        _, failed = in_a_fork(tree, tests, known, 10 * chosen.seconds)
+        _, failed = in_a_fork(tree, tests, known, 10 * seconds)
         file.write_text(source)
         result = {"mutant": name, "line": line, "before": before, "after": after}
         text = json.dumps(result | {"killer": failed[0] if failed else None})
