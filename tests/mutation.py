@@ -43,7 +43,8 @@ GROUPS = {
     "search": (
         "training/search/*.py training/agents/kernels/*.py",
         "tests/training/test_search.py tests/training/test_search_against_mctx.py "
-        "tests/training/test_search_cache.py tests/training/test_tree_search.py "
+        "tests/training/test_search_cache.py tests/training/test_search_with_network.py "
+        "tests/training/test_tree_search.py "
         "tests/training/test_level.py tests/training/test_agents.py",
     ),
     "record": (
