@@ -30,7 +30,7 @@ def reports() -> dict[str, dict]:
         try:
             importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            pytest.skip(f'{package} is not installed: pip install -e ".[cuda-compile]"')
+            pytest.skip(f"{package} is not installed: make cuda-compile")
     run = subprocess.run(
         [sys.executable, "-m", "tests.envs.compile_for_cuda"],
         cwd=Path(__file__).resolve().parents[2],
