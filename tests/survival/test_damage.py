@@ -16,6 +16,7 @@ pytest.importorskip("sb3_contrib")
 
 from ludarium.cli import main
 from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.folder import _lines_of
 from ludarium.training.runs.state import State, pack_state, unpack_state
 
 from .damage import DAMAGES, damage, files_of
@@ -215,3 +216,21 @@ def test_a_configuration_that_is_not_accepted_is_that_of_a_state(tmp_path, capsy
     assert "state-000002.zip: seed is 'often'" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"state-000002\.zip: seed is 'often'"):
         train("drift", folder)
+
+
+def test_lines_with_wrong_numbers_go_alone():
+    def kept(*numbers: int) -> list[int]:
+        lines = (f'{{"iteration": {each}, "place": {i}}}\n' for i, each in enumerate(numbers))
+        return [json.loads(line)["place"] for line in _lines_of("".join(lines).encode()).values()]
+
+    for place in range(20):
+        for wrong in {0, 1, 2, 5, 13, 19, 20, 21, 95} - {place + 1}:
+            numbers = [each + 1 for each in range(20)]
+            numbers[place] = wrong
+            whole = [each for each in range(20) if each != place]
+            assert [each for each in kept(*numbers) if each != place] == whole, numbers
+    assert kept(1, 2, 2, 4) == [0, 1, 3]
+    assert kept(1, 3, 3, 4) == [0, 2, 3]
+    assert kept(2, 3, 7, 8, 30) == [0, 1, 2, 3, 4]
+    assert kept(*range(1, 100_001)) == list(range(100_000))
+    assert kept() == []
