@@ -88,8 +88,10 @@ class Plan(ABC):
 
     def _check(self) -> None:
         check_names(self.agents)
-        checked_whole("seed", self.seed, 0, MOST_SEED)
-        check_opening_plies(self.opening_plies)
+        # Numbers of numpy become Python's, which files of JSON can hold.
+        object.__setattr__(self, "seed", checked_whole("seed", self.seed, 0, MOST_SEED))
+        plies = check_opening_plies(self.opening_plies)
+        object.__setattr__(self, "opening_plies", plies)
         games = self.schedule.games
         if games > MOST_GAMES:
             raise ValueError(f"{games:,} games are more than {MOST_GAMES:,}")
@@ -316,8 +318,7 @@ def play_contest(
             return now.is_over
 
         contest = standing()
-        task.begin("games", schedule.games)
-        task.advance(len(contest.results))
+        task.begin("games", schedule.games, len(contest.results))
         if not contest.is_over:
             missing = [chunk for chunk in schedule if chunk not in played]
             play_chunks(

@@ -20,10 +20,12 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from common import Row, new_parser, print_table
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Settings that all variants of a game share, beside the shipped configuration.
 COMMON = [
@@ -126,6 +128,8 @@ def train(
 
 def identities(codec: Any, count: int, rng: np.random.Generator) -> np.ndarray:
     """In the place of `Codec.draw_symmetries`: no position is turned."""
+    import numpy as np  # after `train` has set the threads
+
     return np.zeros(count, np.int64)
 
 
@@ -231,7 +235,7 @@ def main() -> None:
         TemporaryDirectory() as scratch,
     ):
         # Compile first, so that no variant spends its time on it.
-        tiny = ["bootstrap.positions=0", "self_play.positions=256"]
+        tiny = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.positions=256"]
         pool.submit(train, given.game, "base", 1, 0.001, Path(scratch), tiny).result()
         runs = {
             pool.submit(train, given.game, *run, given.minutes, folder, given.settings): run

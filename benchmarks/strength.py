@@ -28,9 +28,15 @@ from ludarium.arena.curve import CurvePlan, Point, measure_curves
 
 GOAL = 0.9
 #: Minutes of processor time: some more than each game needs.
-MINUTES = {"corso": 4.0, "onyx": 6.0, "osiron": 4.0, "obsidio": 6.0, "obelisk": 4.0}
+MINUTES = {
+    "corso": 4.0,
+    "onyx": 6.0,
+    "osiron": 4.0,
+    "obsidio": 6.0,
+    "obelisk": 4.0,
+}
 TESTED = ("corso", "osiron")  # games with exact values of all positions of a game
-TINY = ["bootstrap.positions=0", "self_play.positions=256"]
+TINY = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.positions=256"]
 
 
 def main() -> None:
@@ -45,7 +51,7 @@ def main() -> None:
         given.games, given.seeds, given.minutes = ["corso"], [1], 0.02
         given.settings += TINY
         given.folder = Path(mkdtemp())
-    settings = ["save={every: 1}", *given.settings]
+    settings = ["save={every: 1, keep: null}", *given.settings]
     with ProcessPoolExecutor(
         1, get_context("spawn"), end_with_the_parent, max_tasks_per_child=1
     ) as pool:

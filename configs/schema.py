@@ -98,7 +98,7 @@ class SelfPlayConfig(Section, frozen=True):
     """How self-play generates positions to learn from."""
 
     games: Games = 256
-    """Games side by side, where batches are faster: on a GPU, a custom network, a perceptron."""
+    """Games side by side of all workers, where batches are faster: a GPU, own nets, perceptrons."""
     positions: Number = 8192
     """Positions of an iteration; games are played to their ends, so there may be a few more."""
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
@@ -112,9 +112,9 @@ class SelfPlayConfig(Section, frozen=True):
     noise: Annotated[float, Meta(ge=0, le=10)] | None = None
     """Gumbel: scale of the root's noise, none: 1; PUCT: share of Dirichlet noise, none: 0.25."""
     value_scale: Annotated[float, Meta(gt=0, le=100)] = 0.1
-    """Gumbel: a value weighs this times (``maxvisit_init`` + most visits), as in mctx."""
+    """In targets a value weighs this times (``maxvisit_init`` + most visits), as in mctx."""
     maxvisit_init: Annotated[float, Meta(ge=0, le=10_000)] = 50.0
-    """Gumbel: see ``value_scale``."""
+    """See ``value_scale``."""
     rescale_values: bool = True
     """Gumbel: whether the values of a position are stretched over [0, 1], as in mctx."""
     c_puct: Annotated[float, Meta(gt=0, le=100)] = 1.5
@@ -130,11 +130,11 @@ class SelfPlayConfig(Section, frozen=True):
     cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
     """Megabytes for the evaluation cache, all workers together; 0: no cache."""
     temperature_plies: Plies | None = None
-    """From this ply on, the best action found is played, without noise; none: never."""
+    """From this ply on, the choice is the best action found, without noise in it; none: never."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
-    """Exact targets: positions searched from each position of a game to its end; 0: none."""
+    """Exact targets: most positions searched to solve one, from a game's end back; 0: none."""
     keep_decided: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
-    """Exact targets: share kept of solved positions whose actions all have the same value."""
+    """Share kept of solved positions whose actions are all worth the same; they weigh 1 / this."""
 
     def __post_init__(self) -> None:
         if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
@@ -234,7 +234,7 @@ class EvaluationConfig(Section, frozen=True):
     simulations: Simulations = 32
     """The agent's simulations per move; 0: the policy's favourite, without search."""
     truth: Name | None = None
-    """An exact test, whose moves are counted too: ``hard``, the game's own, or a file."""
+    """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""
 
     def __post_init__(self) -> None:
         if isinstance(self.against, list) and len(set(self.against)) < len(self.against):
@@ -267,7 +267,7 @@ class ClusterConfig(Section, frozen=True):
     actor_gpus: Annotated[float, Meta(ge=0, le=64)] = 0.0
     """An actor's share of a GPU; 0: it uses cores only."""
     games: Games | None = None
-    """Games side by side in an actor; none: 64 a core, 1,024 on a GPU, or self-play's if fewer."""
+    """Games side by side in an actor; none: 64 a core, 1,024 on a GPU, or about self-play's."""
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
     """Iterations that may be ordered or wait; 1: actors rest while the learner learns."""
 
@@ -349,7 +349,7 @@ class PPOLearnerConfig(Section, frozen=True):
     gradient_clip: Annotated[float, Meta(gt=0, le=1000)] = 0.5
     """Largest norm of the gradient."""
     target_kl: Annotated[float, Meta(gt=0, le=1000)] | None = None
-    """KL divergence at which an iteration stops learning early; none: never."""
+    """An iteration stops learning early at 1.5 times this KL divergence; none: never."""
 
 
 class TrainingConfig(Section, frozen=True):

@@ -134,6 +134,8 @@ def run_tests(tree: Path, tests: str, known: dict[str, float], seconds: float) -
         del sys.modules[name]
     watch = Watch(known)
     options = ["-m", "not slow", "-p", "no:cacheprovider", f"--timeout={seconds}"]
+    if known:
+        options.append("--timeout-method=thread")  # compiled loops hear no signal
     options += ["--maxfail", "1" if known else "0", *shlex.split(tests)]
     code = pytest.main(options, [watch])
     return watch.times, watch.failed or ["collection"] * bool(code)

@@ -31,9 +31,9 @@ class Told(Task):
     def stopped(self) -> bool:
         return self.stops
 
-    def begin(self, title: str, total: int | None = None) -> None:
+    def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         self.begun.append((title, total))
-        self.steps = []
+        self.steps = [done] if done else []
 
     def advance(self, count: int = 1, note: str = "") -> None:
         self.steps.append(count)

@@ -274,10 +274,12 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     if fits(checkpoint, game):
         return
     if not checkpoint.variants and checkpoint.options == game.options:
-        own, wanted = checkpoint.shape, network_shape(game)
+        own, wanted = (_told(shape) for shape in (checkpoint.shape, network_shape(game)))
+        if own == wanted:
+            own, wanted = "the same numbers of actions", "in the same places"
         raise ValueError(
-            f"checkpoint {name} was trained for other rules of {game}: {_told(own)}, not "
-            f"{_told(wanted)}; give the changed game a new version, and train an agent for it"
+            f"checkpoint {name} was trained for other rules of {game}: {own}, not "
+            f"{wanted}; give the changed game a new version, and train an agent for it"
         )
     raise ValueError(
         f"checkpoint {name} was trained with options {checkpoint.options}, which do not "

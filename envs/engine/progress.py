@@ -14,8 +14,11 @@ class Task:
         """Whether the work should end soon. Work that can end early looks at it."""
         return False
 
-    def begin(self, title: str, total: int | None = None) -> None:
-        """Begin work of ``total`` units, None if unknown; it replaces the work before."""
+    def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
+        """Begin work of ``total`` units, None if unknown; it replaces the work before.
+
+        So many units as ``done`` were done earlier, so that they tell nothing about the time left.
+        """
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Report ``count`` more units as done; ``note`` describes the present state."""

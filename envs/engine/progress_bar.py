@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from rich.live import Live
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LINE_EVERY = 30.0  # seconds between lines where there is no terminal
 #: The time left is estimated from this progress on; compiling may come first.
 _ENOUGH = 0.05
+_FAST = 10.0  # units per second from which their speed is told
 #: Errors of an unwritable stream; one that Python has closed raises ValueError.
 GONE = (OSError, ValueError)
 
@@ -55,15 +56,16 @@ class ShownTask(Task):
         """Whether somebody asked to stop."""
         return self._stop()
 
-    def begin(self, title: str, total: int | None = None) -> None:
+    def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         """Show a new bar instead of the previous one."""
         with self._lock:
-            self._title, self._total, self.done, self._note = title, total, 0, ""
+            self._title, self._total, self._note = title, total, ""
+            self.done = self._done_before = done
             self._began = self._told = time.perf_counter()
             for row in self._bar.task_ids:
                 self._bar.remove_task(row)
             with suppress(*GONE):
-                self._bar.add_task(title, total=total, note="")
+                self._bar.add_task(title, total=total, completed=done, note="")
             (self._row,) = self._bar.task_ids
 
     def advance(self, count: int = 1, note: str = "") -> None:
@@ -72,7 +74,7 @@ class ShownTask(Task):
             self.done += count
             self._note = note or self._note
             now = time.perf_counter()
-            note = ", ".join(filter(None, [self._note, self._time_left(now)]))
+            note = ", ".join(filter(None, [self._note, *self._pace(now)]))
             with suppress(*GONE):
                 self._bar.update(self._row, completed=self.done, note=note)
                 if not self._bar.console.is_terminal and now - self._told >= _LINE_EVERY:
@@ -81,10 +83,15 @@ class ShownTask(Task):
                     line = ", ".join(filter(None, [f"{self._title}: {self.done:,}{total}", note]))
                     self._bar.console.print(f"ludarium: {line}", soft_wrap=True)
 
-    def _time_left(self, now: float) -> str:
-        share = self.done / self._total if self._total else 0.0
-        seconds = time_left(share, now - self._began)
-        return f"{as_time(seconds)} left" if _ENOUGH <= share < 1 else ""
+    def _pace(self, now: float) -> list[str]:
+        """Units per second if they are many, and the time left if it is known."""
+        done, seconds = self.done - self._done_before, now - self._began
+        speed = done / seconds if seconds > 0 else 0.0
+        told = [f"{speed:,.0f}/s"] if speed >= _FAST else []
+        if self._total is None or self.done >= self._total:
+            return told
+        share = done / (self._total - self._done_before)
+        return [*told, f"{as_time(time_left(share, seconds))} left"] if share >= _ENOUGH else told
 
 
 @contextmanager
@@ -113,7 +120,7 @@ def shown_task(
         transient=True,
         disable=not console.is_terminal,
     )
-    with drawn(bar):
+    with drawn(bar) if console.is_terminal else nullcontext():
         yield ShownTask(bar, stop)
 
 

@@ -182,7 +182,8 @@ def _kernel(kind: str, dtype: str, of_network: Any) -> Callable:
     def answer(handle, planes, logits, wdl, scores, first, end):
         return evaluate_all(read(handle), planes, logits, wdl, scores, first, end)
 
-    sources = digest_of(target.current)
+    # Records of the layers are written in a module that is not digested; the type has their layout.
+    sources = hashlib.sha256(f"{digest_of(target.current)}{of_network}".encode()).hexdigest()[:12]
     answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"  # a message uses its beginning
     return jit.kernel(answer, f"network-{kind}s-{dtype}", sources)
 
@@ -198,6 +199,7 @@ def source_digest() -> str:
     """Digest of the sources of the kernels, the same on all machines."""
     digest = hashlib.sha256()
     modules = (address, block, evaluate, packing, parts, target, vector, mathematics)
-    for path in (*(Path(str(module.__file__)) for module in modules), *jit.SOURCES):
+    files = [Path(str(module.__file__)) for module in modules]
+    for path in (Path(__file__), *files, *jit.SOURCES):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

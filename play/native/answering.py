@@ -12,7 +12,7 @@ rules: Any = None  # one game's rule module, which a network does not need
 
 @part
 def ask(net, planes, evaluation, n):
-    """See ``network`` of `ludarium.training.search.simulate`."""
+    """See `ludarium.models.kernels.answer`."""
     return False
 
 

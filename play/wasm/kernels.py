@@ -271,7 +271,7 @@ def search_advance(game, search):
 
 @part
 def ask(net, planes, evaluation, n):
-    """See ``network`` of `simulate`: here a search asks for one answer at a time."""
+    """See `ludarium.models.kernels.answer`: here a search asks for one answer at a time."""
     return False
 
 

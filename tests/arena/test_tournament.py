@@ -135,6 +135,12 @@ def test_games_do_not_depend_on_the_number_of_workers(whole, workers, tmp_path):
     assert contents(tmp_path / "other") == contents(whole)
 
 
+def test_a_seed_of_numpy_is_kept_as_any_other(whole, tmp_path):
+    plan = Tournament(AGENTS, 8, seed=np.int64(3), opening_plies=np.int64(1))  # type: ignore[arg-type]
+    play_contest(GAME, plan, folder=tmp_path / "t")
+    assert json.loads((tmp_path / "t" / "arena.json").read_text())["seed"] == 3
+
+
 def test_another_seed_gives_other_games(whole, tmp_path):
     play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
     assert games_in(tmp_path) != games_in(whole)

@@ -7,12 +7,13 @@ import sys
 from types import ModuleType
 
 import pytest
+from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.compat.proto.event_pb2 import SessionLog
 
 from ludarium.envs.engine import progress_bar
-from ludarium.envs.engine.progress_bar import as_time, time_left
+from ludarium.envs.engine.progress_bar import as_time, shown_task, time_left
 from ludarium.training.runs.columns import columns_of
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
@@ -78,8 +79,18 @@ def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):
         reporter.advance(more)
     assert stream.getvalue().splitlines() == [
         "ludarium: bootstrap: 100 of 40,000",  # too early to tell
-        "ludarium: bootstrap: 10,000 of 40,000, 4 min left",
+        "ludarium: bootstrap: 10,000 of 40,000, 125/s, 4 min left",
     ]
+
+
+def test_what_was_done_earlier_tells_nothing_about_the_time_left(monkeypatch):
+    console, clock = Console(file=io.StringIO()), iter([0.0, 0.0, 10.0, 60.0])
+    monkeypatch.setattr(progress_bar.time, "perf_counter", lambda: next(clock))
+    with shown_task(console) as task:
+        task.begin("games", 1000, 900)
+        task.advance(1)
+        task.advance(9)
+    assert console.file.getvalue() == "ludarium: games: 910 of 1,000, 9 min left\n"
 
 
 def test_what_is_left_is_told_by_what_is_done():

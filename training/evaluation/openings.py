@@ -58,10 +58,9 @@ class Openings:
         )
 
 
-def check_opening_plies(plies: int | None) -> None:
-    """Raise ``ValueError`` unless openings can have so many plies, or a varied number (None)."""
-    if plies is not None:
-        checked_whole("opening_plies", plies, 0, MOST_OPENING_PLIES)
+def check_opening_plies(plies: int | None) -> int | None:
+    """The number of plies, None for a varied one; ``ValueError`` unless openings can have it."""
+    return None if plies is None else checked_whole("opening_plies", plies, 0, MOST_OPENING_PLIES)
 
 
 def draw_openings(

@@ -58,9 +58,9 @@ class TerminalReporter(Reporter):
         self._open = ExitStack()
         self._task = self._open.enter_context(shown_task(self.console))
 
-    def begin(self, title: str, total: int | None = None) -> None:
+    def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         """Show a new bar."""
-        self._task.begin(title, total)
+        self._task.begin(title, total, done)
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Move the bar on, or write a progress line."""

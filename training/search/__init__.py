@@ -1,8 +1,8 @@
 """Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules. Import what is in
 `__all__`; self-play and WebAssembly modules compile the other files into kernels of their own.
 
-The search knows nothing of networks: its caller evaluates the leaves, or passes a compiled
-network as a part of its kernels. It is divided as in the literature: ``tree`` (storage), ``gumbel``
+The search knows nothing of a network's layers: its caller evaluates the leaves, or passes the
+address of a compiled network. It is divided as in the literature: ``tree`` (storage), ``gumbel``
 and ``puct`` (which action to try), ``proof`` (exact values), ``simulate`` (the simulation loop),
 ``search`` (running it from Python), ``finding`` (the result of a search), ``results`` (joining
 results of several). ``leaves`` and ``tree_search`` search one position by all cores;

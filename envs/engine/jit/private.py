@@ -58,7 +58,7 @@ NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overlo
 # How compilation is announced, see `linked.on_compile`.
 event = required("numba.core.event", "Event", "Listener", "register")
 
-# The type of an array whose memory is known at compile time, see `ludarium.play.wasm`.
+# Arrays at known places: `ludarium.play.objects`, `ludarium.models.kernels.address`.
 populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
