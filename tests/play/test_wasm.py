@@ -184,8 +184,10 @@ def test_a_linker_keeps_its_files_where_this_package_does(
 ) -> None:
     told: dict[str, str] = {}
 
-    def run(command: list[str], *, env: dict[str, str], **_: Any) -> CompletedProcess[str]:
-        told.update(env)
+    def run(
+        command: list[str], *, env: dict[str, str], cwd: str, **_: Any
+    ) -> CompletedProcess[str]:
+        told.update(env, where=cwd)
         Path(command[-1]).write_bytes(EMPTY)
         return CompletedProcess(command, 0)
 
@@ -193,7 +195,8 @@ def test_a_linker_keeps_its_files_where_this_package_does(
     monkeypatch.setattr(linker.subprocess, "run", run)
     assert linker.link(b"", []) == EMPTY
     assert Path(told["ZIG_GLOBAL_CACHE_DIR"]).parent == cache_folder()
-    assert not Path(told["ZIG_LOCAL_CACHE_DIR"]).exists()
+    assert told["ZIG_LOCAL_CACHE_DIR"] == "."
+    assert not Path(told["where"]).exists()
     assert told["PATH"] == os.environ["PATH"]
 
 
