@@ -131,7 +131,7 @@ def answer(net, planes, evaluation, n):
     """Answer observation ``n`` of ``planes`` in row ``n`` of ``evaluation``.
 
     Args:
-        net: a `Called`.
+        net: a `Called`; None in code for other machines, whose searches call no network.
         planes: float32 [B, rows, cells], observations in the board's own frame.
         evaluation: an `Evaluation` of B.
         n: the number of the observation.
@@ -139,7 +139,7 @@ def answer(net, planes, evaluation, n):
     Returns:
         Whether there is an answer, and all its numbers are finite.
     """
-    if net.code == 0:
+    if net is None or net.code == 0:
         return False
     logits, wdl, scores = evaluation
     return call(net.code, net.network, planes, logits, wdl, scores, n, n + 1)
