@@ -99,6 +99,8 @@ OPPONENTS = {
     "obelisk": ("uct:1000", "uct:3000"),
 }
 SIMULATIONS = 32  # for the compared agents
+#: A run that only compiles all that the others need.
+TINY = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.positions=256"]
 
 
 def train(
@@ -235,8 +237,7 @@ def main() -> None:
         TemporaryDirectory() as scratch,
     ):
         # Compile first, so that no variant spends its time on it.
-        tiny = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.positions=256"]
-        pool.submit(train, given.game, "base", 1, 0.001, Path(scratch), tiny).result()
+        pool.submit(train, given.game, "base", 1, 0.001, Path(scratch), TINY).result()
         runs = {
             pool.submit(train, given.game, *run, given.minutes, folder, given.settings): run
             for run, folder in folders.items()

@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from ablations import GAMES, SIMULATIONS, end_with_the_parent, train
+from ablations import GAMES, SIMULATIONS, TINY, end_with_the_parent, train
 from common import Row, new_parser, print_table
 
 from ludarium.arena.curve import CurvePlan, Point, measure_curves
@@ -36,7 +36,6 @@ MINUTES = {
     "obelisk": 4.0,
 }
 TESTED = ("corso", "osiron")  # games with exact values of all positions of a game
-TINY = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.positions=256"]
 
 
 def main() -> None:
