@@ -28,6 +28,7 @@ _LINE_EVERY = 30.0  # seconds between lines where there is no terminal
 #: The time left is estimated from this progress on; compiling may come first.
 _ENOUGH = 0.05
 _FAST = 10.0  # units per second from which their speed is told
+_SETTLED = 1.0  # seconds until a speed says something
 #: Errors of an unwritable stream; one that Python has closed raises ValueError.
 GONE = (OSError, ValueError)
 
@@ -86,7 +87,7 @@ class ShownTask(Task):
     def _pace(self, now: float) -> list[str]:
         """Units per second if they are many, and the time left if it is known."""
         done, seconds = self.done - self._done_before, now - self._began
-        speed = done / seconds if seconds > 0 else 0.0
+        speed = done / seconds if seconds >= _SETTLED else 0.0
         told = [f"{speed:,.0f}/s"] if speed >= _FAST else []
         if self._total is None or self.done >= self._total:
             return told
