@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.games import slow_but
+from tests.processes import LUDARIUM, ROOT
 from tests.tiny_runs import ARGUMENTS
 
-ROOT = Path(__file__).resolve().parents[1]
 #: What is documented to lie in the home folder: docs/guide/install.md, "What is written where".
 CACHES = (
     ".cache/ludarium/",
@@ -27,7 +28,6 @@ CACHES = (
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 #: Settings of others that would say where files go, or what is sent.
 SETTINGS = ("CI", "MPLCONFIGDIR", "XDG_", "ORT_", "RAY_", "HF_", "DO_NOT_TRACK")
-COMMAND = "import sys; from ludarium.cli import main; sys.exit(main(sys.argv[1:]))"
 PAGE = """
 import sys, threading, urllib.request
 from pathlib import Path
@@ -47,11 +47,9 @@ except ValueError:
     pass
 """
 #: What is run, by name: the words of the command line, and what it leaves in the current folder.
-QUICK = {
+COMMANDS = {
     "evaluate": ("evaluate corso --against random --games 2 --simulations 2", []),
     "play": ("play corso --terminal", []),
-}
-SLOW = {
     "export": ("export corso --output made.onnx", ["made.onnx"]),
     "report": ("report corso --option size=3 --games 4", ["corso.html", "corso.json"]),
     "tournament": ("tournament corso random greedy --games 2 --folder made", ["made"]),
@@ -150,13 +148,10 @@ def test_who_reports_its_use_is_told_not_to(library: str, program: str, watched:
     _check(watched, [])
 
 
-@pytest.mark.parametrize(
-    ("line", "made"),
-    [pytest.param(*case, id=name) for name, case in QUICK.items()]
-    + [pytest.param(*case, id=name, marks=pytest.mark.slow) for name, case in SLOW.items()],
-)
-def test_commands(watched: Watched, line: str, made: list[str]) -> None:
-    watched.run(COMMAND, line.split())
+@pytest.mark.parametrize("name", slow_but(["evaluate"], COMMANDS))
+def test_commands(watched: Watched, name: str) -> None:
+    line, made = COMMANDS[name]
+    watched.run(LUDARIUM, line.split())
     _check(watched, made)
 
 
@@ -177,14 +172,14 @@ def test_the_page_is_for_this_machine(watched: Watched) -> None:
     ids=["train", "ppo", "tune"],
 )
 def test_runs(watched: Watched, words: list[str]) -> None:
-    watched.run(COMMAND, words)
+    watched.run(LUDARIUM, words)
     _check(watched, ["made"])
 
 
 @pytest.mark.slow
 def test_a_picture_of_a_game(watched: Watched) -> None:
     words = ["play", "corso", "--terminal", "--json", "--seat", "1"]  # so that a move is played
-    record = watched.run(COMMAND, words)
+    record = watched.run(LUDARIUM, words)
     (watched.here / "game.json").write_text(record, encoding="utf-8")
-    watched.run(COMMAND, ["analyse", "corso", "--record", "game.json", "--picture", "game.svg"])
+    watched.run(LUDARIUM, ["analyse", "corso", "--record", "game.json", "--picture", "game.svg"])
     _check(watched, ["game.json", "game.svg"])

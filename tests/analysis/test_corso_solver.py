@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +18,7 @@ from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.games import after, children
+from tests.processes import python
 from tests.tasks import Told
 
 MEMORY = 1 << 25
@@ -212,12 +210,7 @@ def test_compiled_code_from_the_disk_cache_works(tmp_path: Path) -> None:
         "print(CorsoSolver(game, 1 << 20).answer(game.start()))\n"
     )
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-        )
+        done = python(program, environment={"NUMBA_CACHE_DIR": str(tmp_path)})
         assert done.stdout.strip() == "win by 3", done.stderr
 
 

@@ -19,21 +19,11 @@ from ludarium.envs.engine.console import plain_column, plain_console, say
 from ludarium.envs.engine.storage import writing
 from ludarium.training.runs.files import StorageError, write_file
 from ludarium.training.table import text_table
+from tests.processes import LUDARIUM, ROOT, python
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("analysis", "arena", "cli", "configs", "envs", "models", "play", "training")
 NAMES = ("uct:100:smile:", "runs[lr=0.1]", "x[/b]", "[red]y")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
-
-
-def run(*arguments: str | bytes, **settings: object) -> subprocess.CompletedProcess[str]:
-    program = "import sys; from ludarium.cli import main; sys.exit(main())"
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        **{"stdout": subprocess.PIPE, **settings},  # type: ignore[call-overload]
-    )
 
 
 def test_consoles_and_columns_of_texts_are_made_in_one_place() -> None:
@@ -122,7 +112,7 @@ def test_a_table_in_a_terminal_that_is_gone_does_not_end_the_thinking() -> None:
 @pytest.mark.parametrize("word", ["games", "--help"])
 def test_a_full_disk_is_told_and_no_success(word: str) -> None:
     with open("/dev/full", "w") as full:
-        done = run(word, stdout=full)
+        done = python(LUDARIUM, word, stdout=full)
     assert done.returncode == 2
     assert done.stderr == "ludarium: cannot write standard output (No space left on device)\n"
 
@@ -130,7 +120,7 @@ def test_a_full_disk_is_told_and_no_success(word: str) -> None:
 def test_a_closed_pipe_is_told_and_no_success() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run("agents", stdout=writer)
+    done = python(LUDARIUM, "agents", stdout=writer)
     os.close(writer)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == "ludarium: cannot write standard output (Broken pipe)"
@@ -156,9 +146,8 @@ def test_a_closed_input_is_empty_and_a_closed_output_an_error(
     arguments: tuple[str, ...], closed: list[int], status: int, told: str, tmp_path: Path
 ) -> None:
     line = " ".join([f'exec "{sys.executable}" "$@"', *(f"{stream}>&-" for stream in closed)])
-    program = "import sys; from ludarium.cli import main; sys.exit(main())"
     done = subprocess.run(
-        ["sh", "-c", line, "sh", "-c", program, *arguments],
+        ["sh", "-c", line, "sh", "-c", LUDARIUM, *arguments],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -182,8 +171,11 @@ def test_a_current_folder_that_was_deleted_is_told_in_a_line(tmp_path: Path) -> 
 
 
 def test_a_game_is_saved_under_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
-    done = run(
-        *_PLAY, cwd=tmp_path, input=os.fsdecode(b"save a\xff.json\n"), errors="surrogateescape"
+    done = python(
+        *(LUDARIUM, *_PLAY),
+        cwd=tmp_path,
+        input=os.fsdecode(b"save a\xff.json\n"),
+        errors="surrogateescape",
     )
     assert done.returncode == 0, done.stderr
     assert list(os.listdir(os.fsencode(tmp_path))) == [b"a\xff.json"]
@@ -193,7 +185,9 @@ def test_a_game_is_saved_under_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
 def test_an_engine_ends_where_its_answers_cannot_be_written() -> None:
     query = json.dumps({"id": "a", "moves": [], "simulations": 8})
     with open("/dev/full", "w") as full:
-        done = run("engine", "corso", "--agent", "uct:8", stdout=full, input=query + "\n")
+        done = python(
+            LUDARIUM, "engine", "corso", "--agent", "uct:8", stdout=full, input=query + "\n"
+        )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("ludarium: cannot write standard output")
     assert "Traceback" not in done.stderr
@@ -260,15 +254,19 @@ def test_an_error_while_a_file_is_written_names_it() -> None:
 )
 def test_any_name_and_any_encoding_will_do(settings: dict[str, str], tmp_path: Path) -> None:
     name = os.fsdecode(b"\xff[/b].json")
-    done = run("analyse", "corso", "--record", name, env={**os.environ, **settings}, cwd=tmp_path)
+    done = python(
+        LUDARIUM, "analyse", "corso", "--record", name, environment=settings, cwd=tmp_path
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("ludarium: there is no file '\\udcff[/b].json'")
-    shown = run("games", env={**os.environ, **settings}, cwd=tmp_path)
+    shown = python(LUDARIUM, "games", environment=settings, cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
 
 
 def test_a_setting_that_is_not_utf_8_is_refused_in_a_line(tmp_path: Path) -> None:
-    done = run("train", "corso", "--folder", "x", "--set", os.fsdecode(b"x\xff=1"), cwd=tmp_path)
+    done = python(
+        LUDARIUM, "train", "corso", "--folder", "x", "--set", os.fsdecode(b"x\xff=1"), cwd=tmp_path
+    )
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
 
@@ -323,5 +321,5 @@ sys.exit(cli.main())
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_command_under_nohup_goes_on_when_its_terminal_is_closed() -> None:
-    done = subprocess.run([sys.executable, "-c", _NOHUP], capture_output=True, text=True)
+    done = python(_NOHUP)
     assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", "")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 
 from ludarium.cli import main
 from ludarium.cli.interrupt import stop_on_ctrl_c
+from tests.processes import python
 
 #: A command that gets Ctrl-C each time LLVM says that it has compiled something.
 COMPILING = """
@@ -58,12 +56,8 @@ def test_other_threads_are_not_told() -> None:
 
 
 def test_a_command_that_compiles_stops_without_a_traceback(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILING],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"},
-        capture_output=True,
-        text=True,
-    )
+    given = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    done = python(COMPILING, environment=given)
     lines = done.stderr.splitlines()
     assert done.returncode == 130, done.stderr
     assert lines[0].startswith("ludarium: compiling corso")

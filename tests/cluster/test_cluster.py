@@ -27,6 +27,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.trainers import make_trainer
 from tests.cluster.conftest import STORE
+from tests.processes import LUDARIUM
 from tests.survival.tiny import Listener
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -260,8 +261,7 @@ def test_actors_play_ahead_of_a_slow_learner_as_far_as_they_may(new_cluster, beg
 def test_a_driver_that_is_killed_goes_on_and_a_second_one_is_refused(new_cluster, begin, tmp_path):
     cluster = new_cluster(1)
     settings = [text for each in [*TINY, "budget={iterations: 1000}"] for text in ("--set", each)]
-    program = "import sys; from ludarium.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", program, "train", "corso", "--config", "corso/demo"]
+    command = [sys.executable, "-c", LUDARIUM, "train", "corso", "--config", "corso/demo"]
     command += [*settings, "--folder", str(tmp_path / "run"), "--cluster", cluster.address]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     driver = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)

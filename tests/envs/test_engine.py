@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +19,7 @@ from ludarium.envs.engine.rule import (
     state_dtype,
     table_record,
 )
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.processes import python
 
 # Options.
 
@@ -205,7 +201,8 @@ def test_plain_python_seeds_without_a_warning() -> None:
         "seed_stream(rng, 2**53 - 1)\n"
         "assert rng.tolist() == seed_rng(2**53 - 1)[0].tolist()\n"
     )
-    run(code, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="error::RuntimeWarning")
+    given = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "error::RuntimeWarning"}
+    python(code, environment=given, check=True)
 
 
 def test_seeds_go_through_the_published_generator() -> None:
@@ -238,17 +235,6 @@ def test_choose_takes_the_legal_action_that_the_random_bits_say() -> None:
 # Compiling.
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-
 @pytest.mark.slow
 def test_code_cached_by_several_processes_is_linked_to_its_own_parts(tmp_path: Path) -> None:
     """Records of the same rules, of different sizes, each compiled in a process of its own."""
@@ -262,11 +248,11 @@ def test_code_cached_by_several_processes_is_linked_to_its_own_parts(tmp_path: P
         "        game.num_actions, 200, counts)\n"
         "    print(size, plies, counts)\n"
     )
-    apart = [
-        run(code.format(sizes=[size]), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
-        for size in (6, 8)
-    ]
-    together = run(code.format(sizes=[6, 8]), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
+    given = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    *apart, together = (
+        python(code.format(sizes=sizes), environment=given, check=True)
+        for sizes in ([6], [8], [6, 8])
+    )
     assert "compiling" not in together.stderr
     assert together.stdout == "".join(each.stdout for each in apart)
 
@@ -294,7 +280,7 @@ def test_no_kernel_is_compiled_twice_for_one_option_set() -> None:
         "kernels = vars(position.game.kernels)\n"
         "print(json.dumps({name: len(each.signatures) for name, each in kernels.items()}))"
     )
-    signatures = json.loads(run(code, NUMBA_DISABLE_JIT="0").stdout)
+    signatures = json.loads(python(code, environment={"NUMBA_DISABLE_JIT": "0"}).stdout)
     used = {name: count for name, count in signatures.items() if count}
     assert {"play", "observe", "legal_actions", "score", "perft"} <= set(used)
     assert set(used.values()) == {1}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from ludarium.envs import GAMES
+from tests.processes import LUDARIUM, python
 
+JIT = {"NUMBA_DISABLE_JIT": "0"}
 UNKNOWN = "import numba; numba.__version__ = '9.9.1'\n"
 GAMES_PLAYED = """
 import hashlib
@@ -28,22 +26,13 @@ print(seen.hexdigest())
 """
 
 
-def run(code: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *options, "-c", code],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "0"},
-        capture_output=True,
-        text=True,
-    )
-
-
 @pytest.mark.parametrize(
     "name",
     [name if name == "corso" else pytest.param(name, marks=pytest.mark.slow) for name in GAMES],
 )
 def test_games_are_the_same_with_an_unknown_numba(name: str) -> None:
     code = GAMES_PLAYED.format(name=name)
-    unknown, known = run(UNKNOWN + code), run(code)
+    unknown, known = (python(each, environment=JIT) for each in (UNKNOWN + code, code))
     assert known.returncode == 0, known.stderr
     assert unknown.stdout == known.stdout
     (warning,) = [line for line in unknown.stderr.splitlines() if "RuntimeWarning" in line]
@@ -54,7 +43,7 @@ def test_games_are_the_same_with_an_unknown_numba(name: str) -> None:
 
 def test_an_opponent_says_which_numba_it_needs() -> None:
     code = "import gymnasium, ludarium.envs\ngymnasium.make('ludarium/Corso-v0', opponent='uct:25')"
-    done = run(UNKNOWN + code)
+    done = python(UNKNOWN + code, environment=JIT)
     assert done.stderr.splitlines()[-1] == (
         "ImportError: numba 9.9.1 is not a version that ludarium knows; install one: "
         "pip install 'numba>=0.61,<0.69'"
@@ -62,9 +51,8 @@ def test_an_opponent_says_which_numba_it_needs() -> None:
 
 
 def test_the_command_line_says_which_numba_it_needs() -> None:
-    done = run(
-        UNKNOWN + "from ludarium.cli import main\nraise SystemExit(main(['games']))", "-W", "ignore"
-    )
+    silent = JIT | {"PYTHONWARNINGS": "ignore"}
+    done = python(UNKNOWN + LUDARIUM, "games", environment=silent)
     assert done.returncode == 2
     assert done.stderr.startswith("ludarium: numba 9.9.1 is not a version that ludarium knows")
     assert done.stderr.count("\n") == 1

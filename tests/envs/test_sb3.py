@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from ludarium.envs import Game, Position
 from ludarium.envs.opponents import FromArrays
+from tests.processes import python
 
 pytest.importorskip("stable_baselines3")
 
@@ -146,8 +145,7 @@ def test_without_stable_baselines3_the_remedy_is_named() -> None:
         "try:\n    import ludarium.envs.sb3\n"
         "except ImportError as error:\n    print(error)"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert 'pip install "ludarium[train]"' in run.stdout
+    assert 'pip install "ludarium[train]"' in python(script, check=True).stdout
 
 
 def test_with_canonical_the_games_are_in_the_movers_frame() -> None:

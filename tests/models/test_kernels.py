@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import platform
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -20,6 +17,7 @@ from ludarium.models.kernels.evaluate import evaluate_boards, evaluate_vectors
 from ludarium.models.kernels.packing import WRITTEN, pack
 from ludarium.models.kernels.target import HOST, Target
 from ludarium.models.network import layers_of
+from tests.processes import python
 
 
 def board(height: int, width: int, planes: int = 3) -> NetworkShape:
@@ -228,9 +226,7 @@ _OTHERS = {
 
 def answers_elsewhere(path, script=_SCRIPT, **environment):
     """The arrays that a process with these settings of numba writes to a file."""
-    subprocess.run(
-        [sys.executable, "-c", script, str(path)], env=os.environ | environment, check=True
-    )
+    python(script, path, environment=environment, check=True)
     with np.load(path) as found:
         return list(found.values())
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +19,8 @@ from ludarium.models import (
 from ludarium.models.layers import weight_shapes
 from ludarium.models.weights import load_weights
 from tests.games import slow_but
+from tests.processes import ROOT, python
 
-ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = sorted((ROOT / "models" / "shipped").rglob("*.safetensors"))
 BOARD = NetworkShape((5, 4, 4), 18, (*range(16), -1, -1))
 PLACED = NetworkShape((5, 2, 2), 8, (*range(8),))
@@ -137,25 +133,13 @@ _COMMANDS = [
 
 @pytest.mark.parametrize("command", slow_but(_COMMANDS[:2], _COMMANDS))
 def test_shipped_agents_play_without_torch_or_onnx(command, tmp_path):
-    ran = subprocess.run(
-        [sys.executable, "-c", _BARE, *command.split(), "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONWARNINGS": "error"},
-    )
+    words, strict = [*command.split(), "--json"], {"PYTHONWARNINGS": "error"}
+    ran = python(_BARE, *words, cwd=tmp_path, environment=strict)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)
 
 
 def test_a_shipped_agent_plays_in_the_terminal_without_torch(tmp_path):
-    moves = subprocess.run(
-        [sys.executable, "-c", _BARE, "play", "corso", "--terminal", "--opponent", "level:2"],
-        input="quit\n",
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert moves.returncode == 0, moves.stderr
+    words = ["play", "corso", "--terminal", "--opponent", "level:2"]
+    ran = python(_BARE, *words, cwd=tmp_path, input="quit\n")
+    assert ran.returncode == 0, ran.stderr

@@ -8,8 +8,6 @@ import importlib
 import json
 import re
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -44,6 +42,7 @@ from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.play.wasm.network import MAGIC
 from ludarium.training.agents.checkpoints import shipped_agents
 from tests.play.node import run_tests
+from tests.processes import python
 from tests.tictactoe import TicTacToe
 
 
@@ -130,7 +129,7 @@ assert main({command!r}) == 0
 assert len(served) == {int(command[0] == "play")}, served
 assert "torch" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    python(code, check=True, timeout=120)
 
 
 def test_corso_comes_with_its_agent_and_levels() -> None:

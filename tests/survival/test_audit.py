@@ -5,11 +5,7 @@ In a process of its own, for an audit hook cannot be taken out again.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.processes import ROOT, python
 
 #: What no reader may do. Opening files is only watched for names and modes.
 PROGRAM = r"""
@@ -69,11 +65,5 @@ assert seen, "the hook sees nothing"
 
 
 def test_nothing_executes_while_hostile_files_are_read() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "60", str(ROOT)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
+    done = python(PROGRAM, 60, ROOT, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

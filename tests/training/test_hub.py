@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from ludarium.analysis import exact_tests
 from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory
 from ludarium.training.agents.names import read_agent, read_trained_agent
+from tests.processes import LUDARIUM, python
 
 from .hub_server import HubServer, hub_server
 
@@ -32,16 +31,11 @@ def server() -> Iterator[HubServer]:
 
 def ludarium(
     server: HubServer, home: Path, *words: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+) -> CompletedProcess[str]:
     """A command, with this server as its hub and a home folder of its own."""
     given = {"HF_ENDPOINT": server.address, "HF_HOME": str(home), "HF_TOKEN": server.token}
-    code = "import sys; from ludarium.cli import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        env={**os.environ, "HF_HUB_DISABLE_TELEMETRY": "1", **given, **environment},
-        capture_output=True,
-        text=True,
-    )
+    given |= {"HF_HUB_DISABLE_TELEMETRY": "1", **environment}
+    return python(LUDARIUM, *words, environment=given)
 
 
 PROBE = ("accuracy", "hf:ada/corso:0", "--test", "hard", "--json")
