@@ -96,6 +96,29 @@ def random_positions(game: Game, count: int, seed: int = 0) -> list[Position]:
     return [positions[0], *(positions[index] for index in between), positions[-1]]
 
 
+def positions_after(game: Game, plies: int, count: int, seed: int = 0) -> list[Position]:
+    """Unfinished positions after so many random plies."""
+    random = np.random.default_rng(seed)
+    found: list[Position] = []
+    while len(found) < count:
+        position = game.start()
+        while not position.is_over and position.ply < plies:
+            position.play(random.choice(position.legal_actions))
+        if not position.is_over:
+            found.append(position)
+    return found
+
+
+def states_of(positions: Iterable[Position]) -> np.ndarray:
+    """The positions' records in one array."""
+    return np.concatenate([position.states for position in positions])
+
+
+def first_legal(position: Position) -> int:
+    """A player who looks at nothing else."""
+    return int(position.legal_actions[0])
+
+
 def after(position: Position, *actions: int | str) -> Position:
     """The position after actions, as numbers or as texts; the one that is given stays."""
     position = position.copy()

@@ -12,22 +12,9 @@ from ludarium.analysis.corso.known import first_positions, read_known, write_kno
 from ludarium.analysis.probing import solver_of
 from ludarium.cli import main
 from ludarium.envs import make_game
-from ludarium.envs.engine.position import Position
-from tests.games import after
+from tests.games import after, positions_after
 
 MEMORY = 1 << 25
-
-
-def _random_positions(size: int, plies: int, count: int) -> list[Position]:
-    game, draws = make_game("corso", size=size), np.random.default_rng(5)
-    found: list[Position] = []
-    while len(found) < count:
-        position = game.start()
-        while not position.is_over and position.ply < plies:
-            position.play(int(draws.choice(position.legal_actions)))
-        if not position.is_over:
-            found.append(position)
-    return found
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -49,7 +36,7 @@ def test_what_is_known_is_not_searched_again(seed: int) -> None:
 def test_answers_are_the_same_with_it() -> None:
     learnt, plain = (CorsoSolver(make_game("corso"), MEMORY) for _ in range(2))
     learnt.learn(shipped_known(learnt.game))
-    positions = _random_positions(5, 6, 12)
+    positions = positions_after(learnt.game, 6, 12, seed=5)
     assert [str(a) for a in learnt.answer_all(positions)] == [
         str(a) for a in plain.answer_all(positions)
     ]

@@ -16,7 +16,7 @@ from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.training.agents import make_agent
 from tests.analysis.corso_positions import minimax, position_of, random_position
-from tests.games import after, children
+from tests.games import after, children, states_of
 
 MEMORY = 1 << 25
 PLIES = 4
@@ -188,7 +188,7 @@ def test_perfect_play_of_every_position_of_small_boards(size: int) -> None:
     minimax(game.start(), known)
     positions = [position_of(game, cells, mover) for cells, mover in list(known)[:2000]]
     solution = CorsoSolution(game, MEMORY)
-    states = np.concatenate([position.states for position in positions])
+    states = states_of(positions)
     best = solution.best_actions(states)
     for position, chosen in zip(positions, best, strict=True):
         actions = np.flatnonzero(chosen)
@@ -220,7 +220,7 @@ def test_what_is_known_answers_outside_the_opening_book() -> None:
     outside = [each for each in first_positions(game, 2) if solution.book.advice(each) is None]
     assert len(outside) == 71
     assert all(solution.outcome(position, 10) in (-1, 1) for position in outside)
-    solution.best_actions(np.concatenate([position.states for position in outside[:10]]))
+    solution.best_actions(states_of(outside[:10]))
     assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each
 
 

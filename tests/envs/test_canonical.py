@@ -13,7 +13,7 @@ from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import CanonicalTurn, Codec
 from ludarium.envs.vector import VectorBoardGameEnv
-from tests.games import random_game, random_positions
+from tests.games import random_game, random_positions, states_of
 from tests.oddity import Oddity
 
 TURNED = {"oddity": Oddity(), "onyx": make_game("onyx", size=6, swap_rule=True)}
@@ -73,7 +73,7 @@ def test_the_turn_commutes_with_the_symmetries(game: Game) -> None:
 
 def test_the_codec_shows_movers_the_canonical_frame(game: Game) -> None:
     positions = [position for position in random_positions(game, 30) if not position.is_over]
-    encoded = Codec(game).encode(np.concatenate([position.states for position in positions]))
+    encoded = Codec(game).encode(states_of(positions))
     policies = np.random.default_rng(0).random((len(positions), game.num_actions))
     seen = encoded.encode_policies(policies)
     for k, position in enumerate(positions):
@@ -87,7 +87,7 @@ def test_the_codec_shows_movers_the_canonical_frame(game: Game) -> None:
 def test_the_codec_shows_symmetries_consistently(game: Game) -> None:
     codec = Codec(game)
     positions = [position for position in random_positions(game, 20) if not position.is_over]
-    states = np.concatenate([position.states for position in positions])
+    states = states_of(positions)
     symmetries = codec.draw_symmetries(len(states), np.random.default_rng(1))
     plain, shown = codec.encode(states), codec.encode(states, symmetries)
     for k, number in enumerate(symmetries):

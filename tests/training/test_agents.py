@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import Any
 
@@ -22,7 +21,8 @@ from ludarium.training.agents import (
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
 from ludarium.training.search import Budget, Finding
-from tests.games import ALL_GAMES, after, children, random_positions, slow_but
+from tests.games import ALL_GAMES, after, children, random_positions, slow_but, states_of
+from tests.processes import python
 from tests.tictactoe import TicTacToe
 from tests.training.random_tree import RandomTree
 
@@ -36,10 +36,6 @@ def corso() -> Game:
 
 def unfinished(game: Game, count: int, seed: int = 0) -> list[Position]:
     return [position for position in random_positions(game, count, seed) if not position.is_over]
-
-
-def stacked(positions: list[Position]) -> np.ndarray:
-    return np.concatenate([position.states for position in positions])
 
 
 def found_by(
@@ -61,7 +57,7 @@ def test_agents_choose_legal_actions_in_every_game(name: str) -> None:
                 make_agent(spec, game, seed=1)
             continue
         agent = make_agent(spec, game, seed=1)
-        actions = agent.actions(stacked(positions))
+        actions = agent.actions(states_of(positions))
         assert actions.dtype == np.int64
         for position, action in zip(positions, actions, strict=True):
             assert action == -1 if position.is_over else position.mask[action]
@@ -71,18 +67,18 @@ def test_agents_choose_legal_actions_in_every_game(name: str) -> None:
 def test_the_seed_decides_and_a_batch_is_the_same_as_one_by_one(corso: Game, spec: str) -> None:
     positions = unfinished(corso, 40)
     agent = make_agent(spec, corso, seed=5)
-    together = agent.actions(stacked(positions))
+    together = agent.actions(states_of(positions))
     agent.restart(5)
     assert [agent.choose(position) for position in positions] == together.tolist()
     agent.restart(6)
-    assert agent.actions(stacked(positions)).tolist() != together.tolist()
+    assert agent.actions(states_of(positions)).tolist() != together.tolist()
     again = make_agent(spec, corso, seed=5)
-    assert again.actions(stacked(positions)).tolist() == together.tolist()
+    assert again.actions(states_of(positions)).tolist() == together.tolist()
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_agents_do_not_change_the_positions(corso: Game, spec: str) -> None:
-    states = stacked(unfinished(corso, 10))
+    states = states_of(unfinished(corso, 10))
     before = states.copy()
     states.flags.writeable = False
     make_agent(spec, corso, seed=0).actions(states)
@@ -93,7 +89,7 @@ def test_agents_do_not_change_the_positions(corso: Game, spec: str) -> None:
 def test_cores_change_nothing(
     corso: Game, kind: type[UCTSearcher | AlphaBetaSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    states = stacked(unfinished(corso, 60))
+    states = states_of(unfinished(corso, 60))
     found = []
     for cores in (1, 7):
         monkeypatch.setattr(sys.modules[kind.__module__], "available_cores", lambda n=cores: n)
@@ -106,7 +102,7 @@ def test_cores_change_nothing(
 def test_long_searches_go_in_portions_that_change_nothing(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    states = stacked(unfinished(corso, 40))
+    states = states_of(unfinished(corso, 40))
     whole = make_agent("uct:20", corso, 0).actions(states)
     monkeypatch.setattr("ludarium.training.agents.uct._PLAYOUTS_AT_ONCE", 50)
     assert (make_agent("uct:20", corso, 0).actions(states) == whole).all()
@@ -115,7 +111,7 @@ def test_long_searches_go_in_portions_that_change_nothing(
 @pytest.mark.parametrize("spec", SPECS)
 def test_agents_take_no_positions_at_all_and_strided_ones(corso: Game, spec: str) -> None:
     agent = make_agent(spec, corso, seed=0)
-    states = stacked(unfinished(corso, 10))
+    states = states_of(unfinished(corso, 10))
     assert agent.actions(states[:0]).shape == (0,)
     strided = agent.actions(states[::2])
     agent.restart(0)
@@ -125,7 +121,7 @@ def test_agents_take_no_positions_at_all_and_strided_ones(corso: Game, spec: str
 def test_no_way_to_pass_positions_compiles_anew(corso: Game) -> None:
     searcher = UCTSearcher(corso)
     agent = Agent(corso, "uct", 0, searcher, Budget(simulations=10))
-    states = stacked(unfinished(corso, 10))
+    states = states_of(unfinished(corso, 10))
     agent.actions(states)
     compiled = len(searcher._kernels.search.signatures)
     locked = states.copy()
@@ -169,18 +165,17 @@ def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
 
 def test_positions_from_a_file_are_decided_though_they_are_the_first(tmp_path) -> None:
     """Their type has lost the flag that it is aligned: another type to the compiler."""
-    np.save(tmp_path / "positions.npy", make_game("obelisk").start(seed=1).states)
+    np.save(tmp_path / "positions.npy", make_game("corso").start(seed=1).states)
     code = (
         "import sys, numpy as np\n"
         "from ludarium.envs import make_game\n"
         "from ludarium.training.agents import make_agent\n"
         "states = np.load(sys.argv[1])\n"
         "assert not states.dtype.isalignedstruct\n"
-        "game = make_game('obelisk')\n"
+        "game = make_game('corso')\n"
         "assert make_agent('uct:5', game, seed=1).actions(states)[0] >= 0\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "positions.npy")]
-    subprocess.run(command, check=True)
+    python(code, tmp_path / "positions.npy", check=True)
 
 
 def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +200,7 @@ def minimax(position: Position, depth: int, ply: int = 0) -> int:
 
 def check_against_minimax(game: Game, positions: list[Position], depth: int) -> None:
     actions, scores, bests = AlphaBetaSearcher(game, depth).minimax(
-        stacked(positions), np.random.default_rng(0)
+        states_of(positions), np.random.default_rng(0)
     )
     for index, position in enumerate(positions):
         values = {action: minimax(child, depth, 1) for action, child in children(position).items()}
@@ -254,7 +249,7 @@ def test_greedy_takes_the_best_score(corso: Game) -> None:
 
 def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
     positions = random_positions(corso, 20)
-    result = found_by(UCTSearcher(corso), stacked(positions), 150)
+    result = found_by(UCTSearcher(corso), states_of(positions), 150)
     assert result.values.dtype == np.float32
     assert (abs(result.values) <= 1).all()
     for index, position in enumerate(positions):
@@ -299,7 +294,7 @@ def test_values_are_in_the_view_of_the_player_to_move() -> None:
     before = after(TicTacToe().start(), "a1", "a2", "b1", "b2")
     lost = after(before, "c3")  # now O wins on c2
     searcher = UCTSearcher(before.game)
-    values = found_by(searcher, stacked([before, lost]), 300).values
+    values = found_by(searcher, states_of([before, lost]), 300).values
     assert (values > 0.7).all()
     over = after(lost, "c2")
     assert over.outcome == PLAYER_1_WINS

@@ -20,16 +20,13 @@ from ludarium.training.agents.network import NetworkSearcher, network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.checkpoints import tiny_checkpoint
+from tests.games import first_legal
 from tests.tictactoe import TicTacToe
 
 
 @pytest.fixture
 def game() -> Game:
     return TicTacToe()
-
-
-def first_legal(position: Position) -> int:
-    return int(position.legal_actions[0])
 
 
 class Corner(nn.Module):

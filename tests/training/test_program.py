@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.envs import Position, make_game
+from ludarium.envs import make_game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.training.agents import Agent, make_agent, read_agent
 from ludarium.training.agents.program import _words
 from ludarium.training.evaluation import play_match
+from tests.games import first_legal
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -82,17 +83,13 @@ def name(tmp_path: Path):
     return named
 
 
-def first_free(position: Position) -> int:
-    return int(position.legal_actions[0])
-
-
 def process_of(agent: Agent):
     return agent.searcher._program._process
 
 
 def test_a_program_plays_whole_games_of_a_match(name, capfd):
     theirs = play_match(GAME, name("good"), "uct:20", 20, seed=3)
-    ours = play_match(GAME, first_free, "uct:20", 20, seed=3)
+    ours = play_match(GAME, first_legal, "uct:20", 20, seed=3)
     np.testing.assert_array_equal(theirs.actions, ours.actions)
     assert theirs.players[0] == name("good").partition("?")[0]
     assert f"{theirs.players[0]}: this is good" in capfd.readouterr().err

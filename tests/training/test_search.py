@@ -13,7 +13,7 @@ from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
-from tests.games import after, children
+from tests.games import after, children, positions_after, states_of
 
 from .random_tree import RandomTree
 
@@ -48,27 +48,10 @@ def exact_value(position: Position) -> int:
     return best
 
 
-def states_of(positions: list[Position]) -> np.ndarray:
-    return np.concatenate([position.states for position in positions])
-
-
-def random_positions(game, plies: int, count: int, seed: int = 0) -> list[Position]:
-    """Unfinished positions after so many random plies."""
-    rng = np.random.default_rng(seed)
-    found: list[Position] = []
-    while len(found) < count:
-        position = game.start()
-        while not position.is_over and position.ply < plies:
-            position.play(rng.choice(position.legal_actions))
-        if not position.is_over:
-            found.append(position)
-    return found
-
-
 @ALGORITHMS
 def test_enough_simulations_prove_the_exact_value(algorithm):
     game = make_game("corso", size=3)
-    positions = random_positions(game, 4, 40)
+    positions = positions_after(game, 4, 40)
     settings = SearchSettings(simulations=4000, algorithm=algorithm)
     search = Search(game, settings, batch=40, seed=0)
     found = search.run(states_of(positions), random_network(1, 9))
@@ -95,7 +78,7 @@ def worth_with_score(position: Position, share: float) -> float:
 @ALGORITHMS
 def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
     game = make_game("corso", size=3)
-    positions = [each for each in random_positions(game, 5, 60) if not each.is_over]
+    positions = [each for each in positions_after(game, 5, 60) if not each.is_over]
     share = 0.2
     settings = SearchSettings(
         simulations=1500, algorithm=algorithm, score=share, max_score=game.max_score
@@ -117,7 +100,7 @@ def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
 
 def test_a_proven_outcome_bounds_the_value_and_leaves_the_score_open():
     game = make_game("corso", size=3)
-    positions = random_positions(game, 5, 60)
+    positions = positions_after(game, 5, 60)
     settings = SearchSettings(simulations=400, score=0.2, max_score=game.max_score)
     found = Search(game, settings).run(states_of(positions), random_network(1, 9))
     assert found.proven.sum() > 30
@@ -146,7 +129,7 @@ def test_a_win_at_once_is_not_overlooked(algorithm):
     game = make_game("osiron")
     positions = [
         position
-        for position in random_positions(game, 20, 400)
+        for position in positions_after(game, 20, 400)
         if any(wins_at_once(position, action) for action in position.legal_actions)
     ]
     assert len(positions) >= 5
@@ -163,7 +146,7 @@ def test_a_win_at_once_is_not_overlooked(algorithm):
 def test_no_action_that_loses_at_once_is_played_where_there_is_another():
     game = make_game("osiron")
     positions, safe = [], []
-    for position in random_positions(game, 20, 400):
+    for position in positions_after(game, 20, 400):
         allowing = [allows_a_win(position, action) for action in position.legal_actions]
         if any(allowing) and not all(allowing):
             positions.append(position)
@@ -195,7 +178,7 @@ def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
 def mean_backed_up_value(prove: bool) -> float:
     """Root value of a won position by the mean of its simulations, or exactly."""
     game = make_game("corso", size=3)
-    position = random_positions(game, 5, 1)[0]
+    position = positions_after(game, 5, 1)[0]
     settings = SearchSettings(simulations=200, prove=prove)
     evaluate = random_network(3, 9)
     return float(Search(game, settings, 1).run(position.states, evaluate).values[0])
@@ -233,7 +216,7 @@ def knowing_network(game, positions: list[Position]):
 @ALGORITHMS
 def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
     game = make_game("corso", size=3)
-    positions = random_positions(game, 4, 24)
+    positions = positions_after(game, 4, 24)
     evaluate = knowing_network(game, positions)
     noise = 1.0 if algorithm == GUMBEL else 0.5
     settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
@@ -250,7 +233,7 @@ def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
 @ALGORITHMS
 def test_together_or_one_by_one_is_the_same(algorithm):
     game = make_game("corso", size=3)
-    positions = random_positions(game, 3, 12)
+    positions = positions_after(game, 3, 12)
     settings = SearchSettings(simulations=40, algorithm=algorithm)
     evaluate = random_network(2, 9)
     together = Search(game, settings, batch=5).run(states_of(positions), evaluate)
@@ -265,7 +248,7 @@ def test_together_or_one_by_one_is_the_same(algorithm):
 @ALGORITHMS
 def test_only_legal_actions_are_visited_and_simulations_are_all_used(algorithm):
     game = make_game("corso", size=3)
-    positions = random_positions(game, 3, 20)
+    positions = positions_after(game, 3, 20)
     settings = SearchSettings(simulations=30, algorithm=algorithm, prove=False)
     found = Search(game, settings, batch=20).run(states_of(positions), random_network(5, 9))
     masks = np.stack([position.mask for position in positions])
@@ -279,7 +262,7 @@ def test_only_legal_actions_are_visited_and_simulations_are_all_used(algorithm):
 def test_one_legal_action_is_played():
     game = make_game("corso", size=3)
     forced = [
-        position for position in random_positions(game, 7, 200) if len(position.legal_actions) == 1
+        position for position in positions_after(game, 7, 200) if len(position.legal_actions) == 1
     ]
     assert forced
     settings = SearchSettings(simulations=1)

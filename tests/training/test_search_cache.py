@@ -17,9 +17,9 @@ from ludarium.training.search.cache import (
     store,
 )
 from ludarium.training.search.settings import GUMBEL, PUCT
-from tests.games import slow_but
+from tests.games import positions_after, slow_but, states_of
 
-from .test_search import random_network, random_positions, states_of
+from .test_search import random_network
 
 GAMES = {"corso": {"size": 4}, "onyx": {"size": 6}, "obelisk": {}}
 
@@ -41,7 +41,7 @@ class OneByOne:
 @pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
     game = make_game(name, **GAMES[name])
-    states = states_of(random_positions(game, 8, 6))
+    states = states_of(positions_after(game, 8, 6))
     settings = SearchSettings(simulations=60, algorithm=algorithm)
     plain, cached = OneByOne(1, game.num_actions), OneByOne(1, game.num_actions)
     without = Search(game, settings, 4, seed=0)
@@ -68,7 +68,7 @@ def test_transpositions_are_evaluated_once():
 
 def test_another_network_is_asked_about_everything():
     game = make_game("corso", size=3)
-    states = states_of(random_positions(game, 2, 5))
+    states = states_of(positions_after(game, 2, 5))
     settings = SearchSettings(simulations=30)
     search = Search(game, settings, 5, seed=0, cache=8)
     search.run(states, OneByOne(1, 9))

@@ -25,9 +25,7 @@ from ludarium.training.random_positions import random_observations
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, simulate
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import SETTINGS
-from tests.games import slow_but
-
-from .test_search import random_positions, states_of
+from tests.games import positions_after, slow_but, states_of
 
 #: A board, boards that a network sees turned for one of the players, a perceptron.
 GAMES: dict[str, dict] = {
@@ -66,7 +64,7 @@ def test_the_same_is_found_bit_for_bit(name, backend):
     assert in_search(engine, 1) is not None
     assert in_search(from_python(engine), 1) is None
     states = np.concatenate(
-        [states_of(random_positions(game, plies, 4, seed=plies)) for plies in (1, 2, 7)]
+        [states_of(positions_after(game, plies, 4, seed=plies)) for plies in (1, 2, 7)]
     )
     assert set(states["mover"]) == {0, 1}
     settings = SearchSettings(simulations=40)
@@ -88,7 +86,7 @@ def test_a_large_network_is_faster_in_batches_and_waited_for():
 def test_each_core_searches_some_of_the_positions(monkeypatch):
     game = make_game("corso", size=4)
     engine = engine_of(game)
-    states = states_of(random_positions(game, 3, 7))
+    states = states_of(positions_after(game, 3, 7))
     settings = SearchSettings(simulations=30, algorithm=PUCT)
     found = []
     for cores in (1, 2, 5):
@@ -101,7 +99,7 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
 def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
     game = make_game("corso", size=4)
     engine = engine_of(game)
-    states = states_of(random_positions(game, 3, 7))
+    states = states_of(positions_after(game, 3, 7))
     found, calls = [], []
     advance = Search._advance
 
@@ -128,7 +126,7 @@ def search_in_two_parts(
     monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
     monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
     search = Search(game, SearchSettings(simulations=400), 8, seed=0)
-    return search, states_of(random_positions(game, 3, 8)), engine_of(game)
+    return search, states_of(positions_after(game, 3, 8)), engine_of(game)
 
 
 def test_an_error_in_one_part_ends_the_others(monkeypatch):
@@ -174,7 +172,7 @@ def test_ctrl_c_ends_a_search_that_is_under_way(monkeypatch):
 def test_answers_that_are_no_numbers_are_refused_by_name():
     game = make_game("corso", size=4)
     engine = engine_of(game)
-    states = states_of(random_positions(game, 3, 5))
+    states = states_of(positions_after(game, 3, 5))
     search = Search(game, SearchSettings(simulations=30), 5, seed=0)
     expected = search.run(states, engine)
     inside = in_search(engine, 1)
@@ -188,7 +186,7 @@ def test_answers_that_are_no_numbers_are_refused_by_name():
 def test_answers_of_earlier_weights_are_forgotten():
     game = make_game("corso", size=4)
     engine = engine_of(game)
-    states = states_of(random_positions(game, 3, 5))
+    states = states_of(positions_after(game, 3, 5))
     agent = network_agent(game, engine, 30)
     before = agent.search(states)
     torch.manual_seed(2)

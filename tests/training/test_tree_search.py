@@ -21,10 +21,10 @@ from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import LeafBatch, new_batches
-from tests.games import after
+from tests.games import after, positions_after
 from tests.tictactoe import TicTacToe
 
-from .test_search import exact_value, random_network, random_positions
+from .test_search import exact_value, random_network
 
 GAME = TicTacToe()
 DRAW = 0.25
@@ -130,7 +130,7 @@ def test_no_simulation_is_lost_or_counted_twice(threads):
 
 
 def test_enough_simulations_prove_the_exact_value():
-    for position in random_positions(GAME, 3, 12):
+    for position in positions_after(GAME, 3, 12):
         tree = search(position, threads=2)
         tree.think(Budget(simulations=30_000))
         found = tree.finding()
