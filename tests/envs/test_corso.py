@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cache
 from textwrap import dedent
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ludarium.envs import Position, make_game
+from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW
-from tests.games import children, play_texts, refusal
+from tests.games import children, play_texts, refusal, slow_but
+from tests.references.agreement import play_beside
 from tests.references.corso import ReferenceCorso
 
 SIZES = range(2, 10)
+#: Options besides the defaults.
+OPTION_SETS = [{"size": size} for size in SIZES if size != 5]
 GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "1000"))
 
 # Number of action sequences of each length from the empty board: by size, then by plies.
@@ -54,70 +58,36 @@ def cells(position: Position) -> str:
 # Against the reference.
 
 
-def rare_events(before: list[int], after: list[int], mover: int, over: bool) -> Iterable[str]:
-    """What happened on a ply that a weak test would never see; cells as the reference codes them.
-
-    Contents are 0 open, 1 and 2 marbles, 3 and 4 dye of player 0 and 1.
-    """
-    changes = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
-    chain = [old for old, new in changes if old in (1, 2) and new >= 3]
-    if not chain:
-        return
-    if len(chain) >= 4 and len(set(chain)) == 2:
-        yield "a chain of four or more marbles of both colours"
-    if any(old == 4 - mover for old, _ in changes):
-        yield "dye laid over the opponent's dye"
-    if all(old != 0 for old, _ in changes):
-        yield "an expansion that reaches no open cell"
-    if over:
-        yield "the last open cell filled by an expansion"
+def snapshot_of_position(position: Position) -> dict[str, Any]:
+    """What `ReferenceCorso.snapshot` returns."""
+    state = position.state
+    assert not state.wave.any()
+    return {
+        "cells": state.cells.tolist(),
+        "open_cells": int(state.open_cells),
+        "score": position.score,
+    }
 
 
-def assert_same(position: Position, reference: ReferenceCorso) -> tuple[list[int], list[int]]:
-    """Compare all there is to compare; return the cells and the legal actions."""
-    cells, legal = reference.cells(), reference.legal_actions()
-    first, second = reference.scores()
-    assert position.state.cells.tolist() == cells
-    assert position.legal_actions.tolist() == legal
-    assert position.is_over == (not legal)
-    assert position.score == first - second
-    assert position.rewards == reference.rewards()
-    assert position.state.open_cells == cells.count(0)
-    assert not position.state.wave.any()
-    if legal:
-        assert position.mover == reference.mover
-    return cells, legal
+def reference_of(game: Game) -> Callable[[Position], ReferenceCorso]:
+    return lambda position: ReferenceCorso(**game.options)
 
 
 @cache
-def play_beside_reference(size: int) -> Counter[str]:
-    """Compare after every ply of random games; return how often each rare event was seen."""
+def events_met(size: int) -> Counter[str]:
+    """Rare events in games beside the reference."""
     game = make_game("corso", size=size)
-    random = np.random.default_rng(size)
-    seen: Counter[str] = Counter()
     share = 1 if size == 5 else 10 if size < 8 else 20
-    for _ in range(max(40, GAMES_TO_PLAY // share)):
-        position, reference = game.start(), ReferenceCorso(size)
-        cells, legal = assert_same(position, reference)
-        while legal:
-            action = legal[random.integers(len(legal))]
-            assert position.action_to_text(action) == reference.action_text(action)
-            before, mover = cells, reference.mover
-            position.play(action)
-            reference.play(action)
-            cells, legal = assert_same(position, reference)
-            seen.update(rare_events(before, cells, mover, not legal))
-        assert position.ply <= game.max_plies
-        if position.outcome == DRAW:
-            seen["a draw on an odd size" if size % 2 else "a draw on an even size"] += 1
-    return seen
+    games = max(40, GAMES_TO_PLAY // share)
+    return play_beside(game, reference_of(game), snapshot_of_position, games, seed=1000 * size)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", slow_but([2, 5], SIZES))
 def test_random_games_agree_with_the_reference(size: int) -> None:
-    play_beside_reference(size)
+    events_met(size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [
@@ -129,11 +99,12 @@ def test_random_games_agree_with_the_reference(size: int) -> None:
     ],
 )
 def test_the_random_games_met(event: str) -> None:
-    assert sum(play_beside_reference(size)[event] for size in SIZES) >= 10
+    assert sum(events_met(size)[event] for size in SIZES) >= 10
 
 
+@pytest.mark.slow
 def test_odd_sizes_are_never_drawn() -> None:
-    assert not any(play_beside_reference(size)["a draw on an odd size"] for size in SIZES)
+    assert not any(events_met(size)["a draw on an odd size"] for size in SIZES)
 
 
 # Known counts.
@@ -323,11 +294,6 @@ def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: lis
 def test_other_sizes_are_refused(size: object) -> None:
     with pytest.raises(ValueError, match=r"option 'size' is .*; accepted: an integer from 2 to 9"):
         make_game("corso", size=size)
-
-
-def test_default_size_is_five() -> None:
-    assert make_game("corso").options == {"size": 5}
-    assert make_game("corso", size=np.int64(5)) == make_game("corso")
 
 
 # Observations and symmetries, which the generic tests check against each other, by example.

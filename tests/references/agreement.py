@@ -116,8 +116,7 @@ def _play_some(name: str, options: dict[str, Any], games: int, seed: int) -> Cou
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    games = [name for name in GAMES if name != "corso"]
-    parser.add_argument("names", nargs="*", default=games, help="games (default: all but corso)")
+    parser.add_argument("names", nargs="*", default=list(GAMES), help="games (default: all)")
     parser.add_argument("--games", type=int, default=500, help="with the default options")
     parser.add_argument("--others", type=int, default=50, help="with each other value of an option")
     parser.add_argument("--workers", type=int, default=2, help="processes")

@@ -11,7 +11,7 @@ what lies there: ``None`` when open, or a piece ``(kind, player)``. Size 3, by a
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 Cell = tuple[int, int]
 Piece = tuple[Literal["marble", "dye"], int]
@@ -27,6 +27,8 @@ CODE: dict[Piece | None, int] = {
 
 class ReferenceCorso:
     """One game of Corso on a ``size`` x ``size`` board; player 0 moves first."""
+
+    is_truncated = False
 
     def __init__(self, size: int = 5) -> None:
         """Set up the empty board."""
@@ -55,21 +57,34 @@ class ReferenceCorso:
         playable = (None, ("marble", self.mover))
         return sorted(self._index(cell) for cell, piece in self.board.items() if piece in playable)
 
-    def play(self, action: int) -> None:
+    def play(self, action: int) -> list[str]:
         """Place on the open cell ``action``, or expand the mover's marble there.
 
-        Raises ValueError if the action is not legal; the game is then unchanged.
+        Returns what happened that a weak test would never see. Raises ValueError if the action is
+        not legal; the game is then unchanged.
         """
         self._require_legal(action)
-        cell = self._cell(action)
+        cell, events = self._cell(action), list[str]()
         if self.board[cell] is None:
             self.board[cell] = ("marble", self.mover)
         else:
             group = self._group(cell)
             reached = group | {near for member in group for near in self._neighbours(member)}
+            pieces = {self.board[target] for target in reached}
+            if len(group) >= 4 and len({self.board[member] for member in group}) == 2:
+                events.append("a chain of four or more marbles of both colours")
+            if ("dye", 1 - self.mover) in pieces:
+                events.append("dye laid over the opponent's dye")
+            if None not in pieces:
+                events.append("an expansion that reaches no open cell")
             for target in reached:
                 self.board[target] = ("dye", self.mover)
+            if self.is_over:
+                events.append("the last open cell filled by an expansion")
+        if self.is_over and self.rewards() == (0, 0):
+            events.append(f"a draw on an {'odd' if self.size % 2 else 'even'} size")
         self.mover = 1 - self.mover
+        return events
 
     def scores(self) -> tuple[int, int]:
         """Return how many cells each player holds now, dyed cells and marbles together."""
@@ -86,6 +101,12 @@ class ReferenceCorso:
     def cells(self) -> list[int]:
         """Return the cells by action index: 0 open, 1/2 marble of player 0/1, 3/4 dye of 0/1."""
         return [CODE[self.board[self._cell(index)]] for index in range(self.size**2)]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what is compared of a position."""
+        first, second = self.scores()
+        cells = self.cells()
+        return {"cells": cells, "open_cells": cells.count(0), "score": first - second}
 
     def action_text(self, action: int) -> str:
         """Write a legal action: ``c3`` places, ``c3!`` expands.
