@@ -118,18 +118,3 @@ def test_the_command_compares_resumes_and_shows(tmp_path, capsys):
     assert "uct:50 is stronger than random: H1 (+200 Elo)" in capsys.readouterr().out
     assert main(["compare", "--folder", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "H1"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["uct:5"], "a comparison is of two agents"),
-        (["uct:5", "uct:6", "--game", "corso", "--elo0", "40"], "elo0 is below elo1"),
-        (["--folder", "nowhere"], "there is no comparison in nowhere"),
-        (["--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with agents"),
-    ],
-)
-def test_the_command_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["compare", *arguments]) == 2
-    assert message in capsys.readouterr().err

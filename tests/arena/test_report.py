@@ -198,18 +198,6 @@ def test_every_game_names_its_events_and_spots(name: str) -> None:
         assert spot_radius(spots) > 0
 
 
-def test_osiron_counts_repetitions() -> None:
-    """Four exchanges around a circle of moves that comes back to the start."""
-    game = make_game("osiron")
-    sample = random_games(game, 30, seed=5)
-    events = dict(zip(game.event_names, sample.events.sum(axis=0), strict=True))
-    wins = (sample.rewards(0) != 0).sum()
-    filled = events["own circle filled"] + events["opponent's circle filled"]
-    ties = events["circles of both filled at once"]
-    assert filled - 2 * ties == wins
-    assert events["draw by repetition"] + ties == (sample.outcomes == DRAW).sum()
-
-
 def last_states(sample: Games) -> np.ndarray:
     """How each game ended."""
     states = sample.starts()
@@ -430,24 +418,6 @@ def test_the_command_writes_both_files(
     assert "With perfect play the game is a draw" in capsys.readouterr().out
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert json.loads(page.with_suffix(".json").read_text())["games"] == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--games", "2"], "even number from 4 on, not 2"),
-        (["--games", "3"], "argument --games: 3 is odd"),
-        (["--output", "page.txt"], "ends in none of .html, .htm"),
-        (["--compare", "size"], "write NAME=VALUE,VALUE"),
-        (["--compare", "size=5"], "two or more different values"),
-        (["--compare", "colour=1,2"], "has no option 'colour'"),
-    ],
-)
-def test_the_command_says_what_is_wrong(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture
-) -> None:
-    assert main(["report", "corso", "--quick", *arguments]) == 2
-    assert message in capsys.readouterr().err
 
 
 def test_comparisons_are_read_as_options_are() -> None:

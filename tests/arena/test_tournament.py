@@ -416,23 +416,3 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     assert "leave out the agents" in capsys.readouterr().err
     assert main(["tournament", "--folder", folder]) == 0
     assert len((tmp_path / "tour" / "games.jsonl").read_bytes().splitlines()) == 24
-
-
-PLAYED = ["random", "uct:5", "--game", "corso"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "name the agents, as in `ludarium tournament uct:200 uct:100 --game corso`"),
-        ([*PLAYED, "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
-        ([*PLAYED, "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
-        ([*PLAYED, "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),
-        (["--folder", "nowhere"], "there is no tournament in nowhere"),
-        (["--folder", "nowhere", "--games", "4"], "--games goes with agents"),
-    ],
-)
-def test_the_command_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["tournament", *arguments]) == 2
-    assert message in capsys.readouterr().err

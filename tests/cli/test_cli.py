@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
 
 import pytest
 
@@ -22,6 +20,7 @@ from ludarium.training.agents.checkpoints import (
 )
 from ludarium.training.run import describe_plan
 from tests.checkpoints import tiny_checkpoint
+from tests.processes import python
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
 
@@ -128,7 +127,7 @@ def test_asking_for_help_compiles_no_game():
         "from ludarium.cli import main\n"
         "main(['probe', 'onyx', '--help'])\n"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    run = python(code)
     assert run.returncode == 0, run.stderr
     assert "probe onyx --record game.json --back 8" in run.stdout
 
@@ -235,6 +234,9 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
     assert f"ludarium: {warning}" in captured.err
 
 
+TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -265,15 +267,42 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
         (["train", "corso", "--folder", "x" * 300], "x... (File name too long): name another"),
         (["agents", "chess"], "no game is called 'chess'"),
         (["--game-module", "no_such_module", "games"], "'no_such_module'); it is looked for in"),
-        (["games", "--game-module=json"], "there is no game in it; subclasses of Game: none ("),
+        (["games", "--game-module=json"], "--game-module json: there is no game in it; subclasses"),
         (["games", "--game-module=tests.tictactoe:Tic"], "in it; subclasses of Game: TicTacToe ("),
+        (["games", "--network-module", "mine"], "write MODULE:CLASS"),
+        (["games", "--network-module", "no_such:Net"], "No module named 'no_such'"),
+        (["games", "--network-module", "math:pi"], "no subclass of torch.nn.Module"),
+        (["games", "--network-module", "math:Net"], "there is no 'Net' in it"),
+        (["compare", "uct:5"], "a comparison is of two agents"),
+        (["compare", "uct:5", "uct:6", "--game=corso", "--elo0=40"], "elo0 is below elo1"),
+        (["compare", "--folder", "nowhere"], "there is no comparison in nowhere"),
+        (["compare", "--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with agents"),
+        (
+            ["tournament"],
+            "name the agents, as in `ludarium tournament uct:200 uct:100 --game corso`",
+        ),
+        ([*TOURNAMENT, "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
+        ([*TOURNAMENT, "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
+        ([*TOURNAMENT, "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),
+        (["tournament", "--folder", "nowhere"], "there is no tournament in nowhere"),
+        (["tournament", "--folder", "nowhere", "--games", "4"], "--games goes with agents"),
+        (["report", "corso", "--games", "2"], "even number from 4 on, not 2"),
+        (["report", "corso", "--games", "3"], "argument --games: 3 is odd"),
+        (["report", "corso", "--output", "page.txt"], "ends in none of .html, .htm"),
+        (["report", "corso", "--compare", "size"], "write NAME=VALUE,VALUE"),
+        (["report", "corso", "--compare", "size=5"], "two or more different values"),
+        (["report", "corso", "--compare", "colour=1,2"], "has no option 'colour'"),
     ],
 )
-def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, capsys):
+def test_what_a_user_can_put_right_is_one_line_and_status_2(
+    arguments, message, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     assert main([str(argument) for argument in arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -337,7 +366,7 @@ def test_without_the_extra_packages_the_remedy_is_named(words, missing, extra, t
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"from ludarium.cli import main; sys.exit(main({arguments}))"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    result = python(program)
     assert result.returncode == 2
     assert f'pip install "ludarium[{extra}]"' in result.stderr
     assert "Traceback" not in result.stderr
@@ -351,7 +380,7 @@ def test_a_look_around_needs_nothing_that_trains() -> None:
         "from ludarium.cli import main\n"
         "for word in ('--help', '--version', 'games'): assert main([word]) == 0, word\n"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    result = python(program)
     assert result.returncode == 0, result.stderr
     assert 'train               needs more packages: pip install "ludarium[train]"' in result.stdout
 

@@ -121,20 +121,6 @@ def test_what_is_not_named_on_the_command_line_does_not_run(folder, command, cap
     assert "mine" not in sys.modules
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("mine", "write MODULE:CLASS"),
-        ("nowhere_at_all:Net", "No module named 'nowhere_at_all'"),
-        ("math:pi", "no subclass of torch.nn.Module"),
-        ("math:Net", "there is no 'Net' in it"),
-    ],
-)
-def test_names_that_mean_nothing_are_refused(name, message, capsys):
-    assert main(["games", "--network-module", name]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_checkpoints_keep_class_options_and_weights(tmp_path):
     checkpoint = checkpoint_of(width=5)
     loaded = load_checkpoint(save_checkpoint(checkpoint, tmp_path / "a.safetensors"))
