@@ -5,11 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-import os
 import pickle
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,6 +32,7 @@ from ludarium.envs.engine.rule import (
 from tests.envs.fingerprint import all_fingerprints
 from tests.games import Batch, garbage, random_game, random_positions
 from tests.oddity import Oddity
+from tests.processes import ROOT, python
 from tests.tictactoe import TicTacToe
 
 # The rules.
@@ -600,6 +598,21 @@ def test_random_actions_are_uniform(default_game: Game) -> None:
 # What is written for people.
 
 
+#: The options of each game where none is given.
+DEFAULTS = {
+    "corso": {"size": 5},
+    "onyx": {"size": 12, "start": "standard", "swap_rule": False, "max_plies": None},
+    "osiron": {"setup": "beginner", "movement": "basic", "max_plies": 200, "repetition": 3},
+    "obsidio": {"size": 9, "diagonal_adjacency": True, "swap_rule": True},
+    "obelisk": {"scoring": "points", "hourglass": False, "blocks": None, "max_plies": None},
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_default_options(name: str) -> None:
+    assert make_game(name).options == DEFAULTS[name]
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_every_room_has_a_readme_that_credits_the_inventor(name: str) -> None:
     kind = GAMES[name]
@@ -631,13 +644,6 @@ def test_the_readme_names_the_entries_of_the_observation(name: str) -> None:
 
 @pytest.mark.slow
 def test_plain_python_gives_the_same_as_compiled_code() -> None:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.envs.fingerprint"],
-        env=environment,
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    program = "import runpy; runpy.run_module('tests.envs.fingerprint', run_name='__main__')"
+    run = python(program, environment={"NUMBA_DISABLE_JIT": "1"}, cwd=ROOT, check=True)
     assert json.loads(run.stdout) == all_fingerprints()

@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED
+from ludarium.envs.engine.rule import DRAW, TRUNCATED
 from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.envs.obelisk import Obelisk, rules, view
 from ludarium.envs.obelisk import __file__ as room
@@ -1022,21 +1022,6 @@ def test_pictures_on_one_page_define_nothing_in_two_ways() -> None:
         assert all(known.setdefault(name, content) == content for name, content in defined.items())
 
 
-@pytest.mark.parametrize("number", [0, 3, 6])
-def test_pictures_can_be_drawn_to_the_end(number: int) -> None:
-    game = make_game("obelisk", **[{}, *OPTION_SETS][number])
-    last = None
-    for position, action in random_game(game, seed=number):
-        picture = game.svg(position.state, last)
-        assert position.board_text().splitlines()[-1] in picture  # for screen readers
-        for player in (0, 1):
-            assert f">{int(position.state.points[player])}</text>" in picture
-        last = action
-    assert ("to move" in picture or "player_0 to" in picture or "player_1 to" in picture) == (
-        position.outcome == ONGOING
-    )
-
-
 # Texts.
 
 
@@ -1099,15 +1084,6 @@ def test_numbers_of_answers_to_flats() -> None:
 
 
 # Options.
-
-
-def test_default_options() -> None:
-    assert make_game("obelisk").options == {
-        "scoring": "points",
-        "hourglass": False,
-        "blocks": None,
-        "max_plies": None,
-    }
 
 
 @pytest.mark.parametrize(

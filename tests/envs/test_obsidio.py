@@ -24,7 +24,7 @@ from ludarium.envs.engine.draw.grid import cell_name, read_cell
 from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.obsidio import rules
-from tests.games import play_texts, random_game, refusal
+from tests.games import play_texts, random_game, refusal, slow_but
 from tests.references.agreement import play_beside
 from tests.references.obsidio import ReferenceObsidio
 
@@ -135,13 +135,14 @@ def events_met(number: int) -> Counter[str]:
     return play_beside(game, reference_of(game), snapshot_of_position, games)
 
 
-@pytest.mark.parametrize("number", range(1 + len(OPTION_SETS)))
+@pytest.mark.parametrize("number", slow_but([0], range(1 + len(OPTION_SETS))))
 def test_random_games_agree_with_the_reference(number: int) -> None:
     met = events_met(number)
     assert met["games"] >= 30
     assert met["majority"] + met["tie decided by the last claim"] == met["games"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [
@@ -692,14 +693,6 @@ def test_other_sizes_are_refused(size: object) -> None:
 def test_switches_take_true_and_false(option: str) -> None:
     with pytest.raises(ValueError, match=rf"option '{option}' is 1; accepted: one of True, False"):
         make_game("obsidio", **{option: 1})
-
-
-def test_defaults() -> None:
-    assert make_game("obsidio").options == {
-        "size": 9,
-        "diagonal_adjacency": True,
-        "swap_rule": True,
-    }
 
 
 def test_threats_tell_of_every_target_that_is_claimed() -> None:

@@ -317,7 +317,6 @@ def test_lines_are_those_that_are_drawn(size: int) -> None:
 
 def test_standard_start() -> None:
     game = make_game("onyx")
-    assert game.options == {"size": 12, "start": "standard", "swap_rule": False, "max_plies": None}
     assert stones(game.start()) == {
         **dict.fromkeys(("f1", "g1", "f12", "g12"), "H"),
         **dict.fromkeys(("a6", "a7", "l6", "l7"), "V"),

@@ -775,11 +775,11 @@ def test_a_repetition_with_another_player_to_move_would_be_another_position() ->
 
 
 def test_a_game_that_ends_on_the_last_ply_is_not_truncated() -> None:
-    position = after(CYCLE + " b5-c5", repetition=2, max_plies=5)
-    assert position.outcome == DRAW
-    position = after(CYCLE + " b5-c5", repetition=3, max_plies=5)
-    assert position.outcome == TRUNCATED
-    position = after("c1-c2 c4-c3 b6-b5 b3-b2 c2-c3", setup="alternating", max_plies=5)
+    line = 50 * f"{CYCLE} " + "b5-c5"
+    assert after(line, repetition=51, max_plies=201).outcome == DRAW
+    assert after(line, repetition=52, max_plies=201).outcome == TRUNCATED
+    line = "c1-c2 c4-c3 b6-b5 b3-b2 c2-c3"
+    position = after(line, setup="alternating", max_plies=5, repetition=0)
     assert position.rewards == (1, -1)
 
 
@@ -860,7 +860,7 @@ def test_board_text() -> None:
     assert status(after("")) == "player_0 to move"
     assert status(after("c3-c2 a3-b4 c5-c6", setup="alternating")) == "player_1 has won"
     assert status(after(CYCLE + " b5-c5", repetition=2)) == "drawn"
-    assert status(after(CYCLE + " b5-c5", max_plies=5)) == "drawn at the ply cap"
+    assert status(after(CYCLE, max_plies=4, repetition=0)) == "drawn at the ply cap"
 
 
 def status(position: Position) -> str:
@@ -928,15 +928,6 @@ def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: lis
 def test_other_options_are_refused(option: str, value: object, accepted: str) -> None:
     with pytest.raises(ValueError, match=f"option '{option}' is {value!r}; accepted: {accepted}"):
         make_game("osiron", **{option: value})
-
-
-def test_default_options() -> None:
-    assert make_game("osiron").options == {
-        "setup": "beginner",
-        "movement": "basic",
-        "max_plies": 200,
-        "repetition": 3,
-    }
 
 
 def test_a_diagram_with_a_name_is_the_setup_of_that_name() -> None:
