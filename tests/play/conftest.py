@@ -14,7 +14,7 @@ from ludarium.play.server import PageServer
 from ludarium.play.site import Site, page_files
 from ludarium.play.variants import usual_variants
 
-from .page_driver import DESKTOP, PageDriver, open_browser, open_window
+from .page_driver import DESKTOP, PHONE, PageDriver, open_browser, open_window
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +43,13 @@ def browser() -> Iterator[Any]:
 def driver(browser: Any, site: str) -> Iterator[PageDriver]:
     """A window on the page."""
     with open_window(browser, site, DESKTOP) as driver:
+        yield driver
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def sized(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[PageDriver]:
+    """The page on a screen of each size."""
+    with open_window(browser, site, request.param) as driver:
         yield driver
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,16 +18,9 @@ from ludarium.analysis.probing import prober_of
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
 
-from .page_driver import DESKTOP, PHONE, PageDriver, open_window
+from .page_driver import PHONE, PageDriver
 
 CORSO = "#g=corso&o=corso"
-
-
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def sized(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[PageDriver]:
-    """The page on a screen of each size."""
-    with open_window(browser, site, request.param) as driver:
-        yield driver
 
 
 @pytest.mark.slow
@@ -41,15 +33,15 @@ def test_game_against_random_mover_to_the_end(sized: PageDriver) -> None:
     assert "has won" in sized.page.locator("#live").inner_text()
 
 
-def test_nothing_is_wider_than_a_phone(browser: Any, site: str) -> None:
-    driver = PageDriver(browser, site, PHONE)
+@pytest.mark.parametrize("sized", [PHONE], indirect=True, ids=["phone"])
+def test_nothing_is_wider_than_a_phone(sized: PageDriver) -> None:
+    driver = sized
     driver.open(f"{CORSO}&m=12.6.7.8.3.1")
     for width in (PHONE["width"], 320):
         driver.page.set_viewport_size(PHONE | {"width": width})
         for tab in ("moves", "analysis", "rules"):
             driver.page.locator(f"#tab-{tab}").click()
             assert driver.page.evaluate("document.documentElement.scrollWidth") == width
-    driver.close()
 
 
 def test_agent_answers_while_the_page_stays_awake(driver: PageDriver) -> None:
@@ -162,17 +154,6 @@ def test_keyboard_alone_plays_a_move(driver: PageDriver) -> None:
     driver.page.get_by_label("Search the legal moves").fill("a5")
     driver.page.keyboard.press("Enter")
     assert driver.moves == ["d3", "a5"]
-
-
-def test_take_back_goes_to_the_last_own_turn(driver: PageDriver) -> None:
-    driver.open()
-    driver.new_game(opponent="random")
-    for ply in (2, 4):
-        driver.wait_for_turn()
-        driver.play()
-        driver.wait_for(f"document.querySelectorAll('.move').length === {ply}")
-    driver.page.get_by_role("button", name="Take back").click()
-    assert len(driver.moves) == 2
 
 
 def test_resigning_asks_first_and_ends_the_game(driver: PageDriver) -> None:

@@ -6,24 +6,21 @@ The browser's time is Playwright's, so nothing waits for a minute.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import check_record
 
-from .page_driver import DESKTOP, PageDriver, open_window
+from .page_driver import PageDriver
 
 PLAYED = "#g=obelisk&o=obelisk-hourglass%3DTrue"
 
 
 @pytest.fixture
-def driver(browser: Any, site: str) -> Iterator[PageDriver]:
-    with open_window(browser, site, DESKTOP) as driver:
-        driver.page.clock.install(time=0)
-        yield driver
+def driver(driver: PageDriver) -> PageDriver:
+    driver.page.clock.install(time=0)
+    return driver
 
 
 def begin(driver: PageDriver, opponent: str = "person", hourglass: bool = True) -> None:

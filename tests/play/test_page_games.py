@@ -21,7 +21,7 @@ from ludarium.training.networks import examples_of, inference_engine, stored_net
 from ludarium.training.search import Finding, Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 
-from .page_driver import DESKTOP, PHONE, PageDriver
+from .page_driver import PageDriver
 
 #: Of each game the title of the board that a game is played on; None is the first one.
 BOARDS = {
@@ -50,16 +50,12 @@ ASK_WORKER = """async ({module, network, job}) => {
     const plain = ["visits", "actionValues", "prior"].map((name) => [name, [...found[name]]]);
     return { ...Object.fromEntries(plain), value: found.value, simulations: found.simulations };
 }"""
-SIZES = {"desktop": DESKTOP, "phone": PHONE}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", BOARDS)
-def test_game_against_an_agent_to_the_end(
-    browser: Any, site: str, name: str, size: str, tmp_path: Path
-) -> None:
-    driver = PageDriver(browser, site, SIZES[size])
+def test_game_against_an_agent_to_the_end(sized: PageDriver, name: str, tmp_path: Path) -> None:
+    driver = sized
     driver.open()
     title = GAMES[name].title
     driver.new_game(side="Second", opponent="level", game=title, board=BOARDS[name])
@@ -73,19 +69,16 @@ def test_game_against_an_agent_to_the_end(
     assert driver.result == list(position.rewards) == record["result"]
     assert driver.moves == record["moves"]
     assert read_record_file(_saved(driver, tmp_path)) == record
-    assert driver.errors == []
-    driver.close()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("setup", ["empty", "own"])
 @pytest.mark.parametrize("movement", ["basic", "advanced"])
 def test_osiron_with_other_starts_and_movements_to_the_end(
-    browser: Any, site: str, setup: str, movement: str, size: str
+    sized: PageDriver, setup: str, movement: str
 ) -> None:
     """Against a random mover; pieces are placed by pressing, and a start is set up likewise."""
-    driver = PageDriver(browser, site, SIZES[size])
+    driver = sized
     driver.open()
     start = "your own setup" if setup == "own" else f"setup {setup}"
     board = start + (", movement advanced" if movement == "advanced" else "")
@@ -110,12 +103,9 @@ def test_osiron_with_other_starts_and_movements_to_the_end(
     fragment, moves = driver.fragment, driver.moves
     driver.open(fragment)
     assert (driver.fragment, driver.moves) == (fragment, moves)
-    assert driver.errors == []
-    driver.close()
 
 
-def test_a_start_that_is_set_up_has_twelve_pieces_each(browser: Any, site: str) -> None:
-    driver = PageDriver(browser, site, DESKTOP)
+def test_a_start_that_is_set_up_has_twelve_pieces_each(driver: PageDriver) -> None:
     driver.open()
     driver.choose(game="Osiron", board="your own setup")
     driver.press(driver.page.locator('.diagram button[aria-label^="a1:"]'))
@@ -128,7 +118,6 @@ def test_a_start_that_is_set_up_has_twelve_pieces_each(browser: Any, site: str) 
     driver.press(driver.page.get_by_role("button", name="Play", exact=True))
     driver.page.locator("dialog").wait_for(state="detached")
     assert "o=osiron&" in f"{driver.fragment}&"  # what was set up has a name
-    driver.close()
 
 
 @pytest.mark.parametrize(
@@ -140,17 +129,15 @@ def test_a_start_that_is_set_up_has_twelve_pieces_each(browser: Any, site: str) 
     ],
 )
 def test_a_link_with_a_wrong_diagram_is_refused(
-    browser: Any, site: str, diagram: str, message: str
+    driver: PageDriver, diagram: str, message: str
 ) -> None:
-    driver = PageDriver(browser, site, DESKTOP)
     driver.open(f"#g=osiron&o=osiron-own&d={diagram}")
     assert driver.message == f"The link has d={diagram}: {message}."
     driver.open("#g=osiron&o=osiron-own&d=LLLLLLLLLLLLDDDDDDDDDDDD")
     assert driver.fragment == "#g=osiron&o=osiron"
-    driver.close()
 
 
-def test_agents_think_about_the_start_that_was_set_up(browser: Any, site: str) -> None:
+def test_agents_think_about_the_start_that_was_set_up(driver: PageDriver) -> None:
     """Opponent, hint and analysis: after a move that the usual start does not allow."""
     diagram = "LLLLLLLLLLDLDDDDDDDDDDDL"
     position = make_game("osiron", setup=diagram).start()
@@ -158,7 +145,6 @@ def test_agents_think_about_the_start_that_was_set_up(browser: Any, site: str) -
     assert not make_game("osiron").start().mask[action]
     position.play(action)
     fragment = f"#g=osiron&o=osiron-own&d={diagram}&m={action}"
-    driver = PageDriver(browser, site, DESKTOP)
     driver.open(f"{fragment}&opponent=network:16&seat=0")
     said = "!document.querySelector('#message').hidden"
     driver.wait_for(f"document.querySelectorAll('.move').length === 2 || {said}")
@@ -179,14 +165,10 @@ def test_agents_think_about_the_start_that_was_set_up(browser: Any, site: str) -
     searched = "/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)"
     driver.wait_for(f"{searched} || {said}")
     assert driver.message == ""
-    driver.close()
 
 
-def test_a_picked_piece_of_osiron_shows_what_it_can_be_exchanged_with(
-    browser: Any, site: str
-) -> None:
+def test_a_picked_piece_of_osiron_shows_what_it_can_be_exchanged_with(driver: PageDriver) -> None:
     """In the second round, what it points at: b4 at c4, not what it borders."""
-    driver = PageDriver(browser, site, DESKTOP)
     start = "o=osiron-movement%3Dadvanced-own&d=LLLLLLLLLLDLDDDDDDDDDDDL"
     driver.open(f"#g=osiron&{start}&m=b5-c5.c1-b1")
     game = make_game("osiron", movement="advanced")
@@ -200,7 +182,6 @@ def test_a_picked_piece_of_osiron_shows_what_it_can_be_exchanged_with(
     driver.press_at(*driver.on_screen(*of_b4[1]))
     driver.wait_for("document.querySelectorAll('.move').length === 3")
     assert driver.moves[-1] == "b4-c4"
-    driver.close()
 
 
 def _saved(driver: PageDriver, folder: Path) -> Path:
@@ -213,14 +194,11 @@ def _saved(driver: PageDriver, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("way", ["two presses", "drag"])
-def test_pieces_of_osiron_are_exchanged_by_their_places(
-    browser: Any, site: str, way: str, size: str
-) -> None:
+def test_pieces_of_osiron_are_exchanged_by_their_places(sized: PageDriver, way: str) -> None:
     game = make_game("osiron")
     action = int(game.start(0).legal_actions[-1])
-    driver = PageDriver(browser, site, SIZES[size])
+    driver = sized
     driver.open("#g=osiron&o=osiron")
     places = [driver.on_screen(*end) for end in describe_scene(game)["ends"][action]]
     if way == "drag":
@@ -233,8 +211,6 @@ def test_pieces_of_osiron_are_exchanged_by_their_places(
             driver.press_at(*place)
     driver.wait_for("document.querySelector('.move') !== null")
     assert driver.moves == [game.action_names[action]]
-    assert driver.errors == []
-    driver.close()
 
 
 @pytest.mark.slow
@@ -244,7 +220,7 @@ def test_pieces_of_osiron_are_exchanged_by_their_places(
     + [("obelisk", {}, 5), ("obelisk", {}, 7)],
 )
 def test_analysis_is_that_of_python(
-    browser: Any, site: str, name: str, options: dict[str, Any], plies: int
+    driver: PageDriver, site: str, name: str, options: dict[str, Any], plies: int
 ) -> None:
     """Of both players' positions: some networks see one of them turned.
 
@@ -252,7 +228,6 @@ def test_analysis_is_that_of_python(
     """
     game = make_game(name, **options)
     actions = _random_actions(game, plies)
-    driver = PageDriver(browser, site, DESKTOP)
     driver.open(f"#g={name}&o={module_name(game)}")
     job = {
         "seed": 0,
@@ -261,7 +236,6 @@ def test_analysis_is_that_of_python(
         "reports": True,
     }
     found = driver.page.evaluate(ASK_WORKER, {**_files(site, game), "job": job})
-    driver.close()
     logits, expected = _analysed(game, actions)
     assert found["simulations"] == expected.simulations
     assert found["visits"] == expected.visits[0].tolist()

@@ -198,11 +198,9 @@ def test_two_fingers_turn_a_block(fingers: PageDriver) -> None:
     assert fingers.moves == list(MOVES)
 
 
-def test_other_games_take_nothing_in_hand(browser: Any, site: str) -> None:
-    driver = PageDriver(browser, site, DESKTOP)
+def test_other_games_take_nothing_in_hand(driver: PageDriver) -> None:
     driver.open("#g=corso&o=corso")
     assert not driver.holds
-    driver.close()
 
 
 def test_the_hook_is_not_symmetrical() -> None:
