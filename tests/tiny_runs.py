@@ -25,6 +25,16 @@ ALPHAZERO = (
     "evaluation={every: 0}",
 )
 
+#: The same for PPO.
+PPO = (
+    "options={size: 3}",
+    "budget={iterations: 4, minutes: null}",
+    "network={channels: 8, blocks: 1}",
+    "rollout={games: 16, steps: 8, opening_plies: 2}",
+    "opponents={every: 1, pool: 2, current: 0.3}",
+    "learner={batch: 64, epochs: 2, learning_rate: 0.003}",
+    "evaluation={every: 0}",
+)
 
 #: Arguments of a tiny run of AlphaZero on Corso, for the command line.
 ARGUMENTS = (

@@ -7,19 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import torch
+
+from tests.survival.conftest import one_thread  # noqa: F401 - a fixture
 
 #: Of each node, in bytes: the least that Ray accepts is 75 MB.
 STORE = 100 * 2**20
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """Networks this small are not faster with more, and much slower on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -23,11 +23,6 @@ MOST_BYTES_EACH = 30_000  # of an environment of tic-tac-toe
 COPIES = [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
 
 
-@pytest.fixture(scope="module")
-def game() -> TicTacToe:
-    return TicTacToe()
-
-
 each_copy = pytest.mark.parametrize("copied", COPIES, ids=["deepcopy", "pickle"])
 
 

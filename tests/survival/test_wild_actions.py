@@ -26,11 +26,6 @@ WILD = [*NUMBERS, *NUMPY, *OTHERS]
 each_wild = pytest.mark.parametrize("wild", WILD, ids=lambda wild: type(wild).__name__)
 
 
-@pytest.fixture(scope="module")
-def game() -> TicTacToe:
-    return TicTacToe()
-
-
 def _is_refused(call: Any, *arguments: Any) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - messages are checked below
         call(*arguments)

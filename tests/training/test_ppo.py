@@ -30,18 +30,10 @@ from ludarium.training.ppo.environment import LearnerVecEnv
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
 from ludarium.training.ppo.view import View
-from tests.tiny_runs import TinyRuns, changes_weights, run_by_command
+from tests.games import slow_but
+from tests.tiny_runs import PPO, TinyRuns, changes_weights, run_by_command
 
-TINY = (
-    "options={size: 3}",
-    "budget={iterations: 4, minutes: null}",
-    "network={channels: 8, blocks: 1}",
-    "rollout={games: 16, steps: 8, opening_plies: 2}",
-    "opponents={every: 1, pool: 2, current: 0.3}",
-    "learner={batch: 64, epochs: 2, learning_rate: 0.003}",
-    "evaluation={every: 0}",
-)
-RUNS = TinyRuns("corso/ppo", TINY)
+RUNS = TinyRuns("corso/ppo", PPO)
 tiny_config, trained = RUNS.config, RUNS.trained
 
 
@@ -67,7 +59,7 @@ def make_pool(game, network, num_envs=64, **settings) -> Pool:
 # What networks see.
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_the_view_is_the_one_that_alphazero_learns_from(name):
     """A policy that is sure of one action, as both show it, in the same symmetry."""
     game = make_game(name)
@@ -102,7 +94,7 @@ def test_without_symmetries_a_view_shows_the_canonical_frame():
         assert set(np.flatnonzero(seen.masks[k])) == legal
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_the_learner_plays_both_seats_by_its_networks_numbers(name):
     game = make_game(name)
     network = build_network(network_shape(game), 4, 1).eval()
@@ -296,7 +288,7 @@ def test_a_saved_run_of_other_games_is_refused(tmp_path):
 
 
 def test_games_without_a_board_are_learnt_too(tmp_path):
-    runs = TinyRuns("obelisk/ppo", TINY[2:])
+    runs = TinyRuns("obelisk/ppo", PPO[2:])
     assert changes_weights(runs.begun(tmp_path, "budget={iterations: 1}"))
 
 
@@ -308,7 +300,7 @@ def run_folder(tmp_path_factory):
     """A tiny run by the command line."""
     evaluation = "evaluation={every: 2, against: random, games: 4, simulations: 0}"
     folder = tmp_path_factory.mktemp("runs") / "run"
-    return run_by_command(folder, "ppo", [*TINY[:-1], evaluation])
+    return run_by_command(folder, "ppo", [*PPO[:-1], evaluation])
 
 
 def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):

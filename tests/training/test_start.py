@@ -9,22 +9,11 @@ import torch
 from ludarium.cli import main
 from ludarium.configs import load_config
 from ludarium.models import load_checkpoint
-from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns
+from tests.tiny_runs import ALPHAZERO, ARGUMENTS, PPO, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 3]}}]"
-PPO = (
-    "options={size: 3}",
-    "budget={iterations: 1}",
-    "network={channels: 8, blocks: 1}",
-    "rollout={games: 8, steps: 8}",
-    "learner={batch: 32}",
-    "evaluation={every: 0}",
-)
 RUNS = TinyRuns("corso/demo", ALPHAZERO)
-OF_ALL = {
-    "alphazero": RUNS,
-    "ppo": TinyRuns("corso/ppo", PPO),
-}
+OF_ALL = {"alphazero": RUNS, "ppo": TinyRuns("corso/ppo", (*PPO, "budget.iterations=1"))}
 
 
 @pytest.fixture(scope="module")
