@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -20,8 +18,9 @@ from ludarium.envs import Game, Position, batch, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine import threads
-from ludarium.envs.engine.kernels import choice_dtype
 from ludarium.envs.vector import VectorBoardGameEnv
+from tests.oddity import Oddity
+from tests.processes import python
 
 BUFFERS = (
     "observations",
@@ -161,28 +160,6 @@ def test_a_batch_too_small_for_threads_has_one() -> None:
     assert batch.make("corso", 1 << 14, threads=1).threads == 1
 
 
-@pytest.mark.parametrize("num_actions", [1, 3, 7, 8, 9, 16, 25, 64, 205])
-def test_choosing_by_masks_is_uniform_over_legal_actions(num_actions: int) -> None:
-    """Choosing goes by words of 8 actions, so every number of words and every rest matters."""
-    random = np.random.default_rng(num_actions)
-    kernels = make_game("corso").kernels
-    draws = 2000
-    for density in (0.05, 0.5, 1.0):
-        mask = (random.random(num_actions) < density).astype(np.int8)
-        mask[random.integers(num_actions)] = 1
-        choices = np.zeros(draws, choice_dtype(num_actions))
-        choices["mask"], choices["rng"] = mask, random.integers(1, 2**32, (draws, 2))
-        actions = np.full(draws, -1)
-        kernels.batch_choose((None, None, choices, *[None] * 8), actions, 0, draws)
-        counts = np.bincount(actions, minlength=num_actions)
-        assert len(counts) == num_actions
-        assert (counts[mask == 0] == 0).all()
-        expected = draws / mask.sum()
-        chi_square = ((counts[mask == 1] - expected) ** 2 / expected).sum()
-        freedom = mask.sum() - 1
-        assert chi_square <= freedom + 5 * np.sqrt(2 * freedom)
-
-
 # Errors.
 
 
@@ -215,7 +192,7 @@ def test_actions_may_be_any_integers(kind: Any) -> None:
 
 @pytest.mark.parametrize("seed", [-1, "x", 1.5, [], True, math.nan, 2**128])
 def test_what_is_no_seed_is_refused_and_changes_nothing(seed: Any) -> None:
-    games, twin = (batch.make("osiron", 3, seed=1, setup="random") for _ in range(2))
+    games, twin = (BatchEnv(Oddity(), 3, seed=1) for _ in range(2))
     before = snapshot(games)
     message = "seed is .*; accepted: an integer from 0 to"
     with pytest.raises(ValueError, match=message):
@@ -383,13 +360,7 @@ def test_a_forked_child_can_use_threads() -> None:
         assert status == 0, status
         print("well")
     """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    run = python(textwrap.dedent(script), timeout=500)
     assert run.stdout.strip() == "well", run.stderr
 
 
@@ -458,9 +429,8 @@ def test_vector_games_are_won_lost_and_begun_anew(seat: Any, dtype: Any) -> None
 @pytest.mark.parametrize("canonical", [False, True])
 def test_an_agent_may_play_both_sides(canonical: bool) -> None:
     """Each step is a ply; views, rewards and ends are those of positions of their own."""
-    game = make_game("osiron")
     games = VectorBoardGameEnv(
-        game, 6, seat="both", canonical=canonical, other_view=True, illegal="raise"
+        Oddity(), 6, seat="both", canonical=canonical, other_view=True, illegal="raise"
     )
     assert games.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     random = np.random.default_rng(1)

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from ludarium.envs import Game, check_game
+from ludarium.envs import Game, Position, check_game
 from ludarium.envs.engine.check import compile_error
 from ludarium.envs.engine.progress import Task
 from tests import tictactoe
@@ -199,15 +199,29 @@ def test_a_clock_needs_its_option_and_its_action(changed, option, words):
 # When it is compiled.
 
 
-def test_what_the_compiler_refuses_is_told_in_two_lines(changed):
-    game = changed(("if _has_line(", "if _has_lines("))()
-    position = game.start()
+@pytest.mark.parametrize(
+    ("change", "use", "told"),
+    [
+        (
+            ("if _has_line(", "if _has_lines("),
+            lambda position: position.play(0),
+            "the rules of tictactoe cannot be compiled (step",
+        ),
+        (
+            ("int(cell == action)", "_has_lines(cell, action)"),
+            Position.svg,
+            "the view of tictactoe cannot be compiled (show",
+        ),
+    ],
+)
+def test_what_the_compiler_refuses_is_told_in_two_lines(changed, change, use, told):
+    position = changed(change)().start()
     with pytest.raises(ValueError, match="_has_lines") as refusal:
-        position.play(0)
+        use(position)
     first, second = str(refusal.value).splitlines()
-    assert first.startswith("the rules of tictactoe cannot be compiled (step")
+    assert first.startswith(told)
     assert "NUMBA_DISABLE_JIT=1" in second
-    assert position == game.start()
+    assert position == position.game.start()
 
 
 def test_a_misspelt_field_that_the_compiler_meets_is_named(changed):
@@ -252,15 +266,6 @@ def test_colours_of_the_compilers_message_are_left_out():
     assert first == (
         "the rules of tictactoe cannot be compiled (step): Untyped global name '_has_lines'"
     )
-
-
-def test_a_view_that_the_compiler_refuses_is_told_in_two_lines(changed):
-    game = changed(("int(cell == action)", "_is_last(cell, action)"))()
-    with pytest.raises(ValueError, match="_is_last") as refusal:
-        game.start().svg()
-    first, second = str(refusal.value).splitlines()
-    assert first.startswith("the view of tictactoe cannot be compiled (show")
-    assert "NUMBA_DISABLE_JIT=1" in second
 
 
 # When it is played.

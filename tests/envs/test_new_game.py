@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ludarium.envs import GAMES, Game, Position, Spec, from_record, make
+from ludarium.envs import GAMES, Game, Spec, from_record, make
 from ludarium.envs.engine.draw.picture import HEAD, WIDTH
-from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from tests import tictactoe
 from tests.tictactoe import TicTacToe
 from tests.tictactoe.rules import PLANES
@@ -140,38 +139,6 @@ def test_features_that_are_no_board_are_named() -> None:
     assert len(game.symmetries()) == 1
 
 
-def layers() -> list[tuple[dict[bytes, Position], Counter[bytes]]]:
-    """By ply: every position, and how many action sequences lead to it."""
-    start = TicTacToe().start()
-    positions, paths = {b"": start}, Counter({b"": 1})
-    found = []
-    while positions:
-        found.append((positions, paths))
-        children: dict[bytes, Position] = {}
-        child_paths: Counter[bytes] = Counter()
-        for name, position in positions.items():
-            for action in position.legal_actions:
-                child = position.copy()
-                child.play(action)
-                child_name = child.state.cells.tobytes()
-                children[child_name] = child
-                child_paths[child_name] += paths[name]
-        positions, paths = children, child_paths
-    return found
-
-
-def test_all_games_and_positions_are_counted() -> None:
-    found = layers()
-    assert sum(len(positions) for positions, _ in found) == 5478
-    assert len(found) == 10
-    outcomes: Counter[int] = Counter()
-    for positions, paths in found:
-        for name, position in positions.items():
-            outcomes[position.outcome] += paths[name]
-    del outcomes[ONGOING]
-    assert outcomes == {PLAYER_0_WINS: 131184, PLAYER_1_WINS: 77904, DRAW: 46080}
-
-
 def test_perft_gives_the_number_of_games() -> None:
     start = TicTacToe().start()
     sequences = [start.perft(depth) for depth in range(11)]
@@ -180,24 +147,6 @@ def test_perft_gives_the_number_of_games() -> None:
     ended = [sequences[9]]
     ended += [sequences[ply] - sequences[ply + 1] // (9 - ply) for ply in range(9)]
     assert sum(ended) == 255168
-
-
-def test_best_play_is_a_draw() -> None:
-    values: dict[bytes, int] = {}
-
-    def value(position: Position) -> int:
-        name = position.state.cells.tobytes()
-        if name not in values:
-            best = position.score
-            if not position.is_over:
-                children = [position.copy() for _ in position.legal_actions]
-                for child, action in zip(children, position.legal_actions, strict=True):
-                    child.play(action)
-                best = (min if position.mover else max)(map(value, children))
-            values[name] = best
-        return values[name]
-
-    assert value(TicTacToe().start()) == 0
 
 
 def test_random_play_wins_as_often_as_counted() -> None:

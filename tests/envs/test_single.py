@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -17,11 +15,9 @@ from gymnasium.utils.env_checker import check_env
 from ludarium.envs import GAMES, Game, Position, make_game, opponents
 from ludarium.envs.engine.record import check_record
 from ludarium.envs.single import SingleAgentEnv
+from tests.games import first_legal
 from tests.oddity import Oddity
-
-
-def first_legal(position: Position) -> int:
-    return int(position.legal_actions[0])
+from tests.processes import python
 
 
 def play_one(env: SingleAgentEnv, random: np.random.Generator, seed: int | None = None) -> dict:
@@ -75,7 +71,7 @@ def test_older_pettingzoos_without_a_registry_are_enough() -> None:
         "sys.modules['pettingzoo.env_registry.registration'] = None\n"
         "import ludarium.envs, gymnasium; gymnasium.make('ludarium/Corso-v0')"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=500)
+    python(script, check=True, timeout=500)
 
 
 # Playing.
@@ -333,18 +329,3 @@ def test_render_modes() -> None:
     svg.reset(seed=0)
     assert str(svg.render()).startswith("<svg")
     svg.close()
-
-
-# The libraries that it is for.
-
-
-def test_maskable_ppo_learns_from_it() -> None:
-    sb3_contrib = pytest.importorskip("sb3_contrib")
-    env = gymnasium.make("ludarium/Corso-v0", size=2)
-    assert isinstance(env.unwrapped, SingleAgentEnv)
-    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, device="cpu")
-    model.learn(64)
-    observation, _ = env.reset(seed=0)
-    masks = env.unwrapped.action_masks()
-    action, _ = model.predict(observation, action_masks=masks)
-    assert masks[action]

@@ -329,18 +329,3 @@ def test_a_plain_table_has_one_line_for_each_match() -> None:
     assert all(line.isascii() for line in lines)
     for part in ("uct:[10]", "greedy", "100", "70-10-20", "0.750", "+191", "40-5-5", "30-5-15"):
         assert f" {part} " in f" {lines[1]} "
-
-
-@pytest.mark.parametrize("columns", ["80", "200"])
-def test_a_table_fits_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    drawn = table([games_of(Tally(40, 5, 5), Tally(30, 5, 15))], terminal=True)
-    for part in (
-        "uct:[10]",
-        "greedy",
-        "70-10-20",
-        "0.750",
-        "+191",
-        "1 of 100 games",
-    ):
-        assert part in drawn

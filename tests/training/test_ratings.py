@@ -10,7 +10,7 @@ import pytest
 
 from ludarium.configs import load_config, shipped
 from ludarium.envs import GAMES, Game, make_game
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import (
     Match,
     Rating,
@@ -132,21 +132,6 @@ def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
 # Evaluations against anchors.
 
 
-class Counting(Agent):
-    """Another agent, called ``agent``."""
-
-    def __init__(self, inner: Agent) -> None:
-        super().__init__(inner.game, "agent")
-        self.inner = inner
-
-    def restart(self, seed=None) -> None:
-        if hasattr(self, "inner"):
-            self.inner.restart(seed)
-
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        return self.inner.actions(states)
-
-
 @pytest.fixture(scope="module")
 def corso() -> Game:
     return make_game("corso")
@@ -156,7 +141,7 @@ def test_an_agent_of_known_strength_is_rated_near_it(corso):
     """uct:200 once more, from the other anchors."""
     known = load_ratings(corso).elo
     truth = known.pop("uct:200")
-    agent = Counting(make_agent("uct:200", corso))
+    agent = make_agent("uct:200", corso)
     result = play_anchors(corso, agent, known, 200, guess=truth, seed=3)
     assert result.rating.low - 60 < truth < result.rating.high + 60
     assert result.rating.high - result.rating.low < 150
@@ -188,7 +173,7 @@ def test_an_agent_is_not_its_anchor_though_it_has_the_name(small):
 
 def test_without_a_guess_an_agent_starts_at_the_weakest_and_climbs(corso):
     known = {"random": 0.0, "uct:20": 500.0, "uct:200": 900.0, "uct:1000": 1200.0}
-    agent = Counting(make_agent("uct:1000", corso))
+    agent = make_agent("uct:1000", corso)
     result = play_anchors(corso, agent, known, 40, seed=1)
     assert result.matches[0].second == "random"
     assert result.matches[0].games == 10
@@ -199,7 +184,7 @@ def test_without_a_guess_an_agent_starts_at_the_weakest_and_climbs(corso):
 
 def test_hopeless_and_certain_anchors_are_left_alone(corso):
     known = {"random": 0.0, "greedy": 200.0, "uct:20": 4000.0}
-    agent = Counting(make_agent("random", corso))
+    agent = make_agent("random", corso)
     result = play_anchors(corso, agent, known, 24, guess=0.0, seed=1)
     assert [match.second for match in result.matches] == ["random", "greedy"]
     # The next anchor is 3,800 points away: nothing is learnt from losing against it.
@@ -209,7 +194,7 @@ def test_hopeless_and_certain_anchors_are_left_alone(corso):
 
 @pytest.mark.parametrize("games", [2, 4, 6, 10, 14])
 def test_as_many_games_as_asked_for(small, games):
-    agent = Counting(make_agent("random", small))
+    agent = make_agent("random", small)
     told = Told()
     known = {"random": 0.0, "greedy": 300.0}
     result = play_anchors(small, agent, known, games, task=told)
