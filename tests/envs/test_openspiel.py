@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
@@ -12,7 +10,8 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game, Position, make_game, make_raw
-from tests.games import CASES, random_game
+from tests.games import CASES, random_game, slow_but
+from tests.processes import python
 from tests.tictactoe import TicTacToe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel (open_spiel) is not installed")
@@ -32,7 +31,12 @@ def load(kind: type[Game], options: dict[str, Any]) -> Any:
     return pyspiel.load_game(f"ludarium_{kind.name}", options)
 
 
-@pytest.fixture(params=CASES.values(), ids=list(CASES))
+@pytest.fixture(
+    params=[
+        pytest.param(case, id=name, marks=[pytest.mark.slow] if case[1] else [])
+        for name, case in CASES.items()
+    ]
+)
 def case(request: pytest.FixtureRequest) -> tuple[Any, Game]:
     """Each game with each option set: as OpenSpiel's and as ours."""
     kind, options = request.param
@@ -80,14 +84,13 @@ def test_every_position_is_the_same_as_ours(case):
 
 @pytest.mark.parametrize(
     "game",
-    [
-        "corso(size=3)",
-        "onyx(size=6)",
-        "obsidio(size=7)",
-        "obelisk",
-        "osiron(setup=random)",
-        "osiron(setup=empty,movement=advanced)",
-    ],
+    slow_but(
+        ["corso(size=3)"],
+        [
+            *("corso(size=3)", "onyx(size=6)", "obsidio(size=7)", "obelisk"),
+            *("osiron(setup=random)", "osiron(setup=empty,movement=advanced)"),
+        ],
+    ),
 )
 def test_a_playthrough_is_the_same_each_time(game):
     """A playthrough shows what every function says along a game, and checks that they agree."""
@@ -204,12 +207,12 @@ def test_canonical_is_a_flag(wrong: Any) -> None:
 def test_python_ends_in_peace():
     """OpenSpiel drops the games that it holds after Python has ended."""
     script = "import pyspiel, ludarium.envs.openspiel; pyspiel.load_game('ludarium_corso')"
-    subprocess.run([sys.executable, "-c", script], check=True)
+    python(script, check=True)
 
 
 def test_without_openspiel_the_error_names_the_remedy():
     script = "import sys; sys.modules['pyspiel'] = None; import ludarium.envs.openspiel"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    ended = python(script)
     assert ended.returncode == 1
     assert "pip install open_spiel" in ended.stderr
 

@@ -18,6 +18,7 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.opponents import FromArrays
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
+from tests.games import first_legal, slow_but
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -224,10 +225,6 @@ def test_an_opponent_that_breaks_the_rules_stops_the_game(face: Face, answer: An
 # What may be an opponent.
 
 
-def first_legal(position: Position) -> int:
-    return int(position.legal_actions[0])
-
-
 def first_by_name(position: Position) -> str:
     return position.action_to_text(first_legal(position))
 
@@ -320,13 +317,13 @@ def test_a_copy_in_mid_game_tells_its_opponent_of_its_own_game(
     assert original._made.told == []
 
 
+QUICK_AGENTS = ["uct:20", "greedy", "corso:8", "corso:0", "level:2", "level:auto"]
+
+
 @each_copy
 @pytest.mark.parametrize(
     "opponent",
-    [
-        *("uct:20", "greedy", "corso:8", "corso:0", "level:2", "level:auto"),
-        *("endgame:corso:8?positions=100", "corso?time=1ms"),
-    ],
+    slow_but(QUICK_AGENTS, [*QUICK_AGENTS, "endgame:corso:8?positions=100", "corso?time=1ms"]),
 )
 @pytest.mark.parametrize("is_vector", [False, True])
 def test_copies_with_any_opponent_answer_like_the_original(

@@ -13,6 +13,7 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.one_side import OneSide
 from ludarium.envs.opponents import Player
 from ludarium.envs.single import SingleAgentEnv
+from tests.oddity import Oddity
 
 
 class Witness:
@@ -79,7 +80,7 @@ def test_games_side_by_side_hand_over_whole_games(canonical: bool) -> None:
 
 
 def test_games_side_by_side_hand_over_the_seeds_of_random_starts() -> None:
-    witness, random = Witness(make_game("osiron", setup="random")), np.random.default_rng(1)
+    witness, random = Witness(Oddity()), np.random.default_rng(1)
     env = OneSide(witness.game, 3, opponent=witness, opening_plies=3)
     env.reset(np.random.default_rng(1))
     for _ in range(60):

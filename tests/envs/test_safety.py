@@ -19,6 +19,9 @@ from ludarium.envs.one_side import OneSide
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
 from ludarium.training.agents import Agent
+from tests.games import first_legal
+from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
 
 BUFFERS = ("observations", "masks", "movers", "rewards", "terminated", "truncated", "actions")
 
@@ -91,8 +94,6 @@ def test_a_mask_that_allows_all_lets_no_illegal_action_through(default_game: Gam
 
 
 def test_a_game_that_is_over_has_no_random_action() -> None:
-    from tests.tictactoe import TicTacToe
-
     games = BatchEnv(TicTacToe(), 2, seed=1)
     for action in (0, 3, 1, 4, 2):
         games.play([1], [action])
@@ -187,14 +188,10 @@ class Scribbler(FirstLegal):
 
 
 def spoils_its_position(position: Position) -> int:
-    chosen = int(position.legal_actions[0])
+    chosen = first_legal(position)
     position.play(chosen)
     scribble(position.states)
     return chosen
-
-
-def first_legal(position: Position) -> int:
-    return int(position.legal_actions[0])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +272,7 @@ def test_torch_takes_every_array_without_a_warning(default_game: Game) -> None:
 
 
 def test_a_shallow_copy_plays_no_game_that_is_over() -> None:
-    batch = BatchEnv(make_game("corso", size=2), 1, seed=1)
+    batch = BatchEnv(TicTacToe(), 1, seed=1)
     shared = copy.copy(batch)
     while not batch.position(0).is_over:
         batch.play([0], batch.random_actions())
@@ -285,10 +282,10 @@ def test_a_shallow_copy_plays_no_game_that_is_over() -> None:
 
 
 def test_a_snapshot_of_other_options_is_refused() -> None:
-    saved = BatchEnv(make_game("obelisk", hourglass=True), 2, seed=1).snapshot()
-    batch = BatchEnv(make_game("obelisk", hourglass=False), 2, seed=1)
+    saved = BatchEnv(Oddity(colour="blue"), 2, seed=1).snapshot()
+    batch = BatchEnv(Oddity(colour="red"), 2, seed=1)
     before = contents_of(batch.states)
-    with pytest.raises(ValueError, match="not of Obelisk"):
+    with pytest.raises(ValueError, match="not of Oddity"):
         batch.resume(saved)
     assert contents_of(batch.states) == before
 

@@ -16,6 +16,7 @@ from ludarium.training.networks import (
     network_shape,
 )
 from ludarium.training.random_positions import random_observations
+from tests.games import slow_but
 
 CHANNELS, BLOCKS = 6, 3
 SETS = {
@@ -83,7 +84,7 @@ def test_options_are_features_that_tell_the_sets_apart():
     assert unknown == [-1, 0.5, 0.5, 1, 0], "a value that was not learnt is the mean of those"
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", slow_but(["corso"], SETS))
 def test_a_member_is_the_family_without_the_other_games(name):
     games = games_of(name)
     family = family_of(games)
@@ -97,7 +98,7 @@ def test_a_member_is_the_family_without_the_other_games(name):
             assert alone.policy.shape == (5, member.shape.num_actions)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", slow_but(["corso"], SETS))
 def test_options_matter_and_every_weight_learns(name):
     games = games_of(name)
     family = family_of(games).train()
@@ -149,7 +150,7 @@ def test_batches_are_normalised_with_the_statistics_of_all_boards():
             torch.testing.assert_close(family.network.state_dict()[name], value)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", slow_but(["corso"], SETS))
 def test_a_checkpoint_plays_every_board_even_one_it_did_not_learn(name, tmp_path):
     games = games_of(name)
     family = family_of(games)

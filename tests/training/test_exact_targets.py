@@ -205,6 +205,7 @@ def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
     assert last.policy < expected / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
