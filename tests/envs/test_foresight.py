@@ -80,8 +80,8 @@ def test_osiron_sees_the_win_that_was_forbidden() -> None:
 
 
 def test_onyx_has_captures_at_hand() -> None:
-    cells, found = 6**2, 0
-    game = make_game("onyx", size=6)
+    cells, found = 12**2, 0
+    game = make_game("onyx")
     for seed in range(6):
         for position, action in random_game(game, seed):
             if action is None:

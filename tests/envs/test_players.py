@@ -15,6 +15,9 @@ from ludarium.envs.opponents import Player
 from ludarium.envs.single import SingleAgentEnv
 from tests.oddity import Oddity
 
+#: Options of a small board.
+ONYX = {"size": 6, "swap_rule": True}
+
 
 class Witness:
     """Plays the last legal action, and checks what it is told of each game."""
@@ -51,7 +54,7 @@ class Witness:
 @pytest.mark.parametrize("canonical", [False, True])
 @pytest.mark.parametrize("name", ["corso", "onyx"])
 def test_one_environment_hands_over_whole_games(name: str, canonical: bool) -> None:
-    game = make_game(name, size=3 if name == "corso" else 6)
+    game = make_game(name, **({"size": 3} if name == "corso" else ONYX))
     witness, random = Witness(game), np.random.default_rng(1)
     assert isinstance(witness, Player)
     env = SingleAgentEnv(game, opponent=witness, seat="alternate", canonical=canonical)
@@ -67,9 +70,9 @@ def test_one_environment_hands_over_whole_games(name: str, canonical: bool) -> N
 
 @pytest.mark.parametrize("canonical", [False, True])
 def test_games_side_by_side_hand_over_whole_games(canonical: bool) -> None:
-    witness, random = Witness(make_game("onyx", size=6)), np.random.default_rng(1)
+    witness, random = Witness(make_game("onyx", **ONYX)), np.random.default_rng(1)
     env = gymnasium.make_vec(
-        "ludarium/Onyx-v0", num_envs=3, size=6, opponent=witness, canonical=canonical
+        "ludarium/Onyx-v0", num_envs=3, **ONYX, opponent=witness, canonical=canonical
     )
     _, info = env.reset(seed=1)
     for _ in range(80):

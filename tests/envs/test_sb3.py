@@ -149,7 +149,9 @@ def test_without_stable_baselines3_the_remedy_is_named() -> None:
 
 
 def test_with_canonical_the_games_are_in_the_movers_frame() -> None:
-    vec_env = BoardGameVecEnv("onyx", 4, size=6, canonical=True, illegal="raise", seed=2)
+    vec_env = BoardGameVecEnv(
+        "onyx", 4, size=6, swap_rule=True, canonical=True, illegal="raise", seed=2
+    )
     observations = vec_env.reset()
     batch = vec_env.side.batch
     for _ in range(30):
