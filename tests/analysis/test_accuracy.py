@@ -162,17 +162,18 @@ def test_the_command_measures_a_network_that_goes_for_points(capsys):
 
 
 def test_the_command_measures_networks_with_and_without_search(capsys):
-    command = ["accuracy", "osiron", "--positions", "30", "--by", "uct:20", "--simulations", "8"]
+    command = ["accuracy", "corso", "--option", "size=4", "--positions", "30", "--by", "uct:20"]
+    command += ["--simulations", "8"]
     assert main([*command, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert list(data["agents"]) == ["network alone", "osiron:8"]
-    searching = data["agents"]["osiron:8"]
+    assert list(data["agents"]) == ["network alone", "corso:8"]
+    searching = data["agents"]["corso:8"]
     assert searching["all"]["positions"] == data["positions"] == 30
     assert searching["choices"]["positions"] == sum(
         searching[key]["positions"] for key in ("won", "drawn")
     )
     assert sum(part["positions"] for part in data["calibration"]["bins"]) == 30
-    assert list(data["value_errors"]) == ["network alone", "osiron:8"]
+    assert list(data["value_errors"]) == ["network alone", "corso:8"]
     error = data["value_errors"]["network alone"]["mean"]
     assert error == pytest.approx(data["calibration"]["error"], rel=1e-5)
     assert main(command) == 0

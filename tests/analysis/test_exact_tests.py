@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL
+from ludarium.analysis import ILLEGAL, Value
 from ludarium.analysis.accuracy import MeanLoss, points_lost
 from ludarium.analysis.exact_tests import (
     FEW,
@@ -16,6 +16,7 @@ from ludarium.analysis.exact_tests import (
     shipped_test,
     write_exact_test,
 )
+from ludarium.analysis.exact_tests.positions import ExactPosition, ExactTest, Origin
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
@@ -118,7 +119,10 @@ def test_starts_that_are_drawn_are_kept(tmp_path):
 
 def test_actions_of_several_words_are_kept(tmp_path):
     game = make_game("obelisk")
-    test = make_exact_test(game, 1, agent=make_agent("random", game), limit=20_000)
+    action = game.start(0).text_to_action("choose blue-x")
+    position = after(game.start(0), action)
+    drawn = dict.fromkeys(position.legal_actions.tolist(), Value(0))
+    test = ExactTest.of(game, [ExactPosition(position, Origin(0, (action,)), drawn)], {})
     write_exact_test(tmp_path / "test", test)
     assert read_exact_test(tmp_path / "test").origins == test.origins
 

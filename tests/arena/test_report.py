@@ -66,8 +66,8 @@ def tictactoe() -> Report:
 
 @pytest.fixture(scope="module")
 def corso() -> Report:
-    """Boards of 3 x 3 and 2 x 2, without a network that fits."""
-    return compare_options(make_game("corso", size=3), "size", [3, 2], TINY)
+    """Boards of 4 x 4 and 3 x 3."""
+    return compare_options(make_game("corso", size=3), "size", [4, 3], TINY)
 
 
 def play(game: Any, *moves: str) -> Games:
@@ -387,7 +387,7 @@ def test_the_seed_decides(tictactoe: Report) -> None:
 
 def test_options_are_compared_side_by_side(corso: Report) -> None:
     comparison = corso.data["comparison"]
-    assert comparison["values"] == [3, 2]
+    assert comparison["values"] == [4, 3]
     plies = next(f for f in comparison["figures"] if f["name"] == "plies of a game")
     assert plies["values"][0]["low"] > plies["values"][1]["high"]
     assert any(text.startswith("Plies of a game") for text in corso.summary)

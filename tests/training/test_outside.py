@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from ludarium.envs import Game, Position, from_record, make_game
+from ludarium.envs import GAMES, Game, Position, from_record, make_game
 from ludarium.envs.engine.description import describe_game
 from ludarium.models import PolicyValueNetwork, build_network
 from ludarium.models.export import export_checkpoint
@@ -21,6 +21,7 @@ from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.checkpoints import tiny_checkpoint
 from tests.games import first_legal
+from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
 
@@ -153,8 +154,6 @@ def test_temperature_draws_from_the_policy_of_the_search(game: Game) -> None:
 
 @pytest.mark.parametrize("name", ["tictactoe", "oddity", "onyx"])
 def test_an_exported_network_plays_as_its_checkpoint(name: str, tmp_path: Path) -> None:
-    from tests.oddity import Oddity
-
     games: dict[str, Callable[[], Game]] = {"tictactoe": TicTacToe, "oddity": Oddity}
     game = games.get(name, lambda: make_game("onyx", size=6))()
     torch.manual_seed(1)
@@ -294,11 +293,14 @@ def test_a_players_own_module_is_imported_by_name(
         make_agent("python:mine_outside:last?simulations=8", game)
 
 
-def test_games_of_a_match_are_records_that_replay() -> None:
-    game = make_game("osiron", setup="random")
-    result = play_match(game, "random", "greedy", 6, seed=1, opening_plies=2)
+def test_games_of_a_match_are_records_that_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a game with random starts."""
+    monkeypatch.setitem(GAMES, "oddity", Oddity)
+    result = play_match(Oddity(), "random", first_legal, 6, seed=1, opening_plies=2)
     for number, record in enumerate(result.records()):
-        assert record["players"] == (["random", "greedy"], ["greedy", "random"])[number % 2]
+        assert (
+            record["players"] == (["random", "first_legal"], ["first_legal", "random"])[number % 2]
+        )
         assert record["seconds"][:2] == [0, 0]
         assert len(record["moves"]) == len(record["seconds"]) == result.plies[number]
         env = from_record(record)

@@ -13,7 +13,7 @@ from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
-from tests.games import after, children, positions_after, states_of
+from tests.games import ALL_GAMES, after, children, positions_after, slow_but, states_of
 
 from .random_tree import RandomTree
 
@@ -124,12 +124,18 @@ def allows_a_win(position: Position, action: int) -> bool:
     return any(wins_at_once(child, reply) for reply in child.legal_actions)
 
 
+#: Games whose players win at once, after so many plies.
+PLIES = {"tictactoe": 4, "osiron": 20}
+TACTICAL = pytest.mark.parametrize("name", slow_but(["tictactoe"], PLIES))
+
+
+@TACTICAL
 @ALGORITHMS
-def test_a_win_at_once_is_not_overlooked(algorithm):
-    game = make_game("osiron")
+def test_a_win_at_once_is_not_overlooked(algorithm, name):
+    game = ALL_GAMES[name]()
     positions = [
         position
-        for position in positions_after(game, 20, 400)
+        for position in positions_after(game, PLIES[name], 400)
         if any(wins_at_once(position, action) for action in position.legal_actions)
     ]
     assert len(positions) >= 5
@@ -143,12 +149,15 @@ def test_a_win_at_once_is_not_overlooked(algorithm):
         assert policy[action] == 1
 
 
-def test_no_action_that_loses_at_once_is_played_where_there_is_another():
-    game = make_game("osiron")
+@TACTICAL
+def test_no_action_that_loses_at_once_is_played_where_there_is_another(name):
+    game = ALL_GAMES[name]()
     positions, safe = [], []
-    for position in positions_after(game, 20, 400):
+    for position in positions_after(game, PLIES[name] - 1, 400):
         allowing = [allows_a_win(position, action) for action in position.legal_actions]
-        if any(allowing) and not all(allowing):
+        if not any(allowing) or all(allowing):
+            continue
+        if name == "osiron" or exact_value(position) == 0:  # else it is lost in any case
             positions.append(position)
             safe.append(position.legal_actions[~np.array(allowing)])
     assert len(positions) >= 5

@@ -197,7 +197,7 @@ def test_answers_of_earlier_weights_are_forgotten():
 
 
 def test_trees_of_earlier_weights_are_not_gone_on_with():
-    game = make_game("corso", size=4)
+    game = make_game("corso")
     engine = engine_of(game)
     states = game.start().states
     budget = Budget(simulations=40)
