@@ -10,7 +10,7 @@ import torch
 
 from ludarium.configs import load_config
 from ludarium.configs.schema import LearnerConfig, SelfPlayConfig
-from ludarium.envs import make_game
+from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import Position
 from ludarium.models import Evaluation, NetworkShape, build_network
 from ludarium.training import exact_values
@@ -31,14 +31,32 @@ def know_nothing(observations):
     return Evaluation.of_values(np.zeros((count, cells), np.float32), np.zeros(count, np.float32))
 
 
-def self_play(solve: int, threads: int = 1, size: int = 3, **given) -> SelfPlayResult:
+def self_play(solve: int, threads: int = 1, **given) -> SelfPlayResult:
     """A chunk of games of Corso, with exact targets if ``solve`` is above 0."""
-    game = make_game("corso", size=size)
+    game = make_game("corso", size=3)
     config = SelfPlayConfig(games=24, positions=900, opening_plies=2, solve=solve, **given)
     seed = np.random.SeedSequence(3)
     dtype = sample_dtype(game, solved=solve > 0)
     self_play = SelfPlay(game, config, SETTINGS, threads, know_nothing, dtype)
     return self_play.play(SETTINGS, know_nothing, seed)
+
+
+def ends_of_games(game: Game, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Samples of the last three positions of random games, and the game of each."""
+    rng = np.random.default_rng(2)
+    states, games = [], []
+    for number in range(count):
+        position = game.start(number)
+        line = []
+        while not position.is_over:
+            line.append(position.states.copy())
+            position.play(int(rng.choice(position.legal_actions)))
+        states += line[-3:]
+        games += [number] * len(line[-3:])
+    samples = np.zeros(len(states), sample_dtype(game, solved=True))
+    samples["state"] = np.concatenate(states)
+    samples["policy"] = 1
+    return samples, np.array(games)
 
 
 @cache
@@ -91,11 +109,11 @@ def test_targets_are_those_of_a_search_of_every_line(plain):
 
 def test_draws_are_values_too():
     """On an even board a game may be drawn; only then is the outcome that of a draw."""
-    samples = self_play(2000, size=4).samples
     game = make_game("corso", size=4)
+    samples, games = ends_of_games(game, 20)
+    ExactTargets(game, 2000).correct(samples, games, 0)
     drawn = 0
-    late = (samples["solved"] != UNSOLVED) & (samples["state"]["open_cells"] <= 3)
-    for sample in samples[late]:
+    for sample in samples:
         position = Position.of_state(game, sample["state"])
         best = max(values_of(position).values())
         drawn += best == 0
@@ -135,7 +153,7 @@ def test_what_takes_too_long_keeps_its_targets_but_learns_the_result_of_the_rest
 
 def test_what_is_found_does_not_depend_on_the_threads():
     game = make_game("corso", size=3)
-    samples = self_play(1, size=3).samples
+    samples = self_play(1).samples
     games = np.cumsum(np.random.default_rng(1).random(len(samples)) < 0.2)
     found = []
     for threads in (1, 3):
@@ -218,20 +236,8 @@ def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
 def test_every_game_has_exact_targets(name, options):
     """Late positions of random games, of which the last are solved in most."""
     game = make_game(name, **options)
-    rng = np.random.default_rng(2)
-    states, games = [], []
-    for number in range(4):
-        position = game.start(number)
-        line = []
-        while not position.is_over:
-            line.append(position.states.copy())
-            position.play(int(rng.choice(position.legal_actions)))
-        states += line[-3:]
-        games += [number] * len(line[-3:])
-    samples = np.zeros(len(states), sample_dtype(game, solved=True))
-    samples["state"] = np.concatenate(states)
-    samples["policy"] = 1
-    ExactTargets(game, 20_000).correct(samples, np.array(games), 0)
+    samples, games = ends_of_games(game, 4)
+    ExactTargets(game, 20_000).correct(samples, games, 0)
     last = np.flatnonzero(np.diff(games, append=-1))
     assert (samples["solved"][last] != UNSOLVED).sum() >= 3
     for row in np.flatnonzero(samples["solved"]):
