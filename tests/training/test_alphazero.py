@@ -48,6 +48,7 @@ from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 from tests.games import children, slow_but
+from tests.oddity import Oddity
 from tests.survival.tiny import metrics
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -220,7 +221,7 @@ def test_progress_is_told_within_a_game_and_ends_at_the_goal(workers, monkeypatc
 @pytest.mark.parametrize("workers", [1, 24])
 def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
     """Also where a worker's share of the games is too small a batch to be faster."""
-    game = make_game("obelisk")
+    game = Oddity()
     engine = inference_engine(game, build_network(network_shape(game), 8, 1), 24)
     assert engine.backend == "compiled"
     config, settings = SelfPlayConfig(games=24, positions=48), SearchSettings(simulations=2)
