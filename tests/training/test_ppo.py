@@ -81,7 +81,7 @@ def test_the_view_is_the_one_that_alphazero_learns_from(name):
 
 
 def test_without_symmetries_a_view_shows_the_canonical_frame():
-    game = make_game("onyx", size=6)
+    game = make_game("onyx", size=6, swap_rule=True)
     batch = BatchEnv(game, 16, seed=1)
     batch.step_random()  # so that the second player is to move, who sees the board turned
     games = np.array([3, 9])
