@@ -15,21 +15,23 @@ import numpy as np
 
 from .game import Game, Symmetries
 from .hooks import HOOKS
-from .messages import shortened
+from .messages import quoted, shortened
 from .position import Position
 from .progress import Task
 from .rule import ONGOING, TRUNCATED, plain, seed_rng, state_dtype
 from .views import show_planes, write_planes
-from .watched import watched
+from .watched import Reads, watched
 
 _HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # marks entries of an observation that nothing has written
 _UNWRITTEN = -777  # marks slots that the view has not written
 _IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
-_MOST_SYMMETRIES = 32  # symmetries to test, each in one game
+_MOST_SYMMETRIES = 32  # symmetries to test, each in one game or more
+_IMAGES = 16  # games that test symmetries, if these are fewer: images often end alike by chance
 #: Files and folders whose lines in a traceback are not the game's.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, numba.__file__, __file__))
-_TRIED = 8  # actions that test whether a field is read
+#: Functions that make a game what it is: a field that none of them reads is working room.
+_PLAYED = {hook.name for hook in HOOKS if hook.module == "rules"} | {"task", "role", "points"}
 
 
 def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = None) -> list[str]:
@@ -67,7 +69,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
     if not trial.faults:
         trial.check_movers()
         trial.check_room()
-        trial.check_symmetries(seed, task)
+        trial.check_symmetries(games, seed, task)
     if not trial.faults:
         again = min(games, _IN_FULL)
         task.begin(f"check of {game.name}: compiled games", again)
@@ -94,9 +96,9 @@ class _Trial:
         self._choices = np.zeros(0, np.int64)  # how many choices each slot of the scene has
         self._where = ""
         own = [*(game.state_dtype.names or ())][len(state_dtype().names or ()) :]
-        self._fields = [field for field in own if field not in game.log_fields]
         self._left: dict[str, str] = {}  # fields that differed from the start, and where
-        self._read: set[str] = set()  # of these, those that some rule has read since
+        #: Fields of which no rule has read what an earlier call left there.
+        self._unread = {field for field in own if field not in game.log_fields}
         self._movers: set[int] = set()  # players to move after the first plies of games
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
@@ -110,13 +112,18 @@ class _Trial:
             _FaultError: it raised an error, which is noted.
         """
         function: Any = _HOOKS[name].of(self._rules, self._view)
+        reads = Reads() if name in _PLAYED and self._unread else None
         try:
             with np.errstate(all="raise"):
-                return plain(function)(*map(watched, (self._table, *arguments)))
+                given = [watched(argument, reads) for argument in arguments]
+                return plain(function)(watched(self._table), *given)
         except Exception as error:  # a stranger's rules may raise anything
             room = f"; the scene has {len(self._choices)} slots" if name == "show" else ""
             self._expect(False, name, f"{name} fails: {self._told(error)}{room}")
             raise _FaultError from None
+        finally:
+            if reads is not None:
+                self._unread -= reads.fields
 
     def _told(self, error: Exception) -> str:
         """An error message, with the last line of the game's own code in its traceback."""
@@ -234,7 +241,7 @@ class _Trial:
                     self._look_at_view(before, action, states)
                 if in_full and not self.faults:
                     self._read_texts(states, mask)
-                    self._watch_room(states, mask, random)
+                    self._note_left(states)
                 if self.faults:
                     return
                 action = int(random.choice(np.flatnonzero(mask)))
@@ -262,6 +269,7 @@ class _Trial:
             "mask",
             "no action is legal, and the game is not over",
         )
+        turn = self.game.canonical_turn
         for player in (0, 1):
             seen = self._observation(states, player)
             missing = self._planes_where(seen == _NOTHING)
@@ -276,6 +284,15 @@ class _Trial:
                 "binary",
                 "observe writes fractions, but binary_observation is True",
             )
+            if turn is not None:
+                upright = seen[list(self.game.observation_names).index(turn.upright)]
+                is_turned = bool(self._call("is_turned", states[0], player))
+                self._expect(
+                    (upright == (not is_turned)).all(),
+                    "upright",
+                    f"is_turned is {is_turned} for player_{player}, so {turn.upright!r} must be "
+                    f"{int(not is_turned)} in what that player observes",
+                )
         changed = [name for name in before.dtype.names or () if _differ(name, before, states)]
         self._expect(
             not changed, "looking", f"is_legal or observe changes state.{', state.'.join(changed)}"
@@ -338,47 +355,20 @@ class _Trial:
             for action in np.flatnonzero(mask == 0)[:5].tolist():
                 game.action_to_text(state, action)
                 game.why_illegal(state, action)
-            game.board_text(state)
+            board = game.board_text(state)
+            told = f"board_text gives {quoted(board)}; it must be a text"
+            self._expect(isinstance(board, str), "board_text", told)
             game.svg(state, None, None)
         except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "texts", f"text or picture: {self._told(error)}")
 
-    def _watch_room(
-        self, states: np.ndarray, mask: np.ndarray, random: np.random.Generator
-    ) -> None:
-        """Note the fields that differ from the start, and those of them that some rule reads."""
-        unread = [field for field in self._fields if field not in self._read]
-        if not unread:
-            return
-        start = self._start(seed_rng(0)[0])
-        legal = np.flatnonzero(mask)
-        tried = random.choice(legal, min(len(legal), _TRIED), replace=False).tolist()
-        for field in unread:
-            if _differ(field, states, start):
-                self._left.setdefault(field, self._where)
-                other = states.copy()
-                other[field] = start[field]
-                if self._told_apart(states, other, tried):
-                    self._read.add(field)
-
-    def _told_apart(self, states: np.ndarray, other: np.ndarray, actions: list[int]) -> bool:
-        """Whether two positions look different, or lead to different ones."""
-        if (self._mask(states) != self._mask(other)).any():
-            return True
-        for player in (0, 1):
-            if (self._observation(states, player) != self._observation(other, player)).any():
-                return True
-        if self._facts(states) != self._facts(other):
-            return True
-        if self._call("score", states[0]) != self._call("score", other[0]):
-            return True
-        for action in actions:
-            after, other_after = states.copy(), other.copy()
-            self._call("step", after[0], action)
-            self._call("step", other_after[0], action)
-            if (after != other_after).any():
-                return True
-        return False
+    def _note_left(self, states: np.ndarray) -> None:
+        """Note the fields that differ from the start."""
+        if self._unread:
+            start = self._start(seed_rng(0)[0])
+            for field in sorted(self._unread):
+                if _differ(field, states, start):
+                    self._left.setdefault(field, self._where)
 
     def check_movers(self) -> None:
         """Check that player_1 is to move after the first ply of some game."""
@@ -394,7 +384,7 @@ class _Trial:
         for field, where in self._left.items():
             self._where = where
             self._expect(
-                field in self._read,
+                field not in self._unread,
                 "room",
                 f"state.{field} is not as at the start, and no rule reads what is left there: "
                 "write it back at the end of step, or name it in log_fields",
@@ -506,7 +496,7 @@ class _Trial:
         told = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
         self._expect(0 <= value < count, of_what, told)
 
-    def check_symmetries(self, seed: int, task: Task) -> None:
+    def check_symmetries(self, games: int, seed: int, task: Task) -> None:
         """Check that games that are images of each other go the same way."""
         self._where = ""
         try:
@@ -522,16 +512,35 @@ class _Trial:
             f"symmetries are of {sizes[0]} actions and {sizes[1]} entries of the observation, not "
             f"of {expected[0]} and {expected[1]}",
         )
+        if not self.faults:
+            self._check_turn(symmetries)
         if self.game.random_start or self.faults:
             return  # nothing says which start is the image of another
-        tried = min(len(symmetries), _MOST_SYMMETRIES)
-        task.begin(f"check of {self.game.name}: symmetries", tried - 1)
-        for number in range(1, tried):
-            try:
-                self._play_image(symmetries, number, np.random.default_rng([seed, number]))
-            except _FaultError:
-                return
+        tried = range(1, min(len(symmetries), _MOST_SYMMETRIES))
+        task.begin(f"check of {self.game.name}: symmetries", len(tried))
+        for number in tried:
+            for again in range(max(1, min(games, _IMAGES) // len(tried))):
+                try:
+                    random = np.random.default_rng([seed, number, again])
+                    self._play_image(symmetries, number, random)
+                except _FaultError:
+                    return
             task.advance()
+
+    def _check_turn(self, symmetries: Symmetries) -> None:
+        """Check that the canonical turn and a symmetry, in either order, are the same."""
+        turn = self.game.canonical_turn
+        if turn is None:
+            return
+        planes, size = self.game.planes_shape
+        entries = (np.arange(planes)[:, None] * size + turn.cells).ravel()
+        pairs = [(entries, symmetries.observation)]
+        if symmetries.kind is None:
+            pairs.append((np.asarray(turn.actions), symmetries.actions))
+        for turned, tables in pairs:
+            odd = np.flatnonzero((tables[:, turned] != turned[tables]).any(1)).tolist()
+            told = f"symmetry {odd[:1]} after the canonical turn is another than before it"
+            self._expect(not odd, "turn", f"{told}; the order must not matter")
 
     def _play_image(self, symmetries: Symmetries, number: int, random: np.random.Generator) -> None:
         """Play a random game, and beside it its image under one symmetry."""

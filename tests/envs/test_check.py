@@ -9,12 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
-from ludarium.envs import Game, Position, check_game
+from ludarium.envs import Game, Position, Symmetries, check_game
 from ludarium.envs.engine.check import compile_error
 from ludarium.envs.engine.progress import Task
-from tests import tictactoe
+from tests import oddity, tictactoe
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -320,6 +321,8 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          r"events gives int32 of shape \(1, 0\) for 1 ply; .* \[1, 1\], one for each"),
         ([("    def board_text", "    def text_to_action(self, state, text):\n        return 0\n\n"
            "    def board_text")], "is read as 0"),
+        ([('return "\\n".join(', "return tuple(")],
+         r"board_text gives \('3 . . .', .*; it must be a text"),
         ([("    def board_text", "    def why_illegal(self, state, action):\n"
            "        return state.nothing\n\n    def board_text")],
          "no attribute 'nothing'.* of board.py, in why_illegal"),
@@ -367,6 +370,8 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([('[Role("", ', '[Role("", "<text>&</text>" + ')], "the scene has .*: this is no SVG"),
         ([("square_symmetries(_SIDE), len", "np.array([[*range(9)], [1, 0, *range(2, 9)]]), len")],
          "the image of a position has other legal actions: do both of its tables say the same"),
+        ([("square_symmetries(_SIDE)", "np.array([[*range(9)], [2, 1, 0, *range(3, 9)]])")],
+         "the image of a position has other legal actions"),  # which one game does not show
         ([("square_symmetries(_SIDE), len(PLANES))",
            "np.array([[*range(9)], [*range(9)][::-1]]), len(PLANES))\n"
            "        tables.observation[1] = np.arange(27)\n        return tables"),
@@ -404,9 +409,10 @@ def test_fields_may_be_written_as_keys(changed):
     assert check_game(changed(*changes)(), games=10) == []
 
 
-def test_working_room_that_is_left_dirty_is_reported(changed):
+@pytest.mark.parametrize("place", ["1", "state.ply % 2"])
+def test_working_room_that_is_left_dirty_is_reported(changed, place):
     room = 'np.int8, (CELLS,)), ("room", np.int8, (2,)))'
-    written = "state.cells[action] = MARK + mover\n    state.room[1] = action + 1"
+    written = f"state.cells[action] = MARK + mover\n    state.room[{place}] = action + 1"
     changes = [
         ("np.int8, (CELLS,)))", room),
         ("state.ply = 0", "state.ply = 0\n    state.room[0] = 0\n    state.room[1] = 0"),
@@ -420,19 +426,43 @@ def test_working_room_that_is_left_dirty_is_reported(changed):
     "change",
     [
         ("max_score=1", "max_score=1,\n            log_fields=['room']"),
-        ("elif state.ply == CELLS", "elif state.ply == CELLS or state.room[0] > 8"),
+        ("cells[action] == EMPTY", "cells[action] == EMPTY and state.room[0] < 10"),
+        ("cells[action] == EMPTY", "cells[action] == EMPTY and state.room.sum() < 10"),
+        ("cells[action] == EMPTY", "cells[action] == EMPTY and max(state.room) < 10"),
+        ("    state.ply += 1", "    state.room[1] += 1\n    state.ply += 1"),
     ],
 )
 def test_fields_that_are_read_or_only_logged_are_no_working_room(changed, change):
     room = 'np.int8, (CELLS,)), ("room", np.int8, (2,)))'
-    counted = "state.room[0] += 1" if change[0] != "max_score=1" else "state.room[0] = action + 1"
     changes = [
         ("np.int8, (CELLS,)))", room),
         ("state.ply = 0", "state.ply = 0\n    state.room[0] = 0\n    state.room[1] = 0"),
-        ("    state.ply += 1", f"    {counted}\n    state.ply += 1"),
         change,
+        ("    state.mover = 1", "    state.room[0] = action + 1\n    state.mover = 1"),
     ]
     assert check_game(changed(*changes)(), games=3) == []
+
+
+def test_a_turn_that_the_observation_denies_is_reported():
+    def is_turned(tables, state, player):
+        return player == 0
+
+    rules = ModuleType("rules")
+    vars(rules).update(vars(oddity.rules) | {"is_turned": is_turned})
+    (fault,) = check_game(type("Denied", (Oddity,), {"rules": rules})(), games=1)
+    assert "is_turned is True for player_0, so 'is player 0' must be 0 in what that" in fault
+
+
+def test_a_turn_and_a_symmetry_whose_order_matters_are_reported():
+    class Disordered(Oddity):
+        def symmetries(self) -> Symmetries:
+            return Symmetries(
+                actions=np.array([range(7), [2, 3, 0, 1, 4, 5, 6]]),
+                observation=np.array([range(5), [1, 0, 2, 3, 4]]),
+            )
+
+    (fault,) = check_game(Disordered(), games=1)
+    assert "symmetry [1] after the canonical turn is another than before it" in fault
 
 
 def test_a_game_that_ends_unannounced_is_reported(changed):
