@@ -223,10 +223,13 @@ def find_ladder(game: Game) -> Ladder:
     agent = shipped_agent(game.name, game.options)
     ladder = None if agent is None else ladder_of(agent, game)
     if ladder is None:
-        raise FileNotFoundError(
-            f"there are no levels of {game}: measure them with `ludarium levels {game.name}` and "
-            "the same --option, and take level:3?ladder=FILE"
+        remedy = (
+            f"`ludarium levels {game.name}` and the same --option, and take level:3?ladder=FILE"
+            if agent is not None
+            else f"`ludarium levels {game.name} --agent RUN`, and take "
+            '"level:3?ladder=FILE&agent=RUN"'
         )
+        raise FileNotFoundError(f"there are no levels of {game}: measure them with {remedy}")
     return ladder
 
 

@@ -89,7 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-browser", action="store_true", help="print the page's address, and open no browser"
     )
     page.add_argument(
-        "--port", type=read_count, help="port of the page's address (default: any free one)"
+        "--port",
+        type=read_count,
+        help="port of the page's address (default: 8265, or any free one where it is in use)",
     )
     terminal = parser.add_argument_group("in the terminal")
     terminal.add_argument("--terminal", action="store_true", help="play there")

@@ -283,7 +283,8 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
         )
     raise ValueError(
         f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-        f"fit {game}: train one for these, or take another agent (uct:1000)"
+        f"fit {game}: give its options (--option NAME=VALUE), train one for these, or take another "
+        "agent (uct:1000)"
     )
 
 

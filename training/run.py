@@ -223,5 +223,6 @@ def describe_plan(config: TrainingConfig) -> str:
     budget = config.budget
     end = f"{budget.iterations:,} iterations"
     if budget.minutes is not None:
-        end = f"{budget.minutes:g} minutes, or {end} if these are sooner"
+        unit = "minute" if budget.minutes == 1 else "minutes"
+        end = f"{budget.minutes:g} {unit}, or {end} if these are sooner"
     return f"plan: {'; '.join(parts)}; until {end}"

@@ -189,6 +189,8 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
     assert "first 20,000 positions of games by tree search" in plan
     assert "until 20 minutes, or 400 iterations if these are sooner" in plan
     assert "games against uct:200 every 10 iterations" in plan
+    short, _ = train.choose_config("tictactoe", None, ["budget.minutes=1"])
+    assert "until 1 minute, or 400 iterations" in describe_plan(short)
     ppo = train.choose_config("tictactoe", None, [], "ppo")[0]
     assert ppo.budget.minutes
     assert describe_plan(ppo).startswith("plan: self-play; games against")

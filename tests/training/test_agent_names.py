@@ -43,6 +43,12 @@ def test_a_checkpoint_of_another_game_or_other_rules_is_named(tmp_path, game, op
         read_agent(str(path)).choose_game({})
 
 
+def test_a_checkpoint_of_another_board_says_that_it_has_one(tmp_path: Path) -> None:
+    path = save_checkpoint(tiny_checkpoint(make_game("corso", size=3)), tmp_path / "mine")
+    with pytest.raises(ValueError, match=r"'size': 3}, .* fit Corso\(size=5\): give its options"):
+        make_agent(str(path), make_game("corso"))
+
+
 def test_settings_are_what_stands_in_the_place_of_the_number(game: Game, run: Path) -> None:
     for spec in ("random", "greedy", "uct:1000", "alphabeta:4"):
         assert make_agent(spec.partition(":")[0], game).name == make_agent(spec, game).name == spec
