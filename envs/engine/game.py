@@ -117,7 +117,8 @@ class Game(ABC):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass has the class attributes ``name`` and ``rules``, and a method `setup` that returns a
-    `Spec`, whose attributes the game has too. All other methods have a default.
+    `Spec`, whose attributes the game has too, except ``board``, which is in ``observation_shape``.
+    All other methods have a default.
 
     Class attributes:
         name: lower-case name, as in the registry and in ``<name>_v<version>``.

@@ -28,6 +28,9 @@ class Option:
     value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
     ``takes_path``: a text is the path of a file that holds the value. Only a person may name a
     path, and no file (see `check_stored`).
+
+    Raises:
+        ValueError: the default is not accepted.
     """
 
     name: str
@@ -36,6 +39,9 @@ class Option:
     help: str
     accepted: str = ""
     takes_path: bool = False
+
+    def __post_init__(self) -> None:
+        self.check(self.default)
 
     def describe(self) -> str:
         """The accepted values in words."""

@@ -74,6 +74,11 @@ def test_a_refused_value_is_told_with_the_accepted_ones(
     assert f"option '{option.name}' is {value!r}; accepted: {accepted}" in str(refusal.value)
 
 
+def test_a_default_that_is_not_accepted_is_refused() -> None:
+    with pytest.raises(ValueError, match="'size' is 21; accepted: an integer from 5 to 19"):
+        Option("size", 21, range(5, 20, 2), "points on a side")
+
+
 def test_options_of_a_game_are_completed_with_defaults() -> None:
     checked = check_options("made-up", (SIZE, START), {"start": "corners"})
     assert checked == {"size": 9, "start": "corners"}
