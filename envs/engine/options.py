@@ -41,7 +41,10 @@ class Option:
     takes_path: bool = False
 
     def __post_init__(self) -> None:
-        self.check(self.default)
+        try:
+            self.check(self.default)
+        except ValueError as error:
+            raise ValueError(f"the default of {error}") from None
 
     def describe(self) -> str:
         """The accepted values in words."""

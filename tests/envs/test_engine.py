@@ -75,7 +75,9 @@ def test_a_refused_value_is_told_with_the_accepted_ones(
 
 
 def test_a_default_that_is_not_accepted_is_refused() -> None:
-    with pytest.raises(ValueError, match="'size' is 21; accepted: an integer from 5 to 19"):
+    with pytest.raises(
+        ValueError, match="the default of option 'size' is 21; accepted: an integer from 5 to 19"
+    ):
         Option("size", 21, range(5, 20, 2), "points on a side")
 
 
