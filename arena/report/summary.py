@@ -102,9 +102,10 @@ def _drama(report: dict[str, Any]) -> Iterator[str]:
         yield "No game between strong players was decided."
         return
     clear = found["clear_at"]
+    when = "only at the end" if clear["low"] == 1 else f"after {with_interval(clear)} of a game"
     yield (
-        f"The winner is clear (a chance of 90 % that lasts) after {with_interval(clear)} of a "
-        f"game; the lead changes {with_interval(found['lead_changes'], False)} times, and "
+        f"The winner is clear (a chance of 90 % that lasts) {when}; the lead changes "
+        f"{with_interval(found['lead_changes'], False)} times, and "
         f"{with_interval(found['comebacks'])} of decided games are won after the winner's chance "
         "was down to a quarter."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,7 +25,7 @@ from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import fit_chances, without_swap
 from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.study import begin_study, with_settings
-from ludarium.arena.report.summary import with_interval
+from ludarium.arena.report.summary import summarise, with_interval
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
@@ -330,6 +331,14 @@ def test_words_are_explained_before_the_first_table(tictactoe: Report, corso: Re
         before, _, _ = report.html.partition("<table")
         for words in ("A ply is one action", "uct:N searches a tree", "100 Elo points more are"):
             assert words in before
+
+
+def test_a_winner_who_is_never_clear_before_the_end_has_no_interval(corso: Report) -> None:
+    data = deepcopy(corso.data["reports"][0])
+    for row in data["decisiveness"]["by_strength"]:
+        row["clear_at"] |= {"value": 1.0, "low": 1.0, "high": 1.0}
+    (told,) = (text for text in summarise(data) if text.startswith("The winner is clear"))
+    assert told.startswith("The winner is clear (a chance of 90 % that lasts) only at the end; the")
 
 
 def test_names_are_text_on_the_page(tictactoe: Report) -> None:
