@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
+from ludarium.training.agents.checkpoints import CheckpointFactory, holds_checkpoint
 
 if TYPE_CHECKING:
     from ludarium.play.variants import Variant
@@ -19,6 +20,7 @@ Write the page on which people play the games in their browser: a folder of stat
   ludarium page site                     all games, each with its trained agents
   ludarium page site corso onyx          some
   ludarium page site 'corso?size=6'      with options; compiled if the page lacks them
+  ludarium page site runs/mine           with the agent of a run of yours
 
 Copy the folder to any web host, under any path: it needs no server program, and no address in it
 needs to be changed. Rules, search and network run in the visitor's browser (Chrome 91, Firefox 89,
@@ -41,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "games",
         nargs="*",
-        metavar="GAME[?OPTION=VALUE&...]",
-        help=f"games; default: all ({', '.join(GAMES)})",
+        metavar="GAME[?OPTION=VALUE&...]|CHECKPOINT",
+        help=f"games, checkpoints, or runs' folders; default: all games ({', '.join(GAMES)})",
     )
 
 
@@ -71,4 +73,7 @@ def _variants_of(text: str) -> list[Variant]:
     from ludarium.play.build import read_game
     from ludarium.play.variants import Variant, usual_variants
 
+    if text not in GAMES and holds_checkpoint(text):
+        agent = CheckpointFactory(path=Path(text))
+        return [Variant.of_checkpoint(agent, agent.choose_game({}))]
     return [Variant.of(read_game(text))] if "?" in text else usual_variants(text)

@@ -18,7 +18,6 @@ from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
-from ludarium.models import load_header
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
     CheckpointFactory,
@@ -171,7 +170,7 @@ def _choose(given: argparse.Namespace) -> _Choice:
     opponent = named if given.opponent is None else read_agent(given.opponent)
     game = _game_of(named, opponent, options)
     variant = (
-        _own_variant(opponent, game)
+        Variant.of_checkpoint(opponent, game)
         if isinstance(opponent, CheckpointFactory)
         else Variant.of(game)
     )
@@ -193,17 +192,6 @@ def _game_of(
         if shipped_agents(named.name)
         else make_game(named.name, **options)
     )
-
-
-def _own_variant(agent: CheckpointFactory, game: Game) -> Variant:
-    """A variant with an agent that does not ship."""
-    from ludarium.play.variants import Variant
-    from ludarium.training.networks import check_fits
-
-    path = agent.checkpoint_path(game.options)
-    header = load_header(path)
-    check_fits(header, game, agent.label)
-    return Variant(game, path, agent.label)
 
 
 def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:

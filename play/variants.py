@@ -14,7 +14,12 @@ from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.draw.scene import Diagram
 from ludarium.envs.registry import make_game, make_stored_game
 from ludarium.models import load_header
-from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
+from ludarium.training.agents.checkpoints import (
+    CheckpointFactory,
+    fitting_agent,
+    shipped_agents,
+)
+from ludarium.training.networks import check_fits
 
 from .wasm import module_name
 
@@ -42,6 +47,17 @@ class Variant:
     def of(cls, game: Game) -> Variant:
         """A game with the shipped agent that fits its options, if there is one."""
         return cls(game, fitting_agent(game))
+
+    @classmethod
+    def of_checkpoint(cls, agent: CheckpointFactory, game: Game) -> Variant:
+        """A game with an agent that does not ship.
+
+        Raises:
+            ValueError, FileNotFoundError: there is no such checkpoint, or it does not fit the game.
+        """
+        path = agent.checkpoint_path(game.options)
+        check_fits(load_header(path), game, agent.label)
+        return cls(game, path, agent.label)
 
     @property
     def without_clock(self) -> Variant:

@@ -22,7 +22,7 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import GAMES, Game
 from ludarium.envs.registry import make_game
-from ludarium.models import load_header
+from ludarium.models import load_header, save_checkpoint
 from ludarium.play import build, parts
 from ludarium.play import site as site_module
 from ludarium.play.rules_page import markdown_html, rules_html
@@ -41,6 +41,7 @@ from ludarium.play.wasm import (
 from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.play.wasm.network import MAGIC
 from ludarium.training.agents.checkpoints import shipped_agents
+from tests.checkpoints import tiny_checkpoint
 from tests.play.node import run_tests
 from tests.processes import python
 from tests.tictactoe import TicTacToe
@@ -454,6 +455,11 @@ def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) 
     assert "MB" in capsys.readouterr().out
     games = {game["name"]: game["variants"] for game in Site.read(folder).games}
     assert [each["id"] for each in games["corso"]] == ["corso-size=3", "corso"]
+    run = save_checkpoint(tiny_checkpoint(TicTacToe()), tmp_path / "mine" / "agent.safetensors")
+    assert main(["page", str(tmp_path / "own"), str(run.parent)]) == 0
+    (game,) = Site.read(tmp_path / "own").games
+    assert [each["id"] for each in game["variants"]] == ["tictactoe@mine"]
+    assert game["variants"][0]["network"]
     assert main(["page", str(folder), "chess"]) == 2
     assert "no game is called 'chess'" in capsys.readouterr().err
 
