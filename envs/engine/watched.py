@@ -111,7 +111,7 @@ class _Array(np.ndarray):
                 value.reads.read(value.field, ...)
         if "out" in settings:
             settings["out"] = tuple(map(_bare, settings["out"]))
-        return getattr(ufunc, method)(*map(_bare, inputs), **settings)
+        return watched(getattr(ufunc, method)(*map(_bare, inputs), **settings))
 
 
 def _bare(value: Any) -> Any:
