@@ -592,6 +592,9 @@ class _Trial:
                 self._call("step", states[0], action)
         except _FaultError:
             pass
+        except ValueError as error:  # it cannot be compiled
+            self._where = ""
+            self._expect(False, "compiled", "; ".join(str(error).splitlines()))
 
     def _compare(self, states: np.ndarray, position: Position) -> None:
         remedy = "compute in int, and index within bounds"
