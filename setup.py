@@ -1,6 +1,6 @@
 """Maps the top-level folders to packages of the ``ludarium`` namespace; the rest is in pyproject.
 
-Found rather than listed, so that a new folder needs no line here.
+The folders are found rather than listed, so that a new one needs no line here.
 """
 
 import json
@@ -15,7 +15,7 @@ PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["pro
 #: Links and pictures that lie beside a page; not those with a scheme or to a heading.
 LINK = re.compile(r"(\]\(|(?:src|href)=\")(?![a-z]+:|#)([^)\s\"]+)")
 PICTURES = (".gif", ".png", ".svg")
-#: What tells where to play: readers of the index play there at once.
+#: The link that says where to play; on a package index it leads to the page itself.
 PLAY = "docs/guide/page.md#play-now"
 
 #: The page to play in a browser, which `make page` builds; a wheel made after that holds it.
@@ -23,11 +23,12 @@ PAGE = Path("play/built")
 
 
 def check_page() -> None:
-    """Say whether the wheel will hold the page; stop where that is not whole."""
+    """Warn if the wheel will lack the page; exit if the page is incomplete."""
     listed = PAGE / "site.json"
     if not listed.is_file():
         print(
-            "ludarium: play/built has no page, so a wheel goes without (make page)", file=sys.stderr
+            "ludarium: play/built has no page, so the wheel will have none (make page)",
+            file=sys.stderr,
         )
         return
     for address in json.loads(listed.read_text(encoding="utf-8"))["files"]:
@@ -36,7 +37,7 @@ def check_page() -> None:
 
 
 def readme() -> str:
-    """README.md as a package index shows it: what lies beside it is that of this version."""
+    """README.md for a package index: relative links lead to this version's files on GitHub."""
     repository = PROJECT["urls"]["Repository"]
     raw = repository.replace("//github.com/", "//raw.githubusercontent.com/")
 
@@ -53,7 +54,7 @@ def readme() -> str:
 
 check_page()
 
-#: The top-level folders that are packages say so by a file for type checkers.
+#: The top-level folders that are packages: those with a file ``py.typed``.
 ROOMS = sorted(marker.parent.name for marker in Path().glob("*/py.typed"))
 
 setup(

@@ -38,7 +38,7 @@ _KIND = "endgame"
 class EndgameAgent(Agent):
     """Plays another agent's moves, unless a search to the end of the game finds better ones.
 
-    It is no searcher, because it plays the moves of any agent and asks it for alternatives.
+    It is not a searcher, because it plays the moves of any agent and asks it for alternatives.
 
     Before each move the position is searched with exact values (`ludarium.analysis.probing`):
 
@@ -182,13 +182,13 @@ class EndgameFactory(AgentFactory):
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
         word = argument.partition(":")[0]
         if word == _KIND:
-            raise ValueError("endgame: once is enough")
+            raise ValueError("endgame: it cannot be nested; write endgame:AGENT once")
         kind = find_kind(word)
         if kind is not None and kind.risk:
             raise ValueError(f"{word}: {kind.risk}, so it does not play within endgame")
         own = {key: text for key, text in settings.items() if key in settings_of(cls)}
         rest = {key: text for key, text in settings.items() if key not in own}
-        # Read it as from a file: a name within a name may not run code either.
+        # Read it as from a file, so that a nested name cannot run code either.
         player = read_agent(_with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 

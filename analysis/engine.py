@@ -147,7 +147,7 @@ def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list
 def _queried(query: Query, game: Game) -> list[QueriedPosition]:
     """The positions that a query asks for."""
     if query.seed >= SEED_LIMIT:
-        raise MisfitError(f"seed is {quoted(query.seed)}, not less than 2**128", "seed")
+        raise MisfitError(f"seed is {quoted(query.seed)}; accepted: 0 to 2**128 - 1", "seed")
     wanted, moves = query.analyze_turns, query.moves
     numbers = [len(moves)] if wanted is None else list(dict.fromkeys(wanted))
     if not numbers:
@@ -163,7 +163,7 @@ def _queried(query: Query, game: Game) -> list[QueriedPosition]:
         priorities = [query.priority] * len(numbers)
     elif wanted is None or len(priorities) != len(wanted) or len(wanted) != len(numbers):
         raise MisfitError(
-            "priorities are as many numbers as analyzeTurns, which are different", "priorities"
+            "priorities must have a number for each of analyzeTurns, all different", "priorities"
         )
     position = game.start(query.seed)
     actions: list[int] = []
@@ -290,7 +290,7 @@ class Engine:
                 )
             known = Query.__struct_encode_fields__
             for name in sorted(shortened(name, 60) for name in request if name not in known)[:10]:
-                warning = f"{name} is no field of a query, and is ignored"
+                warning = f"{name} is not a field of a query, and is ignored"
                 self._answer({"warning": warning, "field": name, "id": request["id"]})
             for queried in positions:
                 rank = (-queried.priority, next(self._numbers))
@@ -384,7 +384,7 @@ def as_answer(analysis: PositionAnalysis) -> dict[str, Any]:
                 "move": move.text,
                 "order": order,
                 "visits": move.visits,
-                **_told(move.estimate),
+                **_fields_of(move.estimate),
                 "prior": None if move.prior is None else round(move.prior, 6),
                 "pv": list(move.variation),
             }
@@ -393,13 +393,13 @@ def as_answer(analysis: PositionAnalysis) -> dict[str, Any]:
         "rootInfo": {
             "currentPlayer": f"player_{analysis.mover}",
             "visits": analysis.simulations,
-            **_told(analysis.estimate),
+            **_fields_of(analysis.estimate),
             "seconds": round(analysis.seconds, 3),
         },
     }
 
 
-def _told(estimate: Estimate) -> dict[str, Any]:
+def _fields_of(estimate: Estimate) -> dict[str, Any]:
     value = estimate.value
     return {"winrate": None if value is None else round((1 + value) / 2, 6), **estimate.as_json()}
 

@@ -49,7 +49,7 @@ def perfect(game: Game, seed: Seed = None) -> Agent:
     table = solution if isinstance(solution, TableSolution) else None
     if table is not None and not table.knows(game.start(0).states)[0]:
         raise ValueError(
-            f"{game} is not solved from the start on; endgame:AGENT, such as endgame:random, "
-            "is AGENT, and perfect where the values are known"
+            f"{game} is not solved from the start on; take endgame:AGENT, such as endgame:random: "
+            "it plays perfectly where the values are known"
         )
     return Agent(game, "perfect", seed, SolvedSearcher(solution))

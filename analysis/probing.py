@@ -28,8 +28,8 @@ class Prober:
     """Answers about positions of one game, looked up or searched.
 
     Args:
-        asked: the table or solver that answers.
-        otherwise: source of answers about positions that the table does not have.
+        oracle: the table or solver that answers.
+        fallback: the solver for positions that the table does not have.
 
     Attributes:
         game: the rules.
@@ -39,20 +39,20 @@ class Prober:
         default_limit: default node limit of one question; 0 for a table.
     """
 
-    def __init__(self, asked: TableSolution | Solver, otherwise: Solver | None = None) -> None:
-        self.game: Game = asked.game
-        self.source: str = asked.source
-        self.searches = isinstance(asked, Solver)
-        self.default_limit = asked.default_limit if isinstance(asked, Solver) else 0
-        self._asked = asked
-        self._otherwise = otherwise
+    def __init__(self, oracle: TableSolution | Solver, fallback: Solver | None = None) -> None:
+        self.game: Game = oracle.game
+        self.source: str = oracle.source
+        self.searches = isinstance(oracle, Solver)
+        self.default_limit = oracle.default_limit if isinstance(oracle, Solver) else 0
+        self._oracle = oracle
+        self._fallback = fallback
 
     def at(self, position: Position) -> Prober:
         """The prober for a position: this one, or the search if the table does not have it."""
-        if isinstance(self._asked, Solver) or self._otherwise is None:
+        if isinstance(self._oracle, Solver) or self._fallback is None:
             return self
-        known = position.is_over or self._asked.knows(position.states)[0]
-        return Prober(self._asked if known else self._otherwise)
+        known = position.is_over or self._oracle.knows(position.states)[0]
+        return Prober(self._oracle if known else self._fallback)
 
     def actions(
         self,
@@ -73,10 +73,10 @@ class Prober:
         Raises:
             ValueError: the game is over, or it is another one.
         """
-        asked = self.at(position)._asked
-        if isinstance(asked, Solver):
-            return asked.actions(position, limit, task, leads)
-        values = asked.actions(position)
+        oracle = self.at(position)._oracle
+        if isinstance(oracle, Solver):
+            return oracle.actions(position, limit, task, leads)
+        values = oracle.actions(position)
         return {action: Answer.exact(value) for action, value in values.items()}
 
 

@@ -67,7 +67,7 @@ class TableSolution(Solution):
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is no such file, or for other rules, or damaged.
+            ValueError: it is not such a file, or for other rules, or damaged.
         """
 
     def knows(self, states: np.ndarray) -> np.ndarray:

@@ -64,13 +64,13 @@ def read_table(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no table, has been changed, or has another array; the message
+        ValueError: it is not a table, has been changed, or has another array; the message
             names it.
     """
     with open_file(Path(path), "np", "table") as file:
         text = (file.metadata() or {}).get(_DESCRIPTION)
         if file.keys() != [_ARRAY] or text is None:
-            raise ValueError("it is no table of a solved game")
+            raise ValueError("it is not a table of a solved game")
         description: dict[str, Any] = load_json(text.encode(), "its description", dict[str, Any])
         array = file.get_tensor(_ARRAY)
         if description.pop(_CHECKSUM, None) != _checksum(description, array):

@@ -124,7 +124,7 @@ class PositionAnalysis:
     """An agent's analysis of a position.
 
     Attributes:
-        agent: the agent's name; a searching agent's comes without its usual effort in games.
+        agent: the agent's name, without the number of simulations or the time that it may set.
         mover: index of the player to move.
         ply: actions played so far.
         estimate: estimated value of the position, in the mover's view.

@@ -62,7 +62,7 @@ class OpponentEstimate:
         return float(np.sqrt(((self._elo - self.elo) ** 2) @ self._weights))
 
     def learn(self, elo: float, points: float) -> None:
-        """Take in a game in which the opponent got ``points`` (0, 0.5, 1) against ``elo``."""
+        """Update the estimate: the opponent got ``points`` (0, 0.5, 1) against ``elo``."""
         odds = _NATURAL * (self._elo - elo)
         log_likelihood = -points * np.logaddexp(0, -odds) - (1 - points) * np.logaddexp(0, odds)
         weights = self._weights * np.exp(log_likelihood)

@@ -7,7 +7,7 @@ moves depend on the time that they take).
 
 Each core plays chunks in its own thread, with its own agents, which use no other core:
 compiled rules, searches and networks run without Python's lock. So nothing has to travel between
-processes, and the user's own games and agents need no name that another process could import.
+processes, and the user's own games and agents need not be importable by another process.
 """
 
 from __future__ import annotations
@@ -135,29 +135,29 @@ def play_chunks(
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
-            names it. Chunks that were finished before have been handed over.
+            names it. ``finished`` has been called with all earlier chunks.
         BaseException: whatever ``finished`` raised.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(chunks)))
-    hall = _Hall(game, agents, _Openings(game, opening_plies, seed), seed, workers, task)
+    players = _Players(game, agents, _Openings(game, opening_plies, seed), seed, workers, task)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
         try:
-            played = hall.play(worker, chunks[number])
+            played = players.play(worker, chunks[number])
         except StoppedError:
             return
         with handing_over:
-            if not hall.stopped and finished(chunks[number], played):
-                hall.stop()
+            if not players.stopped and finished(chunks[number], played):
+                players.stop()
 
-    take_turns(play, len(chunks), workers, lambda _: hall.stopped, hall.stop)
+    take_turns(play, len(chunks), workers, lambda _: players.stopped, players.stop)
 
 
-class _Hall(Task):
-    """The agents of each worker, and the task of all their matches."""
+class _Players(Task):
+    """The agents of each worker; the object itself is the task of their matches."""
 
     def __init__(
         self,

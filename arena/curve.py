@@ -97,7 +97,7 @@ def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
     """The game that runs have learnt.
 
     Raises:
-        FileNotFoundError: one is no run, or has no agent yet.
+        FileNotFoundError: a folder holds no run, or a run has no agent yet.
         ValueError: they have learnt different games, or different options of one game.
     """
     games = [CheckpointFactory(path=RunFolder(run).agent).choose_game({}) for run in runs]
@@ -121,7 +121,7 @@ def measure_curves(
         task: task that counts the finished games.
 
     Raises:
-        FileNotFoundError: one is no run, or has no agent yet.
+        FileNotFoundError: a folder holds no run, or a run has no agent yet.
         ValueError: the runs are of different games; or an opponent or the test does not fit.
         StorageError: a run's folder cannot be written.
     """

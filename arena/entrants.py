@@ -64,7 +64,7 @@ def check_names(names: Sequence[str]) -> None:
     """Raise ``ValueError`` unless these are two or more different names."""
     for name in names:
         if not (isinstance(name, str) and 1 <= len(name) <= _MOST_NAME and name.isprintable()):
-            raise ValueError(f"{quoted(name)} is no name of an agent")
+            raise ValueError(f"{quoted(name)} is not the name of an agent")
     if len(names) < 2:
         raise ValueError("games need two agents or more: uct:100 uct:1000, for example")
     if len(names) > MOST_AGENTS:

@@ -72,7 +72,7 @@ def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
     """The data that statistics need from a line, which may come from a stranger: one row of `ROW`.
 
     Raises:
-        ValueError: it is no record of a finished game between two of these agents.
+        ValueError: it is not a record of a finished game between two of these agents.
     """
     line: _RecordLine = convert(record, "the game", _RecordLine)
     pairing = line.players[::-1] if line.number % 2 else line.players
@@ -158,7 +158,7 @@ class ArenaFolder:
                     row = row_of(load_json(line, "the game"), schedule.agents)
                     chunk = schedule.find(row)
                     if int(row["number"][0]) in found.setdefault(chunk, {}):
-                        raise ValueError("the game is there twice")
+                        raise ValueError("the game occurs twice")
                 except ValueError as error:
                     raise ValueError(
                         f"{file} is damaged in line {count}: {shortened(str(error))}; delete the "
@@ -209,7 +209,7 @@ class ArenaFolder:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ValueError(f"{self.path} is no folder; give another --folder")
+            raise ValueError(f"{self.path} is not a folder; give another --folder")
         with_others = any(
             item.name != _LOCK and not item.name.endswith(PARTIAL) for item in self.path.iterdir()
         )

@@ -23,7 +23,7 @@ _OVERLOOKS_ALL_WINS = 0.9
 
 @dataclass(frozen=True)
 class Knobs:
-    """A network's way of playing at one strength. Values are in [-1, 1]: a win lost is 2.
+    """A network's way of playing at one strength. Values are in [-1, 1]: losing a won game costs 2.
 
     Attributes:
         simulations: simulations of the search for each move.

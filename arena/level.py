@@ -37,9 +37,9 @@ _SEEDS = 1 << 53  # limit of integers in JavaScript
 class LevelSearcher(Searcher):
     """Finds moves with a network at the strength of its knobs.
 
-    The move is drawn here and not by the agent's choice, because one seed for each position, for
-    the search's noise and the draw, gives a position the same move alone and among others, and
-    outside Python. The budget is ignored.
+    The move is drawn here and not by the agent's choice: one generator for each position draws the
+    search's noise and the move. So a position gets the same move alone and in a batch, in Python
+    and outside it. The budget is ignored.
 
     Args:
         game: the rules.

@@ -145,7 +145,7 @@ class _Parser(argparse.ArgumentParser):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Add the word that was meant to an error about a word that is none of the choices."""
+        """Suggest a similar word if the value is not among the choices."""
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
@@ -170,7 +170,7 @@ class _Parser(argparse.ArgumentParser):
         return f"unrecognized arguments: {shortened(' '.join(words))}{meant}"
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print the help or the version, or raise the error that prevents it."""
+        """Print the help or the version; raise ``OSError`` if it cannot be printed."""
         output(message, end="")
 
 

@@ -123,7 +123,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _read_simulations(text: str) -> tuple[int, ...]:
     parts = text.split(",")
     if not all(part.isascii() and part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers: write 64 or 16,100,400")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers: write 64 or 16,100,400"
+        )
     return tuple(int(part) for part in parts)
 
 

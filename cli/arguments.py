@@ -38,7 +38,7 @@ def read_bytes(text: str) -> int:
     )
     if not match:
         raise argparse.ArgumentTypeError(
-            f"{text!r:.40} is no amount of memory: write 2GiB or 512MiB"
+            f"{text!r:.40} is not an amount of memory: write 2GiB or 512MiB"
         )
     return int(float(match[1]) * _UNITS[(match[2] or "").upper()])
 
@@ -52,7 +52,9 @@ def read_count(text: str) -> int:
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e18 or number != int(number):
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is no whole number: write 5000000 or 5e6")
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.40} is not a whole number: write 5000000 or 5e6"
+        )
     return int(number)
 
 
@@ -115,7 +117,7 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
             raise argparse.ArgumentTypeError(f"there is no folder {quoted(str(folder), 200)}")
         if path.exists() and not path.is_file():
             raise argparse.ArgumentTypeError(
-                f"{quoted(text, 200)} is no regular file: name another one"
+                f"{quoted(text, 200)} is not a regular file: name another one"
             )
         if not os.access(folder, os.W_OK):
             raise argparse.ArgumentTypeError(f"folder {quoted(str(folder), 200)} is not writable")

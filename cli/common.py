@@ -29,11 +29,11 @@ FALLBACK = "uct:1000"
 AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1; ?time=1s in place of a number
-thinks so long about each move, uct:time=1s too. level:1 and up, level:hard and level:auto are of a
-chosen strength. endgame:AGENT also searches late positions to the end of the game. onnx:FILE is an
-exported network, python:MODULE:OBJECT your own function or torch module, engine:COMMAND your own
-program; see `ludarium agents`."""
+:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. With ?time=1s in place of a
+number they think for a second about each move, as does uct:time=1s. level:1 and up, level:hard and
+level:auto have a chosen strength. endgame:AGENT also searches late positions to the end of the
+game. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch module,
+engine:COMMAND your own program; see `ludarium agents`."""
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def read_options(texts: list[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise ValueError(f"{quoted(text)} is no option: write NAME=VALUE, such as size=6")
+            raise ValueError(f"{quoted(text)} is not an option: write NAME=VALUE, such as size=6")
         options[name] = _read_value(value.strip())
     return options
 
@@ -85,7 +85,8 @@ def read_record(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is neither, it is of another game, or options are given for a record.
+        ValueError: the file has neither a record nor moves, or is of another game, or options are
+            given for a record.
     """
     plain = None if name is None else make_game(name, **(options or {}))
     record = read_record_file(file, plain, seed)

@@ -13,8 +13,8 @@ from .contests import add_contest, held, result_of
 from .result import Result
 
 _RATES = {
-    "elo0": "how much stronger A is by H0",
-    "elo1": "how much stronger A is by H1",
+    "elo0": "how much stronger A is under H0",
+    "elo1": "how much stronger A is under H1",
     "alpha": "how often H1 may be accepted although H0 is true",
     "beta": "how often H0 may be accepted although H1 is true",
 }

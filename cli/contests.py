@@ -63,7 +63,7 @@ def held(
                 f"or give the --folder of a {kind.kind}"
             )
         if given.agents:
-            raise ValueError("--show is of what the --folder holds: leave out the agents")
+            raise ValueError("--show shows the games in --folder: leave out the agents")
         for name, value in {**settings, "game": given.game, "option": given.option}.items():
             if value not in (None, []):
                 raise ValueError(

@@ -29,7 +29,7 @@ class StopFlag:
     """Whether Ctrl-C was pressed.
 
     Args:
-        message: printed on standard error when it is; nothing is printed if it is empty.
+        message: printed on standard error after the first Ctrl-C, unless it is empty.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -61,7 +61,7 @@ class StopFlag:
 
 
 def leave(number: int, frame: FrameType | None) -> None:
-    """End the process at once, because somebody interrupts the interruption."""
+    """End the process at once, because the user has interrupted it again."""
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, b"\x1b[?25h\n")  # a progress bar has hidden the cursor
@@ -87,12 +87,12 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
 
 
 def interrupt_by_signals() -> Callable[[Exception], bool]:
-    """Let each signal interrupt as Ctrl-C does from now on; files are kept or removed as needed.
+    """Make each signal raise ``KeyboardInterrupt``, so that ``finally`` blocks run.
 
     Returns:
-        A function that says whether an error is what a dropped interruption led to. Python drops
-        one in callbacks from compiled code, such as LLVM's after it has compiled a kernel: numba
-        then misses the kernel, and raises a `RuntimeError`.
+        A function that tells whether an error is the consequence of an interrupt that Python
+        dropped. Python drops one in callbacks from compiled code, such as LLVM's after it has
+        compiled a kernel: numba then misses the kernel, and raises a `RuntimeError`.
     """
     was_dropped = False
 
@@ -114,7 +114,7 @@ def interrupt_by_signals() -> Callable[[Exception], bool]:
 
 
 def leave_by_signals() -> None:
-    """Let each signal end the process at once from now on."""
+    """Make each signal end the process at once."""
     _handle(leave)
 
 

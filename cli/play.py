@@ -50,7 +50,7 @@ Play in the browser, on a page that this machine serves to itself alone, or in t
 On the page one may choose another game and opponent at any time; Ctrl-C ends it. A game with
 options that the page lacks is compiled first (ziglang: pip install "ludarium[wasm]"). The terminal
 is used if the page cannot do what is asked, is not built (make page), or if standard
-input is no terminal.
+input is not a terminal.
 
 {AGENTS_HELP}
 
@@ -105,7 +105,9 @@ def run(given: argparse.Namespace) -> int:
     asked = [f"--{name}" for name in ("terminal", "resume", "json") if getattr(given, name)]
     of_page = ["--no-browser"] * given.no_browser + ["--port"] * (given.port is not None)
     if asked and of_page:
-        raise ValueError(f"{asked[0]} is of the terminal, {of_page[0]} of the page: leave one away")
+        raise ValueError(
+            f"{asked[0]} is for the terminal, {of_page[0]} for the page: leave one of them out"
+        )
     if asked or not (of_page or sys.stdin.isatty()):
         return _play_in_terminal(given)
     try:

@@ -27,8 +27,8 @@ hf:OWNER/NAME wherever an agent is named.
   ludarium push corso me/corso --private         a shipped one, with its page as the card
   ludarium push --exact-tests me/exact-tests     positions with exact values, as a data set
 
-A new repository is made; in one that is there, the files are replaced. The hub wants to know who
-you are: `hf auth login`, once. The client library comes with pip install "ludarium[hub]"."""
+A missing repository is created; in an existing one the files are replaced. Log in to the hub once:
+`hf auth login`. The client library comes with pip install "ludarium[hub]"."""
 
 _LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
 

@@ -38,9 +38,9 @@ Draw a recorded game.
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
-RECORD is the file of a game record: by `save` in `ludarium play --terminal`, by the page, or as
-JSON from `env.unwrapped.to_record()`. With --game it may hold a plain list of moves, such as "c3 b2
-c3!", instead; see docs/guide/records.md.
+RECORD is the file of a game record. It comes from `save` in `ludarium play --terminal` or from the
+page, or holds `env.unwrapped.to_record()` as JSON. With --game it may hold a plain list of moves
+instead, such as "c3 b2 c3!"; see docs/guide/records.md.
 
 {AGENTS_HELP}"""
 
@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"{', '.join(HEATS)} come from --agent's search",
     )
     parser.add_argument(
-        "--agent", metavar="AGENT", help="the agent whose search fills these layers"
+        "--agent", metavar="AGENT", help=f"the agent whose search fills {', '.join(HEATS)}"
     )
     parser.add_argument(
         "--simulations",
@@ -135,7 +135,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace, target: Path) -> None:
-    """Refuse impossible requests before anything is read or searched."""
+    """Refuse impossible requests before anything is read or searched; fill in defaults."""
     is_gif = target.suffix.lower() == ".gif"
     if given.columns is not None and (given.every is None or is_gif):
         raise ValueError("--columns needs a contact sheet: give --every too, and a .svg or .png")
@@ -169,8 +169,7 @@ def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:
     if len(plies) > _MOST_PICTURES:
         least = -(-played // (_MOST_PICTURES - 2))
         raise ValueError(
-            f"{len(plies)} pictures are too many; write --every {least} "
-            f"for {_MOST_PICTURES} at most"
+            f"{len(plies)} pictures are too many; --every {least} draws at most {_MOST_PICTURES}"
         )
     return plies
 
@@ -199,7 +198,7 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
 def _content(
     given: argparse.Namespace, target: Path, pictures: list[str], title: str, task: Task
 ) -> bytes:
-    """The file to be written."""
+    """The content of the file."""
     suffix = target.suffix.lower()
     if suffix != ".svg":
         sizes = [size_of(picture) for picture in pictures]

@@ -17,12 +17,13 @@ from .result import Result
 
 HELP = "write a page about a game: balance, drama, skill, first moves"
 DESCRIPTION = """\
-Play many games and write one HTML page about the game, for its inventor to read and to post, and
-the same figures as JSON beside it: who wins at each strength of play, how fair each first move is
-and what a swap rule does, length, branching, when the winner is clear, lead changes and comebacks,
-how much skill there is, first mistakes, which rules come into play, whether mirror play works, how
-large the game is, and a few games to step through. Every figure has its number of games and a 95 %
-interval. The page needs no other file and no network.
+Play many games and write one HTML page about the game, for its inventor to read and to post. The
+same figures are written as JSON beside it. The page tells who wins at each strength of play, how
+fair each first move is and what a swap rule does, how long games are and how many moves there are,
+when the winner is clear, how often the lead changes, how much skill there is, when first mistakes
+happen, which rules come into play, whether mirror play works, and how large the game is. It has a
+few games to step through. Every figure has its number of games and a 95 % interval. The page needs
+no other file and no network.
 
   ludarium report corso                                corso.html and corso.json
   ludarium report corso --quick                        a first look: seconds, wide intervals
@@ -50,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--games",
         type=read_games,
         metavar="N",
-        help="games between equals of each strength (default 400, fewer for long games); of random "
-        "play ten times, of each step of the ladder half as many",
+        help="games between equals of each strength (default 400, fewer for long games); random "
+        "play has ten times as many, each step of the ladder half as many",
     )
     parser.add_argument("--quick", action="store_true", help="few games of weaker players")
     parser.add_argument(
@@ -89,11 +90,11 @@ def read_comparison(text: str) -> tuple[str, list[Any]]:
     """Name and values of ``size=5,6``.
 
     Raises:
-        ValueError: it is malformed.
+        ValueError: the text is malformed.
     """
     name, equals, values = text.partition("=")
     if not equals or not name or not all(values.split(",")):
         raise ValueError(
-            f"{quoted(text)} is no comparison: write NAME=VALUE,VALUE, such as size=5,6"
+            f"{quoted(text)} is not a comparison: write NAME=VALUE,VALUE, such as size=5,6"
         )
     return name, [read_options([f"{name}={value}"])[name] for value in values.split(",")]

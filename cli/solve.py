@@ -10,8 +10,8 @@ from .arguments import add_command
 HELP = "compute the values of positions of a game"
 DESCRIPTION = """\
 Compute the values of positions with best play: of all positions of Osiron, kept in a table from
-which `ludarium probe` answers at once and the agent `perfect` plays; the first actions of Corso.
-Late positions of the other games: `ludarium probe`, and `ludarium accuracy` for many at once.
+which `ludarium probe` answers at once and the agent `perfect` plays; of the first actions of Corso.
+In the other games `ludarium probe` solves a late position, `ludarium accuracy` many at once.
 
   ludarium solve osiron                        seconds
   ludarium solve corso                         who wins after each first action of 5 x 5: minutes

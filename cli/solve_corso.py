@@ -35,8 +35,8 @@ KNOWN_ENTRIES = 4096
 HELP = "each first action, in minutes"
 DESCRIPTION = """\
 Compute the value of each first action of Corso with best play: alpha-beta search with a
-table of exact keys, so the result is a proof if the program is right. Of first actions
-that are equal by symmetry, one is searched. Ctrl-C prints the results so far.
+table of exact keys, so the result is a proof if the program is right. One of each set of
+symmetric first actions is searched. Ctrl-C prints the results so far.
 
   ludarium solve corso                         5 x 5: who wins, after each first action
   ludarium solve corso --score                 and by how much (longer)

@@ -65,16 +65,16 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
         options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
     game, opponent, notes = _find_opponent(given, options)
     position = game.start(seed)
-    table = _Table(position, seed, opponent, _command_line(given), given.json)
+    session = _TerminalGame(position, seed, opponent, _command_line(given), given.json)
     for action in moves:
-        table.play(action)
-    table.seat, why = _choose_seat(given, saved_seat, table.position)
+        session.play(action)
+    session.seat, why = _choose_seat(given, saved_seat, session.position)
     for note in [*remarks, *notes, why]:
         if note:
-            table.say(note)
-    status = table.run()
+            session.say(note)
+    status = session.run()
     if given.json:
-        print_json(table.record())
+        print_json(session.record())
     return status
 
 
@@ -100,8 +100,8 @@ def _choose_seat(
     if saved is not None:
         return saved, ""
     return position.mover, (
-        f"{given.resume} does not say which seat was yours: you take that of the player to move "
-        f"(--seat {1 - position.mover} for the other)"
+        f"{given.resume} does not say which seat was yours: you take the seat that is to move "
+        f"(--seat {1 - position.mover} takes the other)"
     )
 
 
@@ -123,7 +123,7 @@ def _command_line(given: argparse.Namespace) -> str:
     return shlex.join([*words, "--resume"])
 
 
-class _Table:
+class _TerminalGame:
     """A person, an agent, and the game between them.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Table:
         self.position = position
         self.history: list[tuple[Position, str]] = []
         self.has_resigned = False
-        self._gone = ""  # why nothing can be written to the terminal any more
+        self._gone = ""  # the error of the closed terminal
         self._seed = seed
         self._opponent = opponent
         self._command = command
@@ -164,7 +164,7 @@ class _Table:
         try:
             self._console.print(Text(text, style=style), soft_wrap=True)
         except OSError as error:
-            self._gone = error.strerror or str(error)  # a closed terminal loses no game
+            self._gone = error.strerror or str(error)  # `_ask` then ends and saves the game
 
     def record(self) -> dict[str, Any]:
         """The game so far, with the person's seat."""
@@ -207,7 +207,7 @@ class _Table:
                 action = self._think(self._opponents_choice)
             self.say(f"{self._opponent.name} plays {self.play(action)}", "bold")
         except Exception as error:  # whatever an agent raises, the game goes on
-            self.say(f"{self._opponent.name} cannot move: {_told(error)}", "red")
+            self.say(f"{self._opponent.name} cannot move: {_message_of(error)}", "red")
             return self._ask("Enter lets it try again; or undo, save FILE, quit: ")
         return True
 
@@ -261,7 +261,7 @@ class _Table:
         except KeyboardInterrupt:
             self.say("")  # stops a hint or an analysis, not the game
         except Exception as error:  # no input ends the game
-            self.say(_told(error), "red")
+            self.say(_message_of(error), "red")
         return True
 
     def _answer_or_play(self, line: str) -> None:
@@ -271,7 +271,7 @@ class _Table:
         if answer is not None:
             self.say(answer)
         elif position.mover != self.seat:
-            raise ValueError(f"it is not your turn, but that of {self._who(1 - self.seat)}")
+            raise ValueError(f"it is not your turn: {self._who(1 - self.seat)} is to move")
         else:
             self.play(position.text_to_action(line))
 
@@ -370,7 +370,7 @@ class _Table:
     def _require_saved(self, file: str) -> None:
         """Refuse to write over anything but a saved game."""
         if not {"game", "moves"} <= read_record_file(file).keys():
-            raise ValueError(f"{file} is no saved game: it does not have a game and moves")
+            raise ValueError(f"{file} is not a saved game: it does not have a game and moves")
 
     def _write(self, path: Path) -> None:
         content = json.dumps(self.record(), ensure_ascii=False, indent=1) + "\n"
@@ -378,7 +378,7 @@ class _Table:
         self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
 
     def _keep(self) -> None:
-        """Save the game under a new name, here or where files may always be written."""
+        """Save the game under a new name in this folder, or else in the temporary folder."""
         self.say("")
         if not self.history:
             return
@@ -392,8 +392,8 @@ class _Table:
                 return
 
 
-def _told(error: Exception) -> str:
-    """An error in a line; expected ones explain themselves."""
+def _message_of(error: Exception) -> str:
+    """An error in a line; its type is left out if the message explains it."""
     if isinstance(error, ValueError | OSError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -104,5 +104,7 @@ def _read_anchors(texts: list[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not (name and equals and -1e6 < anchors[name] < 1e6):
-            raise ValueError(f"{quoted(text)} is no anchor: write AGENT=ELO, such as uct:1000=1000")
+            raise ValueError(
+                f"{quoted(text)} is not an anchor: write AGENT=ELO, such as uct:1000=1000"
+            )
     return anchors

@@ -51,7 +51,10 @@ _USUAL_SETTINGS = {
     "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
 }
 
-_STOPPING = "stopping after this iteration, in the bootstrap now (Ctrl-C again: at once, losing it)"
+_STOPPING = (
+    "stopping after this iteration, or at once in the bootstrap "
+    "(Ctrl-C again: at once, without this iteration)"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AGENT",
         help="begin with the weights of a trained agent: a checkpoint, the folder of a run, or the "
         "name of a shipped agent; the run takes over its network, unless --set network= asks for a "
-        "larger one, which begins as it; there is no bootstrap",
+        "larger one, which then has the same outputs at first; such a run has no bootstrap",
     )
     add_folder(parser, "folder of the run; default: runs/NAME_OF_CONFIG")
     parser.add_argument(
@@ -166,7 +169,7 @@ def run(given: argparse.Namespace) -> Result:
                 f"{quoted(given.folder)} holds no run to go on with: give a GAME to begin one"
             )
         if begun is None or given.config is not None or given.algorithm is not None:
-            raise ValueError("give a GAME to train, or the --folder of a run alone: it goes on")
+            raise ValueError("give a GAME to train, or only the --folder of a run to resume it")
         config, label = apply_settings(begun, settings), ""
     folder = RunFolder(given.folder or Path("runs") / label, given.restart)
     if given.start is not None:
@@ -176,8 +179,9 @@ def run(given: argparse.Namespace) -> Result:
         outcome = train_in(folder, config, cluster=given.cluster, stop=stop)
     if outcome.iteration and not outcome.step:
         warn(
-            "nothing was learnt, the agent plays as it began: too few positions came for a single "
-            "batch; raise self_play.positions or learner.replay_ratio, or lower learner.batch"
+            "nothing was learnt, so the agent is unchanged: there were too few positions for a "
+            "single batch; raise self_play.positions or learner.replay_ratio, or lower "
+            "learner.batch"
         )
     data = {
         "folder": str(folder.path),

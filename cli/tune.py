@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult
 
-_STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
+_STOPPING = "stopping after this iteration (Ctrl-C again: at once, without it)"
 _TRIALS = 20
 
 HELP = "search over keys of a configuration, or compare settings with several seeds"

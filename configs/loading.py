@@ -52,7 +52,7 @@ class _PlainLoader(yaml.SafeLoader):
         if self._values > _MOST_VALUES:
             raise _refused(event, f"there are more than {_MOST_VALUES:,} values")
         if self._depth > _MOST_DEPTH:
-            raise _refused(event, f"more than {_MOST_DEPTH} values are within each other")
+            raise _refused(event, f"values are nested more than {_MOST_DEPTH} deep")
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
@@ -68,7 +68,7 @@ class _PlainLoader(yaml.SafeLoader):
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
             raise yaml.constructor.ConstructorError(
-                None, None, "a key is there twice", node.start_mark
+                None, None, "a key occurs twice", node.start_mark
             )
         return mapping
 
@@ -86,11 +86,13 @@ def read_yaml(text: str, what: str) -> Any:
     """Parse a YAML text into mappings, lists and plain values.
 
     Raises:
-        ValueError: it is no YAML, or has anchors, tags, too many values or too many within each
-            other; the message begins with ``what``.
+        ValueError: it is not YAML, or has anchors, tags, too many values or values nested too
+            deep; the message begins with ``what``.
     """
     if len(text) > _LARGEST_FILE:
-        raise ValueError(f"{what} has {len(text):,} characters; {_LARGEST_FILE:,} are the most")
+        raise ValueError(
+            f"{what} has {len(text):,} characters; at most {_LARGEST_FILE:,} are allowed"
+        )
     try:
         return yaml.load(text, _PlainLoader)
     except yaml.MarkedYAMLError as error:
@@ -119,7 +121,7 @@ def load_config(source: str | Path) -> TrainingConfig:
 
     Raises:
         FileNotFoundError: neither a file nor a shipped name; the message lists the names.
-        ValueError: the file is no YAML mapping, or a key or value is not accepted; the
+        ValueError: the file is not a YAML mapping, or a key or value is not accepted; the
             message names file, key, value and what is accepted.
     """
     if not str(source):
@@ -167,14 +169,15 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
-            raise ValueError(f"{quoted(setting)} is no setting: write key=value, such as seed=3")
+            raise ValueError(f"{quoted(setting)} is not a setting: write key=value, such as seed=3")
         *parents, last = key.split(".")
         section: Any = data
         for parent in parents:
             if not isinstance(section.get(parent), dict):
                 sections = [name for name, value in section.items() if isinstance(value, dict)]
                 raise ValueError(
-                    f"{quoted(key)} is no key of a configuration: {quoted(parent)} is no section"
+                    f"{quoted(key)} is not a key of a configuration: {quoted(parent)} is not a "
+                    "section"
                     f"{did_you_mean(parent, sections)}"
                 )
             section = section[parent]

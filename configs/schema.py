@@ -63,7 +63,7 @@ class BudgetConfig(Section, frozen=True):
 
 
 class NetworkConfig(Section, frozen=True):
-    """The network: a residual network by size (default: ``small``), or a class of one's own.
+    """The network: a residual network by size (default: ``small``), or a custom class.
 
     Give either ``size``, or ``channels`` and ``blocks``, or ``module``.
     """
@@ -75,7 +75,7 @@ class NetworkConfig(Section, frozen=True):
     blocks: Annotated[int, Meta(ge=0, le=256)] | None = None
     """Number of residual blocks."""
     module: Annotated[str, Meta(max_length=300)] | None = None
-    """A class of one's own, ``package.module:Class``, see ``docs/guide/own-network.md``."""
+    """A custom class, ``package.module:Class``, see ``docs/guide/own-network.md``."""
     options: dict[str, Any] = {}
     """Arguments of that class; every other key of the section becomes one."""
 
@@ -84,7 +84,7 @@ class NetworkConfig(Section, frozen=True):
         if self.module is not None:
             return
         if self.options:
-            raise ValueError("options are for a network of one's own: give module too")
+            raise ValueError("options are for a custom network: give module too")
         if self.size is not None and numbers != (None, None):
             raise ValueError(
                 "give either size or channels and blocks, not both; to change from one to the "
@@ -98,7 +98,7 @@ class SelfPlayConfig(Section, frozen=True):
     """How self-play generates positions to learn from."""
 
     games: Games = 256
-    """Games side by side of all workers, where batches are faster: a GPU, own nets, perceptrons."""
+    """Games of all workers in parallel, if batches are faster: GPU, custom network, perceptron."""
     positions: Number = 8192
     """Positions of an iteration; games are played to their ends, so there may be a few more."""
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
@@ -112,11 +112,11 @@ class SelfPlayConfig(Section, frozen=True):
     noise: Annotated[float, Meta(ge=0, le=10)] | None = None
     """Gumbel: scale of the root's noise, none: 1; PUCT: share of Dirichlet noise, none: 0.25."""
     value_scale: Annotated[float, Meta(gt=0, le=100)] = 0.1
-    """In targets a value weighs this times (``maxvisit_init`` + most visits), as in mctx."""
+    """Scale of values in the policy target, times (``maxvisit_init`` + most visits): see mctx."""
     maxvisit_init: Annotated[float, Meta(ge=0, le=10_000)] = 50.0
     """See ``value_scale``."""
     rescale_values: bool = True
-    """Gumbel: whether the values of a position are stretched over [0, 1], as in mctx."""
+    """Gumbel: whether the values of a position are rescaled to [0, 1], as in mctx."""
     c_puct: Annotated[float, Meta(gt=0, le=100)] = 1.5
     """PUCT: weight of exploration."""
     dirichlet_alpha: Annotated[float, Meta(ge=0.001, le=1000)] = 0.3
@@ -130,11 +130,11 @@ class SelfPlayConfig(Section, frozen=True):
     cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
     """Megabytes for the evaluation cache, all workers together; 0: no cache."""
     temperature_plies: Plies | None = None
-    """From this ply on, the choice is the best action found, without noise in it; none: never."""
+    """From this ply on the best action found is played; the search keeps its noise. None: never."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Exact targets: most positions searched to solve one, from a game's end back; 0: none."""
     keep_decided: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
-    """Share kept of solved positions whose actions are all worth the same; they weigh 1 / this."""
+    """Share kept of solved positions whose actions all have one value; these weigh 1 / share."""
 
     def __post_init__(self) -> None:
         if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
@@ -171,7 +171,7 @@ class BootstrapConfig(Section, frozen=True):
     playouts: Annotated[int, Meta(ge=1, le=1_000_000)] = 400
     """Playouts per move."""
     replay_ratio: ReplayRatio = 4.0
-    """As for the learner, in this first iteration."""
+    """Replay ratio of the first iteration, see ``learner.replay_ratio``."""
 
 
 class ReplayConfig(Section, frozen=True):
@@ -238,7 +238,7 @@ class EvaluationConfig(Section, frozen=True):
 
     def __post_init__(self) -> None:
         if isinstance(self.against, list) and len(set(self.against)) < len(self.against):
-            raise ValueError("against: an opponent is there twice")
+            raise ValueError("against: an opponent occurs twice")
 
 
 class SaveConfig(Section, frozen=True):
@@ -269,7 +269,7 @@ class ClusterConfig(Section, frozen=True):
     games: Games | None = None
     """Games side by side in an actor; none: 64 a core, 1,024 on a GPU, or about self-play's."""
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
-    """Iterations that may be ordered or wait; 1: actors rest while the learner learns."""
+    """Iterations of games requested ahead; 1: actors rest while the learner learns."""
 
 
 class VariantConfig(Section, frozen=True):
@@ -374,7 +374,7 @@ class TrainingConfig(Section, frozen=True):
 
     def __post_init__(self) -> None:
         if self.seed >= 2**64:
-            raise ValueError("seed: it is less than 2**64")
+            raise ValueError("seed: accepted: 0 to 2**64 - 1")
 
 
 class AlphaZeroConfig(TrainingConfig, frozen=True):

@@ -38,8 +38,8 @@ def __getattr__(name: str) -> Any:
     if version.isdecimal() and game in GAMES:
         present = GAMES.versions()[game]
         raise ImportError(
-            f"there is no {name}: {game} is version {present} now, with other rules, observations "
-            f"or action numbers; import {game}_v{present}"
+            f"there is no {name}: {game} has version {present}, with other rules, observations or "
+            f"action numbers; import {game}_v{present}"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -65,7 +65,7 @@ class BoardGameEnv(AECEnv):
         moves: the actions of this game so far, in the board's own frame; a new list each game.
 
     Raises:
-        ValueError: an unknown render mode, or ``canonical`` is no flag.
+        ValueError: an unknown render mode, or ``canonical`` is not a flag.
     """
 
     metadata: dict[str, Any] = {
@@ -121,7 +121,7 @@ class BoardGameEnv(AECEnv):
             options: not used; a game's options are fixed when the environment is made.
 
         Raises:
-            ValueError: ``seed`` is no seed; nothing is changed.
+            ValueError: ``seed`` is not a seed; nothing is changed.
         """
         if seed is not None:
             self.start_seed = checked_seed(seed)

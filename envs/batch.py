@@ -32,7 +32,7 @@ from .engine.threads import available_cores, split
 from .registry import make_game
 
 _INT64 = np.dtype(np.int64)
-#: A further thread pays from this many entries of observations and masks per thread.
+#: An additional thread pays off from this many entries of observations and masks per thread on.
 _WORTH_A_THREAD = 300_000
 
 
@@ -178,7 +178,7 @@ class BatchEnv:
         """Restart all games; without a seed the games' random numbers continue.
 
         Raises:
-            ValueError: ``seed`` is no seed; nothing has changed then.
+            ValueError: ``seed`` is not a seed; nothing has changed then.
         """
         if seed is not None:
             self._choices["rng"] = seed_rng(require_seed(seed), self.num_envs)

@@ -132,7 +132,7 @@ class SpielState(pyspiel.State):
         return self._position is not None and self._position.is_over
 
     def returns(self) -> list[float]:
-        """+1 and -1 when the game is over and was no draw, else zeros."""
+        """+1 and -1 when the game is over and was not a draw, else zeros."""
         if self._position is None:
             return [0.0, 0.0]
         return [float(reward) for reward in self._position.rewards]

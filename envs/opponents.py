@@ -317,7 +317,7 @@ def _ask_each(policy: Policy, batch: BatchEnv, games: np.ndarray) -> list[int]:
 
 
 def in_batch(made: Any) -> Opponents:
-    """An opponent from `make_opponent` that is no `Player`, as the opponents in a batch."""
+    """An opponent from `make_opponent` that is not a `Player`, as the opponents in a batch."""
     if isinstance(made, Opponents):
         return made
     if isinstance(made, str):

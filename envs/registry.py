@@ -93,7 +93,7 @@ class GameRegistry(MutableMapping[str, type[Game]]):
             try:
                 _check_class(game)
             except ValueError as error:
-                raise refusal(plugin, f"is no game ({error})") from None
+                raise refusal(plugin, f"is not a game ({error})") from None
             _check_version(game, plugin, name, version)
             self._games[name] = game
             self._plugins.pop(name, None)
@@ -198,7 +198,7 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
         given: the user's own options, which replace those in the file.
 
     Raises:
-        ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is no
+        ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is not a
             mapping by name.
     """
     kind = find_game(name)

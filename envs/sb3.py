@@ -96,7 +96,7 @@ class BoardGameVecEnv(VecEnv):
             self.seed(seed)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Fix the random numbers of the next reset; ``ValueError`` if it is no seed."""
+        """Fix the random numbers of the next reset; ``ValueError`` if it is not a seed."""
         return super().seed(None if seed is None else checked_seed(seed))
 
     def reset(self) -> np.ndarray:

@@ -129,7 +129,7 @@ class SingleAgentEnv(gymnasium.Env):
         """Play an action, and then the opponent's, up to the agent's next turn or the end.
 
         Raises:
-            ValueError: the action is no integer from 0 to ``num_actions`` - 1, or it is not legal
+            ValueError: the action is not an integer from 0 to ``num_actions`` - 1, or is not legal
                 and ``illegal="raise"``; then nothing has changed. Or the opponent chose an illegal
                 action; then only `reset` can continue.
             gymnasium.error.ResetNeeded: the game is over or has not begun.

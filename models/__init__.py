@@ -1,5 +1,5 @@
 """Networks, their inference, checkpoints and export. This package knows shapes, not games. Import
-what is in `__all__` from here, and ONNX files from `export`.
+what is in `__all__` from here; `export` writes and reads ONNX files.
 
 Torch is slow to import, and is imported only when a name that needs it is asked for.
 """
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .inference import InferenceEngine
     from .network import Output, PolicyValueNetwork, build_network
 
-#: Modules of the names that need torch, or take long to import.
-_HOMES = {
+#: The module that defines each name, for names that need torch or take long to import.
+_MODULES = {
     **dict.fromkeys(("make_network", "register_network"), "architecture"),
     **dict.fromkeys(("Checkpoint", "load_checkpoint", "save_checkpoint"), "checkpoint"),
     "InferenceEngine": "inference",
@@ -47,8 +47,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     globals()[name] = value
     return value

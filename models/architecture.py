@@ -66,7 +66,7 @@ def register_network(name: str, module: type[nn.Module]) -> None:
     if not (isinstance(name, str) and _MODULE_NAME.fullmatch(name)):
         raise ValueError(f"a network is named package.module:Class, not {str(name)[:100]!r}")
     if not (isinstance(module, type) and issubclass(module, nn.Module)):
-        raise ValueError(f"{name} is {module!r:.100}, which is no subclass of torch.nn.Module")
+        raise ValueError(f"{name} is {module!r:.100}, which is not a subclass of torch.nn.Module")
     _own_modules[name] = module
 
 
@@ -88,7 +88,7 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
         return build_network(shape, **options)
     if name not in _own_modules:
         raise ValueError(
-            f"the network {str(name)[:200]!r} is code of someone's own, which runs only if you "
+            f"the network {str(name)[:200]!r} is custom code, which runs only if you "
             "name it: --network-module MODULE:CLASS on the command line, or "
             "ludarium.models.register_network in Python"
         )
@@ -102,10 +102,10 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
     try:
         return OwnNetwork(name, made_by(shape, **options))
     except Exception as error:  # a custom network may raise anything
-        raise ValueError(f"the network {name} cannot be made: {_told(error)}") from error
+        raise ValueError(f"the network {name} cannot be made: {_message_of(error)}") from error
 
 
-def _told(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     """The error of a user's code, and its place."""
     frames = traceback.extract_tb(error.__traceback__)
     torchs = str(Path(torch.__file__).parent)
@@ -153,7 +153,7 @@ def check_network(
     try:
         twin = copy.deepcopy(network)
     except Exception as error:  # a custom network may hold anything
-        raise ValueError(f"{name} cannot be copied: {_told(error)}") from error
+        raise ValueError(f"{name} cannot be copied: {_message_of(error)}") from error
     parameters = dict(twin.named_parameters())
     if not parameters:
         raise ValueError(f"{name} has no parameters, so there is nothing to learn")
@@ -173,7 +173,7 @@ def check_network(
     except Exception as error:  # a custom network may raise anything
         raise ValueError(
             f"{name} must return (policy, outcome) or (policy, outcome, score) of observations: "
-            f"{_told(error)}"
+            f"{_message_of(error)}"
         ) from error
     sizes = {"policy": (2, shape.num_actions), "outcome": (2, 3), "score": (2,)}
     found = [tensor for tensor in output if tensor is not None]
@@ -186,7 +186,7 @@ def check_network(
     try:
         gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
     except RuntimeError as error:
-        raise ValueError(f"{name} cannot learn: {_told(error)}") from error
+        raise ValueError(f"{name} cannot learn: {_message_of(error)}") from error
     unused = [each for each, grad in zip(parameters, gradients, strict=True) if grad is None]
     if unused:
         raise ValueError(f"nothing that {name} returns depends on {', '.join(unused[:5])}")

@@ -92,9 +92,9 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is no checkpoint of this program, is damaged, or holds a network of
-            someone's own that is not registered (`ludarium.models.register_network`); the message
-            names the file and says what is wrong, in a few hundred characters.
+        ValueError: the file is not a checkpoint of this program, is damaged, or holds a custom
+            network that is not registered (`ludarium.models.register_network`); the message names
+            the file and says what is wrong, in a few hundred characters.
     """
     with open_checkpoint(path, "pt") as (file, description, header):
         needed = {

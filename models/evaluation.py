@@ -104,7 +104,7 @@ def checked(
         needs_score: whether the scores are used.
 
     Raises:
-        ValueError: the answer is no `Evaluation` of these shapes, its logits or values are no
+        ValueError: the answer is not an `Evaluation` of these shapes, its logits or values are not
             finite numbers, or there is no score.
     """
     if not isinstance(answer, Evaluation):

@@ -103,7 +103,7 @@ def export_checkpoint(
     """
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise ValueError(f"{path} is no name for an ONNX file: it must end in {SUFFIX}")
+        raise ValueError(f"{path} is not a name for an ONNX file: it must end in {SUFFIX}")
     _check_description(checkpoint, description)
     network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
     if description["canonical_turn"] is not None:
@@ -116,7 +116,7 @@ def export_checkpoint(
         if not differences[worst] <= TOLERANCE:
             raise ValueError(
                 f"{path} was not written: its {worst} would differ from the network's by "
-                f"{differences[worst]:.2g}, and {TOLERANCE:g} is the most that is accepted"
+                f"{differences[worst]:.2g}, and at most {TOLERANCE:g} is accepted"
             )
     return differences
 
@@ -147,17 +147,17 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the name does not end in `SUFFIX`, or the file is larger than 1 GB, no regular
-            file, damaged, or without metadata.
+        ValueError: the name does not end in `SUFFIX`, or the file is larger than 1 GB, not a
+            regular file, damaged, or without metadata.
         ImportError: packages are missing.
     """
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise ValueError(f"{path} is no name for an ONNX file: it must end in {SUFFIX}")
+        raise ValueError(f"{path} is not a name for an ONNX file: it must end in {SUFFIX}")
     if not path.exists():
         raise FileNotFoundError(f"there is no exported network {path}")
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        raise ValueError(f"{path} is no regular file of at most {_MOST_BYTES:,} bytes")
+        raise ValueError(f"{path} is not a regular file of at most {_MOST_BYTES:,} bytes")
     onnxruntime = _require_onnx()
     try:
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])

@@ -28,7 +28,7 @@ def grow(small: PolicyValueNetwork, large: PolicyValueNetwork) -> None:
 
     Raises:
         ValueError: a network is custom, the two kinds differ, ``large`` is smaller, or a perceptron
-            would get more channels, over all of which it normalises.
+            would get more channels, over all of which the network normalises.
     """
     if isinstance(small, FamilyNetwork) and isinstance(large, FamilyNetwork):
         large.options.weight[: len(small.options.weight)] = small.options.weight
@@ -45,9 +45,7 @@ def grow(small: PolicyValueNetwork, large: PolicyValueNetwork) -> None:
 
 def _check_sizes(channels: int, wanted: int, blocks: Sized, wanted_blocks: Sized) -> None:
     if wanted < channels or len(wanted_blocks) < len(blocks):
-        raise ValueError(
-            "the larger network has fewer channels or blocks than the one that it begins as"
-        )
+        raise ValueError("the larger network has fewer channels or blocks than the smaller one")
 
 
 def _grow_board_network(small: BoardNetwork, large: BoardNetwork) -> None:
@@ -90,7 +88,7 @@ def _pooled_inputs(small: BoardNetwork, large: BoardNetwork) -> dict[str, Tensor
 def _grow_perceptron(small: VectorNetwork, large: VectorNetwork) -> None:
     if small.stem.out_features != large.stem.out_features:
         raise ValueError(
-            "a perceptron grows in blocks alone: give it the channels of the one that it starts as"
+            "a perceptron grows in blocks only: give it as many channels as the smaller one has"
         )
     state = large.state_dict()
     for name, old in small.state_dict().items():

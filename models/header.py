@@ -68,8 +68,8 @@ def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is no checkpoint of this program, or its header is damaged; the message
-            names the file and says what is wrong, in a few hundred characters.
+        ValueError: the file is not a checkpoint of this program, or its header is damaged; the
+            message names the file and says what is wrong, in a few hundred characters.
     """
     with open_checkpoint(path, "np") as (_, _, header):
         return header
@@ -126,12 +126,12 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no regular file, too large, or damaged.
+        ValueError: it is not a regular file, too large, or damaged.
     """
     with _naming(path, what):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         if status.st_size > MOST_BYTES:
             raise ValueError(
                 f"it has {status.st_size:,} bytes; a {what} has at most {MOST_BYTES:,}"

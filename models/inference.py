@@ -1,7 +1,7 @@
 """Inference: evaluates observations in one of several backends.
 
-- ``eager``: PyTorch as written, with channels last, on a processor or a GPU;
-- ``compiled``: the package's own kernels, in float32 on the processor, see `kernels`;
+- ``eager``: PyTorch as written, with channels last, on the CPU or a GPU;
+- ``compiled``: the package's own kernels, in float32 on the CPU, see `kernels`;
 - ``graph-fp16``: half precision on a GPU, captured as a CUDA graph (see `cuda_graphs`);
 - ``compiled-int8``: like ``compiled``, with the products of the trunk in eight-bit integers.
 
@@ -42,7 +42,7 @@ FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
 BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
 
 _TRIED = 8  # observations that check the outputs after an update
-_FEWEST = 8  # a further core pays from this many observations
+_FEWEST = 8  # an additional core pays off from this many observations on
 
 
 @contextmanager
@@ -209,7 +209,7 @@ class InferenceEngine:
             )
         if backend in BATCH_INVARIANT and device != "cpu":
             raise ValueError(
-                f"the backend {backend!r} runs on the processor, not on {device}: give device: "
+                f"the backend {backend!r} runs on the CPU, not on {device}: give device: "
                 "cpu, or take another one"
             )
         if backend in BATCH_INVARIANT and not _has_layers(network):
@@ -330,7 +330,7 @@ def _log_probabilities(logits: np.ndarray) -> np.ndarray:
 def _check_weights(network: Network) -> None:
     """Raise ``ValueError`` unless all weights are finite; the answers may hide that they are not.
 
-    They do in the compiled backends, whose ReLU of NaN is 0.
+    The compiled backends hide it, because their ReLU of NaN is 0.
     """
     for name, is_finite in _are_finite(network):
         if not is_finite:

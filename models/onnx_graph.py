@@ -217,7 +217,7 @@ def onnx_by_torch(
         import_module("onnxscript")
     except ModuleNotFoundError:
         raise ImportError(
-            "a network of one's own needs torch's ONNX exporter: pip install \"ludarium[export]\""
+            'a custom network needs torch\'s ONNX exporter: pip install "ludarium[export]"'
         ) from None
     import torch
     from onnx_ir.passes.common import ClearMetadataAndDocStringPass

@@ -37,15 +37,14 @@ def load_weights(path: str | os.PathLike[str]) -> StoredNetwork:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is no checkpoint of this program, is damaged, or holds a network of
-            someone's own; the message names the file and says what is wrong, in a few hundred
+        ValueError: the file is not a checkpoint of this program, is damaged, or holds a custom
+            network; the message names the file and says what is wrong, in a few hundred
             characters.
     """
     with open_checkpoint(path, "np") as (file, description, header):
         if header.architecture.module is not None:
             raise ValueError(
-                f"it holds a network of someone's own, {header.architecture.module!r:.100}, which "
-                "needs torch"
+                f"it holds a custom network, {header.architecture.module!r:.100}, which needs torch"
             )
         needed = {
             name: ("I64" if name.endswith("num_batches_tracked") else "F32", shape)
@@ -78,7 +77,7 @@ def read_tensors(
         ValueError: they fit another network, or are damaged.
     """
     for name in sorted(set(file.keys()) ^ set(needed)):
-        problem = "is not there" if name in needed else "is none of the network"
+        problem = "is missing" if name in needed else "is not a weight of the network"
         raise ValueError(f"its weights do not fit its description: {name[:100]} {problem}")
     for name, (dtype, shape) in needed.items():
         tensor = file.get_slice(name)

@@ -48,7 +48,9 @@ def read_game(text: str) -> Game:
     for setting in settings.split("&") if settings else []:
         option, equals, value = setting.partition("=")
         if not option or not equals:
-            raise ValueError(f"{quoted(text)} is no game with options; write GAME?NAME=VALUE&...")
+            raise ValueError(
+                f"{quoted(text)} is not a game with options; write GAME?NAME=VALUE&..."
+            )
         options[option] = read_yaml(value, f"the value of {quoted(setting)}")
     return make_game(name, **options)
 
@@ -109,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--simulations", type=int, default=limits.simulations, help=most)
     considered = "most root actions of a Gumbel search: %(default)s"
     add("--max-considered", type=int, default=limits.max_considered, help=considered)
-    remembered = "for the network's answers that a search keeps: %(default)s"
+    remembered = "size of a search's cache of the network's answers: %(default)s"
     add("--cache", type=float, default=limits.cache, metavar="MEGABYTES", help=remembered)
     of_own = "module to import first, which registers games of your own"
     add("--game-module", action="append", default=[], metavar="MODULE", help=of_own)

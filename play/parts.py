@@ -53,12 +53,12 @@ class Part:
     Attributes:
         address: address within the page, with a digest of everything that it is made of.
         make: function that makes the content.
-        told: message while it is made.
+        message: message that is shown while it is made.
     """
 
     address: str
     make: Callable[[], bytes]
-    told: str
+    message: str
 
     def content(self, say: Say) -> bytes:
         """The content, which is made if it does not exist yet.
@@ -69,7 +69,7 @@ class Part:
         for folder in (BUILT, cache_folder()):
             if (folder / self.address).is_file():
                 return (folder / self.address).read_bytes()
-        say(self.told)
+        say(self.message)
         content = self.make()
         with suppress(OSError):  # if this fails, it is made again the next time
             keep(self.address, content)

@@ -44,7 +44,7 @@ class PageServer(ThreadingHTTPServer):
         except OSError as error:
             if port is not None:
                 raise ValueError(
-                    f"port {port} of {LOOPBACK} cannot be had ({error.strerror}): give another "
+                    f"port {port} of {LOOPBACK} cannot be used ({error.strerror}): give another "
                     "--port, or none"
                 ) from None
             super().__init__((LOOPBACK, 0), Handler)

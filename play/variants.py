@@ -81,17 +81,17 @@ class Variant:
         first, *_ = self.game.option_list or (None,)
         clock = self.game.running_clock
         own = self.diagram.option if self.is_own and self.diagram else None
-        told = [
-            _told(option.name, value)
+        words = [
+            _in_words(option.name, value)
             for option in self.game.option_list
             if (value := self.game.options[option.name]) != option.default or option is first
             if (clock is None or option.name != clock.option) and option.name != own
         ]
         if own:
-            told.insert(0, f"your own {own}")
+            words.insert(0, f"your own {own}")
         if clock is not None:
-            told.append(clock.name)
-        options = ", ".join(told) or "default"
+            words.append(clock.name)
+        options = ", ".join(words) or "default"
         return f"{options} ({self.label})" if self.label else options
 
     @property
@@ -144,7 +144,7 @@ def _mixed(diagram: Diagram) -> str:
     return first + second + second + first + (first + second) * (half - 2)
 
 
-def _told(name: str, value: Any) -> str:
+def _in_words(name: str, value: Any) -> str:
     """An option in words; one that is only on or off shows no value."""
     return name.replace("_", " ") if value is True else f"{name} {_as_text(value)}"
 

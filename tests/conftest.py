@@ -28,7 +28,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for ea
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no finding either, so that there are no limits of time.
+# A busy machine is not a finding either, so that there are no limits of time.
 settings.register_profile(
     "repeatable",
     derandomize=True,

@@ -136,7 +136,7 @@ def play_texts(position: Position, texts: str) -> Position:
 
 
 def refusal(position: Position, text: str) -> str:
-    """What is said of a text that is no legal action."""
+    """The error message for a text that is not a legal action."""
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the callers check the words)
         position.text_to_action(text)
     return str(error.value)

@@ -130,7 +130,7 @@ def _wrapped(title: str, words: list[str]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Rewrite all files, and remove those of games and options that are no more."""
+    """Rewrite all files, and remove those of games and options that do not exist."""
     wanted = playthroughs()
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.txt"):

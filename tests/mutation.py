@@ -30,7 +30,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build/mutation"
-#: References and games that were kept are no tests here: whoever reads them does not learn which
+#: References and games that were kept are not tests here: whoever reads them does not learn which
 #: rule they protect.
 OF_A_GAME = (
     "tests/envs/test_GAME.py tests/envs/test_every_game.py tests/envs/test_pictures.py "

@@ -91,7 +91,7 @@ def test_a_wheel_says_that_the_page_is_not_whole(wheel_names, source, tmp_path):
     shutil.rmtree(broken / "play/built")
     done = _make_wheel(broken)
     assert done.returncode == 0
-    assert "play/built has no page, so a wheel goes without" in done.stdout + done.stderr
+    assert "play/built has no page, so the wheel will have none" in done.stdout + done.stderr
 
 
 def test_the_wheel_holds_every_source_file(wheel_names):

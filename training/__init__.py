@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from .run import Iteration, train
     from .runs.trainer import RunResult
 
-#: Modules of the names that need torch.
-_HOMES = {"Iteration": "run", "RunResult": "runs.trainer", "train": "run"}
+#: The module that defines each name, for names that need torch.
+_MODULES = {"Iteration": "run", "RunResult": "runs.trainer", "train": "run"}
 
 __all__ = ["Iteration", "RunResult", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     globals()[name] = value
     return value

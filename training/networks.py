@@ -135,7 +135,9 @@ def inference_engine(
 def evaluator_of(
     game: Game, network: Network | Evaluator, batch: int, backend: str = "auto"
 ) -> Evaluator:
-    """The network of a game in a backend, for at most ``batch`` at once; a function as it is.
+    """The network of a game in a backend, for at most ``batch`` observations at once.
+
+    A function is an evaluator already, and is returned unchanged.
 
     In ``compiled-int8`` the ranges of the network's numbers are those in `examples_of` the game.
     """
@@ -274,7 +276,7 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     if fits(checkpoint, game):
         return
     if not checkpoint.variants and checkpoint.options == game.options:
-        own, wanted = (_told(shape) for shape in (checkpoint.shape, network_shape(game)))
+        own, wanted = (_in_words(shape) for shape in (checkpoint.shape, network_shape(game)))
         if own == wanted:
             own, wanted = "the same numbers of actions", "in the same places"
         raise ValueError(
@@ -288,8 +290,8 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     )
 
 
-def _told(shape: NetworkShape) -> str:
-    """What people can compare of two shapes."""
+def _in_words(shape: NetworkShape) -> str:
+    """A shape in words, for messages that compare two of them."""
     places = shape.action_places or ()
     return (
         f"observations {list(shape.observation)}, {shape.num_actions} actions, "

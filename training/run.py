@@ -176,7 +176,7 @@ def _as_json(key: str, value: Any) -> str:
     try:
         return json.dumps(value, default=lambda number: number.item())
     except (AttributeError, RuntimeError, TypeError, ValueError):
-        raise ValueError(f"settings: {key} is {quoted(value)}, which is no JSON") from None
+        raise ValueError(f"settings: {key} is {quoted(value)}, which is not JSON") from None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Makes the trainer for a configuration: with its algorithm, here or on a cluster.
+"""Makes the trainer for a configuration, whose games are played here or on a cluster.
 
-Lower modules do not know each other's users: a `Trainer` gets its algorithm from here, and
-`AlphaZero` gets its actors.
+Modules below import no module that uses them: a `Trainer` gets its algorithm from here, and
+`AlphaZero` its actors.
 """
 
 from __future__ import annotations

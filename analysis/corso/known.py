@@ -1,7 +1,7 @@
 """Keeps results of a long search: the positions that took the most work, with their bounds.
 
-Written into the table of a search before it begins, they save it that work, so
-positions of the first plies are answered in moments.
+A search that begins with these entries in its table is spared that work, so it answers positions
+of the first plies in moments.
 
 A file has int64[N, 2]: the number of a position as the table has it (see `kernels`: the least
 of the eight, fixed cells as the mover's own), and an entry's low 23 bits.
@@ -102,7 +102,7 @@ def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no such file, or damaged, or for other rules.
+        ValueError: it is not such a file, or damaged, or for other rules.
     """
     description, known = read_table(path, np.int64, (None, 2))
     wanted = _description(game)

@@ -134,7 +134,7 @@ class OpeningBook:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is no such file, or damaged, or for other rules.
+            ValueError: it is not such a file, or damaged, or for other rules.
         """
         description, words = read_table(path, np.uint64, (None,))
         wanted = _description(game)

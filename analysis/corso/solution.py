@@ -32,7 +32,7 @@ class CorsoSolution(Solution):
     first plies are in the opening book. Other positions of the first two plies are known
     too; those of later plies may take ``outcome_limit``. If that does not suffice to
     find out who wins, the action is one that is not known to lose, if there is one, and of these
-    the one that was searched longest; only then is the play not certainly perfect.
+    the one that was searched longest; only then may the play be imperfect.
 
     Args:
         game: the rules, on a board up to 5 x 5.

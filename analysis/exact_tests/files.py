@@ -107,7 +107,7 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no exact test, or has been changed; the message says where.
+        ValueError: it is not an exact test, or has been changed; the message says where.
     """
     name = f"the exact test in {quoted(os.fspath(path), 100)}"
     content = read_regular_file(path, _LARGEST_FILE, "an exact test")
@@ -155,12 +155,12 @@ class _GameLine(msgspec.Struct):
 def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
     """The positions of a line."""
     if not 0 <= line.seed < SEED_LIMIT:
-        raise ValueError(f"the seed is {quoted(line.seed)}")
+        raise ValueError(f"seed is {quoted(line.seed)}; accepted: 0 to 2**128 - 1")
     by_ply: dict[int, dict[str, int | list[str]]] = {}
     for entry in line.positions:
         ply = entry.pop("ply", None)
         if not isinstance(ply, int):
-            raise ValueError(f"a position is {quoted(entry)}, without its ply")
+            raise ValueError(f"a position has no ply: {quoted(entry)}")
         by_ply[ply] = entry
     position, found = game.start(line.seed), []
     actions: list[int] = []
@@ -172,7 +172,7 @@ def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
             actions.append(position.text_to_action(text))
             position.play(actions[-1])
     if by_ply:
-        raise ValueError(f"it has no ply {next(iter(by_ply))}")
+        raise ValueError(f"the game does not reach ply {next(iter(by_ply))}, which has a position")
     return found
 
 
@@ -183,7 +183,10 @@ def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -
     for key, texts in worths.items():
         match = _WORTH.fullmatch(key)
         if match is None or not isinstance(texts, list):
-            raise ValueError(f"{where} has {quoted(key)}: {quoted(texts, 40)}")
+            raise ValueError(
+                f"{where} has {quoted(key)}: {quoted(texts, 40)}; accepted: a list of moves under "
+                "win, draw, loss or, with a lead, win by 3"
+            )
         result = _RESULTS[match[1]]
         is_led = has_leads and (match[2] is not None or result == 0)
         for text in texts:
@@ -192,7 +195,7 @@ def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -
                 raise ValueError(f"{where} has {quoted(text)} twice")
             values[action] = Value(result, result * int(match[2] or 0) if is_led else None)
     if position.is_over or set(values) != set(position.legal_actions.tolist()):
-        raise ValueError(f"{where} does not say what each legal action is worth, once")
+        raise ValueError(f"{where} must give each legal action one value")
     return ExactPosition(position, origin, values)
 
 
@@ -201,7 +204,7 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: no test ships for the game, or the file is no exact test of it.
+        ValueError: no test ships for the game, or the file is not an exact test of it.
     """
     path = shipped_test(game) if name == HARD else Path(name)
     if path is None:

@@ -124,7 +124,7 @@ def mark_parents(board, phase, spaces, before, after, marks):
 def best_actions(board, phase, spaces, words, layer):
     """The word of a marked place, by what was decided about its children before ``layer``.
 
-    It has a child, by which it was marked, and so at least two.
+    A marked place has at least two children: the one that marked it, and another one.
     """
     later = following(board, phase) * COLOURINGS
     best = second = ILLEGAL

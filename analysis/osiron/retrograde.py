@@ -183,7 +183,7 @@ class SolvedTable:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is no table, or for other rules, or damaged.
+            ValueError: it is not a table, or for other rules, or damaged.
         """
         # Accept any length first, so that a table for another movement is named as such.
         description, words = read_table(path, np.int32, (None,))

@@ -67,7 +67,7 @@ class OsironSolution(TableSolution):
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is no table, or for other rules, or damaged, or the game has no start.
+            ValueError: it is not a table, or for other rules, or damaged, or the game has no start.
         """
         return cls(game, SolvedTable.load(path, view_of_game(game)[0]))
 

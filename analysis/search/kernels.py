@@ -5,24 +5,25 @@ Template functions for ``engine.compile.specialise``.
 **Values** are in the view of player 0, who maximises while player 1 minimises, so the order of
 turns does not matter. They are numbers: 0 a draw; ``span`` plus the score a win of
 player 0, the score minus ``span`` a win of player 1, where ``span`` is more than twice the largest
-score. So winning comes before any score. Without scores the three are 1, 0 and -1.
+score. So a win outranks any score. Without scores the three are 1, 0 and -1.
 
 **The search** asks one question of every position: is its value for player 0 the ``target`` or
 more? The *proof number* of a position estimates how many further positions must be
 searched at least to prove that, the *disproof number* to refute it; one is 0 and the other
-`NEVER` if the question is answered. The search goes on wherever these numbers are least
-(Allis and others, "Proof-number search", 1994), depth first, with limits instead of a tree in
-memory (df-pn: Nagai, "Df-pn algorithm for searching AND/OR trees and its applications", 2002).
+`NEVER` if the question is answered. The search expands the position where these numbers are least
+(Allis and others, "Proof-number search", 1994), depth first, with thresholds, here called limits,
+instead of a tree in memory (df-pn: Nagai, "Df-pn algorithm for searching AND/OR trees and its
+applications", 2002).
 If numbers of several actions count together, only the greatest is taken, plus one for every
 other (weak proof-number search: Ueda and others, 2008), because a sum would count the same
 positions again and again where lines of play meet.
 
-An answer is more than yes or no: it bounds the value by values of finished games.
+An answer is more than yes or no: it also gives a proven lower or upper bound of the value.
 
-**Keys.** A key is made of the words of a record, 32 bits each, times random numbers of 64 bits,
-added up: the upper half of the sum (Lemire and Kaser, "Strongly universal string hashing is fast",
-2014). For any two different records it is equal with a probability of one in 2**32. Three such
-sums make a key of 96 bits. The number of plies is part of the record, so no position recurs
+**Keys.** Each 32-bit word of a record is multiplied by a random number of 64 bits. The upper half
+of the sum of these products is a hash (Lemire and Kaser, "Strongly universal string hashing is
+fast", 2014): two different records have the same hash with a probability of one in 2**32. Three
+such hashes make a key of 96 bits. The number of plies is part of the record, so no position recurs
 in a line of play, and no value depends on how a position was reached.
 
 **The table** has buckets of four entries; the entry with the least work behind it is
@@ -65,9 +66,9 @@ _LOWER = (1 << 32) - 1
 
 #: The search's stack frame for each ply of the current line of play.
 FRAME = record_dtype(
-    ("check", np.int64),  # the key: the compared part,
-    ("bucket", np.int64),  # and the index of the bucket
-    ("start", np.int64),  # positions searched before this one was
+    ("check", np.int64),  # the part of the key that entries are compared by
+    ("bucket", np.int64),  # index of the bucket, from the rest of the key
+    ("start", np.int64),  # positions searched when the search of this one began
     ("low", np.int32),  # proven lower bound of the value
     ("high", np.int32),  # proven upper bound
     ("proof", np.int32),
@@ -75,8 +76,8 @@ FRAME = record_dtype(
     ("proof_limit", np.int32),  # the search leaves the position when a number reaches its limit
     ("disproof_limit", np.int32),
     ("mover", np.int32),
-    ("width", np.int32),  # number of actions listed: all that are legal,
-    ("is_whole", np.int32),  # unless one was found that answers the question
+    ("width", np.int32),  # number of actions listed
+    ("is_whole", np.int32),  # 1 if all legal ones are listed; 0 if one answers the question
     ("chosen", np.int32),  # index of the current action
 )
 
@@ -139,8 +140,8 @@ def find(transpositions, check, bucket):
 def keep(transpositions, frame, nodes):
     """Write an entry for a position: over its older entry, or else over the one with least work.
 
-    Numbers of an answered question do not help the next one, with another target: bounds answer
-    the same one again.
+    If the question is answered, both numbers are stored as 1: the bounds answer it when it is
+    asked again, and its numbers say nothing about a question with another target.
     """
     low = int(frame.low)
     high = int(frame.high)
@@ -195,7 +196,7 @@ def expand(setting, line, words, ply, frame, children, target):
     An action with which its player succeeds answers the question, so it ends the list.
 
     Returns:
-        How many actions were played to find this out.
+        The number of actions played.
     """
     tables, span, transpositions, bucket_mask, masks, factors = setting
     table = tables[0]
@@ -241,8 +242,9 @@ def weigh(frame, children):
     """Combine the proof numbers of a position's actions, and choose the action to search next.
 
     Returns:
-        The second least of the numbers by which the mover chooses (how hard it is to succeed),
-        and the number of actions with which the opponent might still succeed.
+        The second least of the numbers by which the mover chooses: proof numbers of the actions
+        if player 0 moves, else disproof numbers. And the number of actions with which the mover
+        might still succeed.
     """
     mover = frame.mover
     least = NEVER + 1
@@ -289,9 +291,9 @@ def weigh(frame, children):
 def limit(frame, child, second, contested, below):
     """Set the limits for the search of the chosen action's position, whose frame is ``below``.
 
-    The search stays with the action until another one looks better by a quarter, because every
-    change of action costs a search down to where the last one was. It also stops at the limits of
-    the position above.
+    The search stays with the action until another one looks better by a quarter, because after
+    every change of action it must descend to a leaf again. It also stops at the limits of the
+    position above.
     """
     rest_limit = frame.proof_limit if frame.mover else frame.disproof_limit
     if rest_limit < NEVER:
@@ -324,7 +326,7 @@ def search(setting, line, words, workers, frames, children, target, budget):
     """Continue until the question is answered, or about ``budget`` more positions were searched.
 
     Args:
-        setting: a tuple: the game's ``tables``, array of one record; ``span``, the value of a win
+        setting: tuple of the game's ``tables``, array of one record; ``span``, the value of a win
             besides the score; ``transpositions``, the table, int64[entries, 2]; ``bucket_mask``,
             the number of buckets minus 1; ``masks``, uint32[words], the bits of a record that
             belong to its key; ``factors``, int64[3, words], random.

@@ -62,7 +62,7 @@ def _summary(option: str, values: Sequence[Any], figures: list[dict[str, Any]]) 
                 for value, each in (highest, lowest)
             )
             told.append(f"{name}: {high}, but {low}.")
-    return told or ["In none of these figures do the intervals fall apart."]
+    return told or ["In all of these figures the intervals overlap."]
 
 
 def _strongest_of_all(reports: Sequence[dict[str, Any]]) -> str:

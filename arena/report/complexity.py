@@ -20,7 +20,7 @@ METHODS = {
     "tree_knuth": (
         "leaves of the game tree: the mean over random games of the product of the numbers of "
         "legal actions (D. E. Knuth, Estimating the Efficiency of Backtrack Programs, 1975); "
-        "unbiased, but few games make up most of it, so it rather falls short"
+        "unbiased, but a few games make up most of it, so it is more often too low"
     ),
     "tree_power": (
         "the usual figure: geometric mean of the number of legal actions to the power of the mean "

@@ -28,7 +28,7 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
     Args:
         game: the rules.
         settings: how much to measure.
-        task: task that shows the report's progress.
+        task: task that receives the progress.
 
     Returns:
         The report, see ``docs/guide/report.md``.
@@ -38,7 +38,7 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
     """
     study = begin_study(game, settings, task)
     trajectories = value_games(study)
-    simple: dict[str, Callable[[Study], Any]] = {
+    sections: dict[str, Callable[[Study], Any]] = {
         "length": length,
         "branching": branching,
         "balance": balance,
@@ -65,7 +65,7 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
             "against_itself": study.varied_player,
         },
         "evaluator": study.evaluator.name,
-        **{name: section(study) for name, section in simple.items()},
+        **{name: section(study) for name, section in sections.items()},
         "decisiveness": decisiveness(study, trajectories),
         "mistakes": mistakes(study, trajectories),
         "replays": replays(study, trajectories),

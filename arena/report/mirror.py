@@ -1,7 +1,7 @@
 """Mirror play: a player answers each turn by its image under a symmetry of the game.
 
-In some games that wins or draws without any thought, a flaw that a rule must mend. Every symmetry
-is tried from both seats.
+In some games mirror play wins or draws without any thought, a flaw that a rule must mend. Every
+symmetry is tried from both seats.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against th
 class MirrorAgent(Agent):
     """Plays the images of the opponent's last actions, and at random if they are not legal.
 
-    It is no searcher, because it needs the moves of a game, not only its position.
+    It is not a searcher, because it needs the moves of a game, not only its position.
 
     Args:
         game: the rules.

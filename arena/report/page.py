@@ -20,7 +20,7 @@ from .openings import without_swap
 from .pictures import heat_map, replay_data
 from .summary import percent, with_interval
 
-_BARS = 24  # bars in a list of first moves without a place on the board
+_BARS = 24  # most first moves in the chart that replaces the board if moves have no places
 _SIDES = ("player_0 wins", "drawn", "player_1 wins")
 
 
@@ -48,7 +48,7 @@ def _render(**variables: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """The templates, with filters that write estimates, and the texts of files."""
+    """The templates' environment: filters that format estimates, and `source`, a file's text."""
     loader = PackageLoader(__package__, "templates")
     environment = Environment(
         loader=loader,
@@ -62,7 +62,7 @@ def _environment() -> Environment:
     environment.globals["source"] = lambda name: Markup(loader.get_source(environment, name)[0])
     environment.filters |= {
         "percent": percent,
-        "share": lambda estimate: _apart(with_interval(estimate)),
+        "share": lambda estimate: _unbroken(with_interval(estimate)),
         "number": _number,
         "tiny": _tiny,
         "games": lambda estimate: f"{estimate['games']:,}",
@@ -73,7 +73,7 @@ def _environment() -> Environment:
 
 
 def _number(estimate: dict[str, Any]) -> Markup:
-    return _apart(with_interval(estimate, as_percent=False))
+    return _unbroken(with_interval(estimate, as_percent=False))
 
 
 def _tiny(estimate: dict[str, Any]) -> str:
@@ -82,10 +82,10 @@ def _tiny(estimate: dict[str, Any]) -> str:
         return "0"
     if estimate["value"] >= 1:
         return _number(estimate)
-    return _apart(f"{estimate['value']:.2g} ({estimate['low']:.2g} to {estimate['high']:.2g})")
+    return _unbroken(f"{estimate['value']:.2g} ({estimate['low']:.2g} to {estimate['high']:.2g})")
 
 
-def _apart(text: str) -> Markup:
+def _unbroken(text: str) -> Markup:
     """A figure and its interval as HTML; neither is broken across lines."""
     value, _, interval = text.partition(" (")
     return Markup('<span class="fixed">{}</span> <small>({}</small>').format(value, interval)
@@ -118,7 +118,7 @@ def _view(game: Game, report: dict[str, Any]) -> dict[str, Any]:
         board = without_swap(game)
         spots = board.action_spots()
         values = {a: move["chance"]["value"] for move in found["moves"] for a in move["actions"]}
-        view["first_moves"] = _some(found["moves"])
+        view["first_moves"] = _shown_moves(found["moves"])
         view["board"] = (
             None if spots is None else heat_map(board, spots, values, found["fair_within"])
         )
@@ -148,7 +148,7 @@ def _row(name: str, estimate: dict[str, Any], series: int = 0) -> Row:
     return Row(name, estimate["value"], estimate["low"], estimate["high"], series=series)
 
 
-def _some(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _shown_moves(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """At most `_BARS` moves: the best, those nearest to one half, the worst."""
     if len(moves) <= _BARS:
         return moves

@@ -61,7 +61,7 @@ def make_report(
     Args:
         game: the rules.
         settings: how much to measure.
-        task: task that shows the report's progress.
+        task: task that receives the progress.
 
     Raises:
         ValueError: the agent of the settings does not play this game.

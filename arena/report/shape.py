@@ -14,8 +14,8 @@ from .evaluators import exact_values
 from .study import Study
 
 _PERCENTILES = (5, 25, 50, 75, 95)
-_STILL_ON = 0.1  # a ply's figure is given while this share of the games is on
-_LEAST_GAMES = 5  # and at least this many games, if there are enough
+_STILL_ON = 0.1  # a ply has a figure if at least this share of the games reaches it
+_LEAST_GAMES = 5  # and at least this many games, if there are so many
 _NAMED = 20  # most actions listed by name
 
 

@@ -103,7 +103,7 @@ class Study:
     Attributes:
         game: the rules.
         settings: the settings, with ``games`` filled in.
-        task: task that shows the report's progress.
+        task: task that receives the progress.
         agent: name of the trained agent; None without one.
         positions: the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.

@@ -16,7 +16,7 @@ _SHARED = re.compile(r"^( +)(\w+(?:, \*{0,2}\w+)+)(: .*(?:\n\1 +.*)*)", re.MULTI
 _ATTRIBUTES = re.compile(r"^(?:Class|Instance) attributes:$", re.MULTILINE)
 
 
-def _apart(entry: re.Match[str]) -> str:
+def _separated(entry: re.Match[str]) -> str:
     return "\n".join(f"{entry[1]}{name}{entry[3]}" for name in entry[2].split(", "))
 
 
@@ -27,4 +27,4 @@ class SharedEntries(griffe.Extension):
         """Rewrite the docstring of an object once it is loaded."""
         if obj.docstring is not None:
             text = _ATTRIBUTES.sub("Attributes:", obj.docstring.value)
-            obj.docstring.value = _SHARED.sub(_apart, text)
+            obj.docstring.value = _SHARED.sub(_separated, text)

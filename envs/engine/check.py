@@ -104,13 +104,16 @@ def _faults_of_turn(spec: Spec) -> Iterator[str]:
     actions = len(spec.action_names)
     if len(turn.cells) != cells or len(turn.actions) != actions:
         yield (
-            f"its canonical turn is of {len(turn.cells)} cells and {len(turn.actions)} actions, "
-            f"but there are {cells} and {actions}"
+            f"its canonical turn has {len(turn.cells)} cells and {len(turn.actions)} actions, but "
+            f"the game has {cells} and {actions}"
         )
     if all((table == np.arange(len(table))).all() for table in (turn.cells, turn.actions)):
         yield "its canonical turn leaves every cell and every action where it is; say how they turn"
     if turn.upright not in spec.observation_names:
-        yield f"its canonical turn is told by {quoted(turn.upright)}, which is not observed"
+        yield (
+            f"its canonical turn has upright {quoted(turn.upright)}, which is not among the "
+            "observation_names"
+        )
 
 
 def _faults_of_clock(game: Game, spec: Spec) -> Iterator[str]:
@@ -120,7 +123,7 @@ def _faults_of_clock(game: Game, spec: Spec) -> Iterator[str]:
     if game.options.get(clock.option) not in (True, False):
         yield f"its clock has the option {quoted(clock.option)}, which must be True or False"
     if clock.action not in spec.action_names:
-        yield f"its clock plays {quoted(clock.action)}, which is no action"
+        yield f"its clock plays {quoted(clock.action)}, which is not an action"
 
 
 def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:
@@ -169,7 +172,7 @@ def _faults_of_places(spec: Spec) -> Iterator[str]:
     if not np.issubdtype(places.dtype, np.integer) or (places < -1).any():
         yield "action_places must be whole numbers, -1 for an action without a place"
     if spec.board is None:
-        yield "action_places are places on a board, and the observation is none"
+        yield "action_places are places on a board, but the spec has no board"
     on_board = places[places >= 0]
     if len(np.unique(on_board)) != len(on_board):
         numbers, counts = np.unique(on_board, return_counts=True)

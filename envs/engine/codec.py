@@ -32,7 +32,7 @@ class CanonicalTurn:
         actions: int[num_actions].
 
     Raises:
-        ValueError: a table is no permutation, or not its own inverse.
+        ValueError: a table is not a permutation, or not its own inverse.
     """
 
     upright: str
@@ -44,7 +44,9 @@ class CanonicalTurn:
             table = np.asarray(getattr(self, name))
             each = np.arange(len(table))
             if not np.array_equal(np.sort(table), each) or (table[table] != each).any():
-                raise ValueError(f"{name} of a canonical turn must be a permutation, own inverse")
+                raise ValueError(
+                    f"{name} of a canonical turn must be a permutation that is its own inverse"
+                )
 
 
 @dataclass(frozen=True)

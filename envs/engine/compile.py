@@ -238,7 +238,7 @@ def subject_of(function: Any) -> str:
 
 @cache
 def _announce_compilation() -> None:
-    """From now on print once per process and subject that compilation takes some time."""
+    """Make each later compilation print that it takes some time, once per process and subject."""
     jit.on_compile(lambda function: _announce(subject_of(function)))
 
 
@@ -246,6 +246,6 @@ def _announce_compilation() -> None:
 def _announce(subject: str) -> None:
     if subject:
         say(
-            f"ludarium: compiling {subject} for this machine: what this command needs, which "
-            "is kept (up to half a minute)"
+            f"ludarium: compiling the code of {subject} that this command needs (up to half a "
+            "minute); it is kept for later commands"
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Print a message on standard error; where that fails, nothing happens."""
+    """Print a message on standard error; an error of the stream is ignored."""
     if sys.stderr is not None:
         try:
             print(text, file=sys.stderr, flush=True)
@@ -33,7 +33,7 @@ def output(text: str, end: str = "\n") -> None:
     """Print a result on standard output.
 
     Raises:
-        OSError: it cannot be written; then nothing more is written there.
+        OSError: the result cannot be written; further results are then dropped silently.
     """
     try:
         print(text, end=end, flush=True)
@@ -43,7 +43,7 @@ def output(text: str, end: str = "\n") -> None:
 
 
 def _silence(stream: Any) -> None:
-    """Let a stream that cannot be written to lead nowhere: else Python tries again when it ends."""
+    """Redirect a broken stream to the null device, because Python flushes it when it exits."""
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
@@ -51,9 +51,9 @@ def _silence(stream: Any) -> None:
 def plain_console(**settings: Any) -> Console:
     """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`.
 
-    Where nobody reads any more, printing raises ``BrokenPipeError`` once, as for any other file.
+    Once the reader of a pipe is gone, printing raises ``BrokenPipeError``, as for any other file.
     """
-    # In a notebook rich would draw, and write nothing to its file.
+    # Otherwise, in a notebook, rich displays its output and writes nothing to its file.
     return _console()(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
 
 
@@ -71,7 +71,11 @@ def _console() -> type[Console]:
 
 
 def plain_column(template: str) -> TextColumn:
-    """A column of a progress bar of `rich`, with texts as they are: ``{task.description}``."""
+    """A column of a progress bar of `rich` that shows texts as they are.
+
+    Args:
+        template: its text, such as ``{task.description}``.
+    """
     from rich.progress import TextColumn
 
     return TextColumn(template, markup=False)

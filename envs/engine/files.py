@@ -48,7 +48,7 @@ def open_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> Bi
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no regular file, too large, or cannot be opened.
+        ValueError: it is not a regular file, too large, or cannot be opened.
     """
     name = quoted(os.fspath(path), 100)
     try:
@@ -92,7 +92,7 @@ def _too_large(name: str, what: str, size: str, limit: int) -> str:
 
 
 class MisfitError(ValueError):
-    """Data of another kind than is wanted.
+    """Data of a wrong type.
 
     Attributes:
         key: the outermost object's key whose value misfits, or that is missing; empty for none.
@@ -113,7 +113,7 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
             bounds in its annotations, or plain lists and dictionaries.
 
     Raises:
-        ValueError: it is no JSON, is nested too deeply, has a key twice, or a number that is not
+        ValueError: it is not JSON, is nested too deeply, has a key twice, or a number that is not
             finite or has more than 40 digits.
         MisfitError: it is not of this kind; the message names the place and the value.
     """
@@ -197,15 +197,15 @@ def _check_tokens(text: str) -> None:
         if first in "[{":
             keys.append(set())
             if len(keys) > _MOST_DEPTH:
-                raise ValueError(f"more than {_MOST_DEPTH} lists and objects are within each other")
+                raise ValueError(f"lists and objects are nested more than {_MOST_DEPTH} deep")
         elif first in "]}":
             keys = keys[:-1]
         elif first == '"':
             if match[2] and keys:
                 key = msgspec.json.decode(match[1]) if "\\" in match[1] else match[1][1:-1]
                 if key in keys[-1]:
-                    raise ValueError(f"key {shortened(match[1], 60)} is there twice")
+                    raise ValueError(f"key {shortened(match[1], 60)} occurs twice")
                 keys[-1].add(key)
         else:
             digits = match.end() - match.start()
-            raise ValueError(f"a number has {digits} digits, {_MOST_DIGITS} are the most")
+            raise ValueError(f"a number has {digits} digits; at most {_MOST_DIGITS} are allowed")

@@ -262,7 +262,7 @@ class Game(ABC):
             words: the command and its arguments, in lower case; at least one.
 
         Returns:
-            Lines of text; None if it is no such command.
+            Lines of text; None if it is not such a command.
 
         Raises:
             ValueError: it is one, but its arguments make no sense; the message says why.
@@ -575,7 +575,7 @@ class Game(ABC):
         """Action number of a legal action's text.
 
         Raises:
-            ValueError: the text is malformed or not legal in ``state``, or it is no text.
+            ValueError: the text is malformed or not legal in ``state``, or it is not a text.
         """
         if not isinstance(text, str):
             raise ValueError(f"an action is written as a text (str), not {quoted(text)}")

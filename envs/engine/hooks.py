@@ -145,8 +145,8 @@ HOOKS = (
     _view(
         "reason",
         "state action",
-        "why `action` is not legal: the number of one of the `reasons`, plus, times how many there "
-        "are, the action that `{1}` in it names; default: the first",
+        "the number of the one of the `reasons` why `action` is not legal, plus their count times "
+        "the action that `{1}` in the text names; default: the first",
         _nothing_of,
     ),
     _view(

@@ -50,7 +50,7 @@ def zeros(what: str, shape: Any, dtype: Any) -> np.ndarray:
     """An array of zeros, whose memory the system provides only as it is written.
 
     Raises:
-        ValueError: the system cannot ever provide as much; the message begins with ``what``.
+        ValueError: the system can never provide that much; the message begins with ``what``.
     """
     try:
         return np.zeros(shape, dtype)

@@ -17,10 +17,10 @@ def index(value: Any) -> int:
     """``operator.index``, which takes neither False nor True.
 
     Raises:
-        TypeError: the value is no whole number.
+        TypeError: the value is not a whole number.
     """
     if isinstance(value, bool):
-        raise TypeError("False and True are no whole numbers")
+        raise TypeError("False and True are not whole numbers")
     return operator.index(value)
 
 
@@ -68,5 +68,5 @@ def require_seed(seed: Any) -> Any:
 
 
 def derived_seed(seed: int, number: int) -> int:
-    """The seed of part ``number`` of what has one seed."""
+    """A seed for part ``number`` of something that has one ``seed``."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

@@ -15,8 +15,8 @@ from .messages import did_you_mean, quoted, shortened
 class UnknownOptionError(TypeError, ValueError):
     """A game has no such option.
 
-    It is a ``TypeError`` in Python's own words, because libraries probe by these what they may
-    pass, and a ``ValueError`` too, because the name may come from a file.
+    It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and catch
+    this error, and a ``ValueError`` too, because the name may come from a file.
     """
 
 
@@ -135,7 +135,7 @@ def check_stored(options: Sequence[Option], given: Any) -> dict[str, Any]:
     """Check options from a file, which may come from a stranger, before a game checks them.
 
     Raises:
-        ValueError: they are no mapping by name, or one of them names a file to read.
+        ValueError: they are not a mapping by name, or one of them names a file to read.
     """
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise ValueError(f"options are {quoted(given)}; they must be a mapping by name")

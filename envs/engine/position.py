@@ -53,7 +53,7 @@ class Position:
         outcome: whether and how the game has ended, a constant of `ludarium.envs.engine.rule`.
     """
 
-    # Callers get copies of the last two, because compiled rules trust the record.
+    # Callers get copies of the mask and the states, because compiled rules trust the record.
     __slots__ = ("_mask", "_states", "game", "mover", "outcome")
 
     _mask: np.ndarray | None  # computed when needed
@@ -67,7 +67,7 @@ class Position:
         """Go back to the start of a new game.
 
         Raises:
-            ValueError: ``seed`` is no seed, whether or not the start is random.
+            ValueError: ``seed`` is not a seed, whether or not the start is random.
         """
         require_seed(seed)
         self._restart(seed, *self._new_arrays())
@@ -119,7 +119,7 @@ class Position:
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
             setattr(self, name, value)
-        self._states = self._states.view(self.game.state_dtype)  # aligned, as pickling is not
+        self._states = self._states.view(self.game.state_dtype)  # pickling loses the aligned flag
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -261,7 +261,7 @@ class Position:
         return observation
 
     def _viewer(self, player: int | None) -> int:
-        """``player``, or the player to move; compiled rules look things up by it unchecked."""
+        """``player``, or the player to move; checked, as compiled rules use it as an index."""
         if player is None:
             player = self.mover
         if isinstance(player, bool) or not (
@@ -273,7 +273,8 @@ class Position:
     def is_turned(self, player: int | None = None) -> bool:
         """Whether the canonical view of ``player`` (default: the mover) is the board turned.
 
-        If so, `Game.canonical_turn` leads from one frame to the other. It is False without a turn.
+        If so, `Game.canonical_turn` leads from one frame to the other. In a game without a
+        canonical turn it never is.
         """
         game = self.game
         viewer = self._viewer(player)
@@ -291,7 +292,7 @@ class Position:
         return int(turn.actions[action]) if turn is not None and self.is_turned() else action
 
     def perft(self, depth: int) -> int:
-        """Number of action sequences of exactly ``depth`` plies from here: a check of rules."""
+        """Number of action sequences of exactly ``depth`` plies from here, to check rules by."""
         game = self.game
         states = game.new_states(depth + 1)
         states[0] = self._states[0]
@@ -313,7 +314,7 @@ class Position:
         return self.game.parse_action(self.state, self._legal(), text)
 
     def board_text(self) -> str:
-        """The board for a person."""
+        """The position as lines of text, see `Game.board_text`."""
         return self.game.board_text(self.state)
 
     def threats(self) -> Threats:

@@ -1,4 +1,4 @@
-"""`Task`: long work reports its progress to it, and learns from it whether to stop."""
+"""`Task` receives the progress of long work, and tells the work whether to stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Task:
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         """Begin work of ``total`` units, None if unknown; it replaces the work before.
 
-        So many units as ``done`` were done earlier, so that they tell nothing about the time left.
+        ``done`` units were finished earlier. They count as done, but not for the estimated speed.
         """
 
     def advance(self, count: int = 1, note: str = "") -> None:
@@ -29,4 +29,4 @@ UNWATCHED = Task()
 
 
 class StoppedError(Exception):
-    """Raised by work without a result of its own, when its task was stopped."""
+    """Raised by stopped work that has no partial result to return."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _LINE_EVERY = 30.0  # seconds between lines where there is no terminal
 #: The time left is estimated from this progress on; compiling may come first.
 _ENOUGH = 0.05
-_FAST = 10.0  # units per second from which their speed is told
-_SETTLED = 1.0  # seconds until a speed says something
+_FAST = 10.0  # units per second from which the speed is shown
+_SETTLED = 1.0  # seconds after which a speed is shown
 #: Errors of an unwritable stream; one that Python has closed raises ValueError.
 GONE = (OSError, ValueError)
 
@@ -36,11 +36,11 @@ GONE = (OSError, ValueError)
 class ShownTask(Task):
     """Shows a bar on a terminal, and elsewhere a line from time to time.
 
-    Where neither can be written, the work goes on without.
+    If neither can be written, the work continues without any display.
 
     Args:
         bar: the bar; its console is where lines go.
-        stop: function that returns whether somebody asked to stop.
+        stop: function that returns whether the user has asked to stop.
 
     Attributes:
         done: how many units of the present work are done.
@@ -54,7 +54,7 @@ class ShownTask(Task):
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether the user has asked to stop."""
         return self._stop()
 
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
@@ -62,7 +62,7 @@ class ShownTask(Task):
         with self._lock:
             self._title, self._total, self._note = title, total, ""
             self.done = self._done_before = done
-            self._began = self._told = time.perf_counter()
+            self._began = self._line_time = time.perf_counter()
             for row in self._bar.task_ids:
                 self._bar.remove_task(row)
             with suppress(*GONE):
@@ -78,8 +78,8 @@ class ShownTask(Task):
             note = ", ".join(filter(None, [self._note, *self._pace(now)]))
             with suppress(*GONE):
                 self._bar.update(self._row, completed=self.done, note=note)
-                if not self._bar.console.is_terminal and now - self._told >= _LINE_EVERY:
-                    self._told = now
+                if not self._bar.console.is_terminal and now - self._line_time >= _LINE_EVERY:
+                    self._line_time = now
                     total = "" if self._total is None else f" of {self._total:,}"
                     line = ", ".join(filter(None, [f"{self._title}: {self.done:,}{total}", note]))
                     self._bar.console.print(f"ludarium: {line}", soft_wrap=True)
@@ -88,11 +88,11 @@ class ShownTask(Task):
         """Units per second if they are many, and the time left if it is known."""
         done, seconds = self.done - self._done_before, now - self._began
         speed = done / seconds if seconds >= _SETTLED else 0.0
-        told = [f"{speed:,.0f}/s"] if speed >= _FAST else []
+        parts = [f"{speed:,.0f}/s"] if speed >= _FAST else []
         if self._total is None or self.done >= self._total:
-            return told
+            return parts
         share = done / (self._total - self._done_before)
-        return [*told, f"{as_time(time_left(share, seconds))} left"] if share >= _ENOUGH else told
+        return [*parts, f"{as_time(time_left(share, seconds))} left"] if share >= _ENOUGH else parts
 
 
 @contextmanager

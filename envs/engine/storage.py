@@ -53,7 +53,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     with writing(path):
         if path.exists() and not path.is_file():
-            raise OSError("it is no regular file; name another one")
+            raise OSError("it is not a regular file; name another one")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(".partial", "ludarium-", path.parent) as folder:
             partial = Path(folder, path.name)

@@ -119,13 +119,13 @@ class _Trial:
                 return plain(function)(watched(self._table), *given)
         except Exception as error:  # a stranger's rules may raise anything
             room = f"; the scene has {len(self._choices)} slots" if name == "show" else ""
-            self._expect(False, name, f"{name} fails: {self._told(error)}{room}")
+            self._expect(False, name, f"{name} fails: {self._message_of(error)}{room}")
             raise _FaultError from None
         finally:
             if reads is not None:
                 self._unread -= reads.fields
 
-    def _told(self, error: Exception) -> str:
+    def _message_of(self, error: Exception) -> str:
         """An error message, with the last line of the game's own code in its traceback."""
         frames = traceback.extract_tb(error.__traceback__)
         own = [
@@ -190,7 +190,7 @@ class _Trial:
             self._expect(
                 not isinstance(called, FunctionType),
                 "helper",
-                f"{step.argval} is called, and is no rule: decorate it with @rule {where}",
+                f"{step.argval} is called, and is not a rule: decorate it with @rule {where}",
             )
             self._expect(
                 step.opname != "BINARY_OP" or step.argrepr not in ("/", "/="),
@@ -329,7 +329,7 @@ class _Trial:
         try:
             counts = np.asarray(game.events(before, np.array([action]), after))
         except Exception as error:  # a stranger's game may raise anything
-            self._expect(False, "events", f"events fails: {self._told(error)}")
+            self._expect(False, "events", f"events fails: {self._message_of(error)}")
             return
         self._expect(
             counts.shape == (1, len(game.event_names)) and counts.dtype.kind in "iu",
@@ -360,7 +360,7 @@ class _Trial:
             self._expect(isinstance(board, str), "board_text", told)
             game.svg(state, None, None)
         except Exception as error:  # a stranger's game may raise anything
-            self._expect(False, "texts", f"text or picture: {self._told(error)}")
+            self._expect(False, "texts", f"text or picture: {self._message_of(error)}")
 
     def _note_left(self, states: np.ndarray) -> None:
         """Note the fields that differ from the start."""
@@ -397,8 +397,8 @@ class _Trial:
         spots, expected = self.game.action_spots(), (self.game.num_actions, 2)
         if spots is not None:
             shape = np.shape(spots)
-            told = f"action_spots has the shape {shape}, not {expected}"
-            self._expect(shape == expected, "spots", told)
+            message = f"action_spots has the shape {shape}, not {expected}"
+            self._expect(shape == expected, "spots", message)
 
     def check_scene(self) -> None:
         """Check that the picture is made of texts, and that each slot has a shape."""
@@ -409,7 +409,7 @@ class _Trial:
             texts += [text for role in scene.roles for text in (role.words, role.piece)]
             self._choices = np.array([slot.choices for slot in scene.slots], np.int64)
         except Exception as error:  # a stranger's game may raise anything
-            self._expect(False, "scene", f"scene fails: {self._told(error)}")
+            self._expect(False, "scene", f"scene fails: {self._message_of(error)}")
             return
         others = [text for text in texts if not isinstance(text, str)]
         self._expect(not others, "scene", f"the scene has {others[:1]} where a text must be")
@@ -484,8 +484,8 @@ class _Trial:
         unwritten = np.flatnonzero(shown == _UNWRITTEN).tolist()
         if unwritten:
             number = f"{len(shown)} slots"
-            told = f"show leaves slot {unwritten[0]} unwritten; it must write all {number}"
-            self._expect(False, "slots", told)
+            message = f"show leaves slot {unwritten[0]} unwritten; it must write all {number}"
+            self._expect(False, "slots", message)
             return
         for slot in np.flatnonzero((shown < 0) | (shown >= self._choices)).tolist():
             self._expect_number(
@@ -493,8 +493,8 @@ class _Trial:
             )
 
     def _expect_number(self, value: int, what: str, count: int, of_what: str) -> None:
-        told = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
-        self._expect(0 <= value < count, of_what, told)
+        message = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
+        self._expect(0 <= value < count, of_what, message)
 
     def check_symmetries(self, games: int, seed: int, task: Task) -> None:
         """Check that games that are images of each other go the same way."""
@@ -502,7 +502,7 @@ class _Trial:
         try:
             symmetries = self.game.symmetries()
         except Exception as error:  # a stranger's game may raise anything
-            self._expect(False, "symmetries", f"symmetries: {self._told(error)}")
+            self._expect(False, "symmetries", f"symmetries: {self._message_of(error)}")
             return
         sizes = symmetries.actions.shape[-1], symmetries.observation.shape[-1]
         expected = self.game.num_actions, int(np.prod(self.game.observation_shape))
@@ -565,8 +565,10 @@ class _Trial:
             for player in (0, 1):
                 seen = self._observation(states, player).ravel()[gathers[player]]
                 planes = self._planes_where(self._observation(image, player).ravel() != seen)
-                told = f"the image of a position looks other than it should in {planes}: {remedy}"
-                self._expect(not planes, "image", told)
+                message = (
+                    f"the image of a position looks other than it should in {planes}: {remedy}"
+                )
+                self._expect(not planes, "image", message)
             if self.faults or not mask.any():
                 return
             action = int(random.choice(np.flatnonzero(mask)))
@@ -644,7 +646,7 @@ def _fault_of_svg(elements: str) -> str | None:
     try:
         ElementTree.fromstring(f'<svg xmlns:xlink="x">{elements}</svg>')
     except ElementTree.ParseError as error:
-        return f"this is no SVG ({error})"
+        return f"this is not SVG ({error})"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The catalogue of blocks: the default one, and the reader and checks of others.
+"""Reads and checks catalogues of blocks, the default one and the user's own.
 
 A catalogue has the format of ``blocks.json``, which is the default one; the README of this
 folder explains it.
@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from ..engine.files import MEGABYTE, convert, read_json_file
+from ..engine.messages import quoted
 from .geometry import HEIGHT, SIDE, Cube, connected, shifted
 
 #: Colours that a block may have, and how each is painted; they differ in lightness too.
@@ -52,7 +53,9 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.colour not in COLOURS:
-            raise ValueError(f"{self.id!r} has a colour that is none of {', '.join(COLOURS)}")
+            raise ValueError(
+                f"{self.id!r} has the colour {quoted(self.colour)}; accepted: {', '.join(COLOURS)}"
+            )
         cubes: tuple[Cube, ...] = shifted(self.cubes)
         if len(set(cubes)) < len(cubes):
             raise ValueError(f"{self.id!r} has a cube twice")
@@ -91,7 +94,10 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if len(self.black.cubes) > 1:
-            raise ValueError("the black block is no single cube, but is put by naming a column")
+            raise ValueError(
+                f"the black block has {len(self.black.cubes)} cubes; it must be a single one, "
+                "because a move names only its column"
+            )
         ids = [block.id for block in self.everything]
         if len(set(ids)) < len(ids):
             twice = next(name for name in ids if ids.count(name) > 1)
@@ -118,15 +124,15 @@ def accept_blocks(value: Any) -> dict[str, Any] | None:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file cannot be read, or the catalogue is not one; the message names the
-            place, or the block, and says what is wrong with it.
+        ValueError: the file cannot be read, or the catalogue is malformed; the message names the
+            place, or the block, and says what is wrong.
     """
     if value is None:
         return None
     if isinstance(value, str | os.PathLike):
         value = read_json_file(value, MEGABYTE, "a catalogue of blocks")
     blocks = convert(value, "the catalogue", Catalogue)
-    # Convert it to what a file would hold, so that equal ones are equal and JSON can hold them.
+    # Convert it to JSON values: equal catalogues become equal options, and records can hold them.
     return None if blocks == catalogue(None) else msgspec.json.decode(msgspec.json.encode(blocks))
 
 

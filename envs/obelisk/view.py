@@ -108,7 +108,7 @@ def task(tables, state):
 
 @rule
 def reason(tables, state, action):
-    """The phase: its actions alone can be played."""
+    """The number of the phase, because only the actions of the phase are legal."""
     return int(state.phase)
 
 

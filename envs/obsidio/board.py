@@ -66,7 +66,7 @@ _REASONS = (
     "colours can only be swapped as the very first action of player_1",
     "the second light token must be placed",
     "a token can be placed or a target claimed, and done is only for after a claim",
-    "{0} is no light cell, and the second light token must be placed",
+    "{0} is not a light cell, and the second light token must be placed",
     "{0} is diagonally adjacent to the first light token ({1})",
     "{0} is not in line of sight of the first light token ({1})",
     "after a claim only more claims or done can follow in the same turn",
@@ -307,7 +307,7 @@ def _marks(unit: float) -> list[str]:
 
 
 def _token(radius: float, colour: int) -> str:
-    """A token; the second colour's has a light ring, so that the hue alone does not tell."""
+    """A token; the second colour's has a light ring, so that colours differ in more than hue."""
     token = round_piece(radius, f"url(#token{colour})", _TOKEN_COLOURS[colour][1])
     if colour == 0:
         return token

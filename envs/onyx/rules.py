@@ -7,7 +7,7 @@ each has a midpoint; a line divides the others into two triangles:
       | / |   | / |   | / |        place r * size + f, the midpoint of the square to the upper
     5 +---+---+---+---+---+        right of that corner the place size**2 + r * size + f.
       |   | \ |   | \ |   |        So corners and midpoints are two boards of cells; places
-    4 +---+---+---+---+---+        that are no square's stay empty.
+    4 +---+---+---+---+---+        that belong to no square stay empty.
       | / |   | / |   | / |
     3 +---+---+---+---+---+        Points: what actions stand for: the corners, then the
       |   | \ |   | \ |   |        midpoints by place and without gaps, last of all the swap.

@@ -214,7 +214,7 @@ def _check_diagram(letters: str) -> None:
 
 
 def _repetition(value: Any) -> int:
-    """Accepts 0, or a number of occurrences above 1, which the start alone would reach."""
+    """Accepts 0, or a number of occurrences from 2 on, because every start occurs once."""
     if type(value) is not int or not (value == 0 or 2 <= value <= _MOST_REPETITIONS):
         raise ValueError
     return value

@@ -133,7 +133,7 @@ def answer(net, planes, evaluation, n):
     Args:
         net: a `Called`; None in code for other machines, whose searches call no network.
         planes: float32 [B, rows, cells], observations in the board's own frame.
-        evaluation: an `Evaluation` of B.
+        evaluation: an `Evaluation` with B rows.
         n: the number of the observation.
 
     Returns:

@@ -250,8 +250,8 @@ def _weights_on_board(weight: np.ndarray) -> np.ndarray:
     """Sums of the weights [outputs, inputs, 9] of the taps on the board, by kind of row and column.
 
     Returns:
-        int64 [16, outputs]. A kind is 1 if nothing is before, plus 2 if nothing is
-        after.
+        int64 [16, outputs]. The kind of a row or column is 1 if it is the first one of the board,
+        plus 2 if it is the last one.
     """
     of_taps = weight.sum(1, dtype=np.int64).reshape(-1, 3, 3)
     kinds = [

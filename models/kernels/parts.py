@@ -137,8 +137,8 @@ def convolve(x, height, width, channels, weights, table, scale, layer, sums, ski
     """Compute a convolution with a ReLU, from ``x`` [height, width, channels] to ``out``.
 
     Off the board an activation is the number for 0; if that is itself 0, it adds nothing. So the
-    table has 4 kinds of rows and of columns: 1 is added if nothing is before, 2 if nothing is
-    after.
+    table has 4 kinds of rows and of columns: 1 for the first one of the board, plus 2 for the last
+    one.
     """
     o = 0
     while o < channels:

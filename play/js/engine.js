@@ -55,14 +55,14 @@ export class Engine {
 
   /**
    * @param {WebAssembly.Module} module
-   * @throws {Error} it is no module of ludarium, or has another format.
+   * @throws {Error} it is not a module of ludarium, or has another format.
    */
   constructor(module) {
     this.module = module;
     /** The module's manifest; see docs/guide/wasm.md. */
     this.manifest = manifestOf(module);
     if (this.manifest === null) {
-      throw new Error("this is no module of ludarium: it has no manifest");
+      throw new Error("this is not a module of ludarium: it has no manifest");
     }
     if (this.manifest.format !== FORMAT) {
       throw new Error(`the module has format ${this.manifest.format}; this file reads ${FORMAT}`);
@@ -82,7 +82,7 @@ export class Engine {
   /**
    * Let searches of the games that are made from now on ask a network.
    * @param {ArrayBuffer | ArrayBufferView | null} content a network's file; null for none.
-   * @throws {Error} it is no network's file, a damaged one, or one for another game or other
+   * @throws {Error} it is not a network's file, a damaged one, or one for another game or other
    *   versions.
    */
   useNetwork(content) {
@@ -633,7 +633,7 @@ function readNetwork(content, { network: layout, description }) {
   const text = (start, end) => new TextDecoder().decode(bytes.subarray(start, end));
   const start = NETWORK.length + 8;
   if (bytes.length < start || text(0, NETWORK.length) !== NETWORK) {
-    throw new Error("this is no network's file");
+    throw new Error("this is not a network's file");
   }
   const number = (place) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(place, true);
   if (number(start - 8) !== crc32(bytes.subarray(start - 4))) {

@@ -30,12 +30,12 @@ const RANGES = {
  * @param {string | object} json the file's text, or its parsed content.
  * @returns {{number: number, name: string, knobs: object, elo: number}[]} `name` is one of WORDS, or
  *   empty; `elo` is in points above random play.
- * @throws {Error} it is no ladder; the message says why.
+ * @throws {Error} it is not a ladder; the message says why.
  */
 export function readLevels(json) {
   const data = typeof json === "string" ? parse(json) : json;
   if (data?.format !== FORMAT) {
-    throw new Error(`this is no ladder of levels: format is ${data?.format}, not ${FORMAT}`);
+    throw new Error(`this is not a ladder of levels: format is ${data?.format}, not ${FORMAT}`);
   }
   const levels = data.ladder?.levels;
   if (!Array.isArray(levels) || levels.length < 2 || levels.length > MOST_LEVELS) {

@@ -13,7 +13,7 @@
 /** Limits of a record. */
 export const LIMITS = Object.freeze({
   characters: 4 * 2 ** 20,
-  depth: 8, // variations within each other
+  depth: 8, // nested variations
   variedMoves: 10_000, // moves of all variations together
   jsonDepth: 32,
 });
@@ -42,11 +42,11 @@ export function splitMoves(text, hasSpaces) {
  * Read a record, which may come from a stranger.
  * @param {string} text
  * @returns {object} the record, as in the JSON text.
- * @throws {Error} it is no record, or beyond a limit; the message names what is wrong.
+ * @throws {Error} it is not a record, or beyond a limit; the message names what is wrong.
  */
 export function readRecord(text) {
   if (text.length > LIMITS.characters) {
-    throw new Error(`it has ${text.length} characters; the most are ${LIMITS.characters}`);
+    throw new Error(`it has ${text.length} characters; at most ${LIMITS.characters} are allowed`);
   }
   let record;
   try {
@@ -132,7 +132,7 @@ function checkDepth(value) {
   let level = [value];
   for (let depth = 1; level.length; depth++) {
     if (depth > LIMITS.jsonDepth) {
-      throw new Error(`more than ${LIMITS.jsonDepth} lists and objects are within each other`);
+      throw new Error(`lists and objects are nested more than ${LIMITS.jsonDepth} deep`);
     }
     level = level.flatMap((each) => Object.values(each).filter(isBranch));
   }

@@ -35,13 +35,13 @@ export class Solver {
   /**
    * @param {string | URL | Response | BufferSource | WebAssembly.Module} source see `Engine.load`.
    * @returns {Promise<Solver>}
-   * @throws {Error} it is no such module.
+   * @throws {Error} it is not such a module.
    */
   static async load(source) {
     const module = await compiled(source);
     const manifest = manifestOf(module);
     if (manifest?.format !== FORMAT || !manifest.solver) {
-      throw new Error("this is no module with exact values, or one of another format");
+      throw new Error("this is not a module with exact values, or one of another format");
     }
     return new Solver(module, manifest);
   }

@@ -1,4 +1,4 @@
-"""Assembles a library: objects of the compiler, and functions for C around them."""
+"""Links compiled kernels and the C functions around them to static and shared libraries."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from .texts import Library
 def write_library(
     library: Library, targets: Sequence[str], folder: Path, say: Callable[[str], None]
 ) -> list[Path]:
-    """Write a folder with everything for some of `TARGETS`; return the libraries.
+    """Write a folder with libraries for some of `TARGETS` and all that goes with them.
+
+    Returns:
+        The paths of the libraries.
 
     Raises:
         ValueError: the folder exists, and is neither empty nor for a library of this game.
-        LinkerError: there is no linker, or it refuses.
+        LinkerError: the linker is missing or fails.
         OSError: a file cannot be written.
     """
     header_file = folder / f"{library.prefix}.h"

@@ -36,13 +36,13 @@ OUTCOMES = {
 }
 #: Errors by name, numbered from -1 down, with their meaning.
 ERRORS = {
-    "NULL": "an argument is no address",
-    "ALIGNMENT": "the buffer's address is no multiple of 16: align it by 16, better by 64",
+    "NULL": "an argument is a null pointer",
+    "ALIGNMENT": "the buffer's address is not a multiple of 16: align it by 16, better by 64",
     "SIZE": "the buffer is too short: ludarium_game_size() tells how long it must be",
     "NOT_READY": "the buffer was not made ready by this library: call ludarium_game_init first",
     "PROCESSOR": "the processor is too old, or has no code of that number",
     "SEED": "a seed is 0 or more",
-    "START": "there is nothing to take back, or the places are no start of this game",
+    "START": "there is nothing to take back, or the places are not a start of this game",
     "ILLEGAL": "the action is not legal here: ludarium_game_legal tells which are",
     "OVER": "the game is over",
     "ROOM": "the array is too short",
@@ -52,7 +52,7 @@ ERRORS = {
     "LEVEL": "there is no such level: ludarium_game_levels() tells how many there are",
     "SETTING": "the number is out of range, or larger than the buffer allows",
     "NO_SEARCH": "no search has begun in this position: call ludarium_game_begin first",
-    "NETWORK": "the network's answer is not of finite numbers",
+    "NETWORK": "the network's answer has numbers that are not finite",
 }
 
 

@@ -25,7 +25,7 @@ def build_solver(game: Game) -> Module:
     """Compile a module for exact values of a game's positions, in a dedicated process.
 
     Raises:
-        LinkerError: there is no linker, or it refuses.
+        LinkerError: the linker is missing or fails.
     """
     find_zig()  # check before the long compilation
     return in_own_process(_build, game)

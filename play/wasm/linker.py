@@ -19,7 +19,7 @@ _STACK = 256 * 1024  # bytes; most kernels need little, but the search of Corso 
 
 
 class LinkerError(ValueError):
-    """There is no linker, or it refuses; the message says why."""
+    """The linker is missing or fails; the message says why."""
 
 
 def find_zig() -> Path:
@@ -38,7 +38,7 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
     """A module that exports these functions and variables, and its memory.
 
     Raises:
-        LinkerError: there is no linker, or it refuses.
+        LinkerError: the linker is missing or fails.
     """
     zig = find_zig()
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def run_zig(zig: Path, arguments: Iterable[str], folder: str) -> None:
     that two builds are the same bytes.
 
     Raises:
-        LinkerError: it refuses.
+        LinkerError: zig fails.
     """
     # Keeping its compiled libraries saves seconds for each module.
     kept = (cache_folder() / "zig").absolute()

@@ -66,7 +66,7 @@ def build_module(game: Game, limits: Limits | None = None) -> Module:
     """Compile a game's rules and the search over them, in a dedicated process.
 
     Raises:
-        LinkerError: there is no linker, or it refuses.
+        LinkerError: the linker is missing or fails.
     """
     find_zig()  # check before the long compilation
     return in_own_process(_build, game, limits or Limits())
@@ -174,7 +174,7 @@ def read_module(path: str | os.PathLike[str]) -> Module:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no module of this package, or one of another format.
+        ValueError: it is not a module of this package, or one of another format.
     """
     content = read_regular_file(path, _MOST_BYTES, "a WebAssembly module")
     return parse_module(content, quoted(os.fspath(path), 100))
@@ -183,10 +183,10 @@ def read_module(path: str | os.PathLike[str]) -> Module:
 def parse_module(content: bytes, name: str) -> Module:
     """Read a module from its content; ``name`` is for errors, which are those of `read_module`."""
     if not content.startswith(_MAGIC):
-        raise ValueError(f"{name} is no WebAssembly module")
+        raise ValueError(f"{name} is not a WebAssembly module")
     text = _find_section(content, SECTION)
     if text is None:
-        raise ValueError(f"{name} is no module of ludarium: it has no whole section {SECTION!r}")
+        raise ValueError(f"{name} is not a module of ludarium: it has no whole section {SECTION!r}")
     manifest = load_json(text, f"the manifest in {name}")
     if not _is_manifest(manifest):
         raise ValueError(f"{name} has no manifest of format {_FORMAT}; build it anew")

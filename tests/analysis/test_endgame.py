@@ -139,7 +139,7 @@ def test_names_are_read_and_given_back():
     [
         ("endgame", "endgame needs an agent"),
         ("endgame:", "endgame needs an agent"),
-        ("endgame:endgame:uct", "once is enough"),
+        ("endgame:endgame:uct", "it cannot be nested"),
         ("endgame:nobody", "nobody"),
         ("endgame:uct:50?positions=many", "is not a whole number"),
         ("endgame:uct:50?positions=0", "positions are 1 to 1,000,000,000, not 0"),

@@ -169,10 +169,10 @@ def name_twice(head, lines):
         (lambda head, lines: head.update(made="by hand"), "made is 'by hand'"),
         (lambda head, lines: head.update(format="another"), "format is 'another'"),
         (lambda head, lines: lines[0].update(moves=["z9"]), "line 2: .*z9"),
-        (lambda head, lines: lines[0].update(moves=[]), "no ply"),
+        (lambda head, lines: lines[0].update(moves=[]), "does not reach ply"),
         (lambda head, lines: lines[0].update(moves="c2"), "line 2: moves is 'c2'"),
         (lambda head, lines: lines[0].update(seed=-1), "seed"),
-        (lambda head, lines: lines[0].update(positions=[{}]), "without its ply"),
+        (lambda head, lines: lines[0].update(positions=[{}]), "a position has no ply"),
         (lambda head, lines: lines.insert(0, []), "line 2: it is"),
         (lambda head, lines: lines[0]["positions"][0].update(win=["b9"]), "b9"),
         (lambda head, lines: lines[0]["positions"][0].update(tie=[]), "tie"),
@@ -244,4 +244,4 @@ def test_several_numbers_of_simulations_are_rows(tmp_path, capsys):
     data = json.loads(capsys.readouterr().out)
     assert list(data["agents"]) == ["network alone", "corso:2", "corso:4"]
     assert main([*command, "--simulations", "2,x"]) == 2
-    assert "no list of numbers" in capsys.readouterr().err
+    assert "not a list of numbers" in capsys.readouterr().err

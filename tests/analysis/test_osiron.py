@@ -377,7 +377,7 @@ def test_while_pieces_are_placed_there_is_no_table(cache: Path) -> None:
     assert solution.knows(start.states).tolist() == [False]
     with pytest.raises(ValueError, match="no exact value is known while pieces are placed"):
         solution.value(start)
-    with pytest.raises(ValueError, match="not solved from the start on; endgame:AGENT"):
+    with pytest.raises(ValueError, match="not solved from the start on; take endgame:AGENT"):
         make_agent("perfect", game)
     prober = prober_of(game, 1 << 20)
     assert prober.at(start).searches

@@ -55,7 +55,7 @@ def test_what_is_not_as_it_was_written_is_refused(table: Path, change: str) -> N
 @pytest.mark.parametrize("header", [None, {"sha256": "0"}])
 def test_another_file_of_the_format_is_refused(table: Path, header: dict[str, str] | None) -> None:
     table.write_bytes(save({"table": np.zeros(4, np.int32)}, header))
-    with pytest.raises(ValueError, match="it is no table of a solved game"):
+    with pytest.raises(ValueError, match="it is not a table of a solved game"):
         read_table(table, np.int32, (None,))
 
 

@@ -313,7 +313,7 @@ def test_a_time_in_place_of_playouts(spec, monkeypatch):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("uct?time=1", "no time such as 500ms"),
+        ("uct?time=1", "not a time such as 500ms"),
         ("uct?time=0.5ms", "1 ms to 1 h"),
         ("uct?time=2h", "1 ms to 1 h"),
         ("uct:100?time=1s", "playouts or a time"),

@@ -403,7 +403,7 @@ def test_options_are_compared_side_by_side(corso: Report) -> None:
     replay = corso.data["reports"][0]["replays"][0]["record"]
     assert from_record(replay).unwrapped.position.is_over
     same = compare("size", [3, 3], [corso.data["reports"][0]] * 2)
-    assert same["summary"] == ["In none of these figures do the intervals fall apart."]
+    assert same["summary"] == ["In all of these figures the intervals overlap."]
 
 
 def test_a_game_without_much_has_a_report_too() -> None:

@@ -261,7 +261,7 @@ def test_games_that_are_there_are_not_played_again(whole, tmp_path):
     [
         (lambda line: line.replace(b"[", b"", 1), "the game is not valid JSON"),
         (lambda line: line.replace(b'"number": ', b'"number": 99'), "have no game 99"),
-        (lambda line: line + line, "the game is there twice"),
+        (lambda line: line + line, "the game occurs twice"),
     ],
 )
 def test_a_damaged_line_is_named_and_its_game_comes_again(whole, damage, reason, tmp_path):
@@ -325,7 +325,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         ({"game": "chess"}, "is of game 'chess'; known games: corso"),
         ({"version": 7}, "is of corso version 7; this is version 0"),
         ({"options": {"size": 3000}}, "arena.json: "),
-        ({"agents": ["random", "a\x1b[2J"]}, "is no name of an agent"),
+        ({"agents": ["random", "a\x1b[2J"]}, "is not the name of an agent"),
         ({"agents": 7}, "holds no tournament: agents is 7: expected `array`"),
         ({"games": 10**9}, "3,000,000,000 games are more than 10,000,000"),
         ({"seed": -1}, "seed is -1; accepted"),

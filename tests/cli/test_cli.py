@@ -284,7 +284,7 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
             "name the agents, as in `ludarium tournament uct:200 uct:100 --game corso`",
         ),
         ([*TOURNAMENT, "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
-        ([*TOURNAMENT, "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
+        ([*TOURNAMENT, "--anchor", "uct:5"], "is not an anchor: write AGENT=ELO"),
         ([*TOURNAMENT, "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),
         (["tournament", "--folder", "nowhere"], "there is no tournament in nowhere"),
         (["tournament", "--folder", "nowhere", "--games", "4"], "--games goes with agents"),

@@ -226,7 +226,7 @@ def test_a_device_is_no_file_to_be_replaced(
     if not target.exists():
         os.mkfifo(target)
     assert main([*arguments, str(target)]) == 2
-    assert "is no regular file" in capsys.readouterr().err
+    assert "is not a regular file" in capsys.readouterr().err
     with pytest.raises(StorageError, match="regular file"):
         write_file(target, b"")
     assert target.is_fifo()

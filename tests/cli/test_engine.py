@@ -168,7 +168,7 @@ def test_version_and_unknown_fields(session):
     assert one.answers[0].items() >= {"id": "v", "game": "tictactoe", "options": {}}.items()
     one.send(id="foo", moves=[], komi=7.5)
     assert one.answers[1] == {
-        "warning": "komi is no field of a query, and is ignored",
+        "warning": "komi is not a field of a query, and is ignored",
         "field": "komi",
         "id": "foo",
     }
@@ -202,9 +202,9 @@ QUERY = {"id": "foo", "moves": ["b2"]}
         ({**QUERY, "seconds": 1e9}, "seconds", "<= 86400"),
         ({**QUERY, "reportDuringSearchEvery": 0}, "reportDuringSearchEvery", ">= 0.01"),
         ({**QUERY, "priority": 10**20}, "priority", "<= 2147483648"),
-        ({**QUERY, "analyzeTurns": [0], "priorities": [1, 2]}, "priorities", "as many"),
+        ({**QUERY, "analyzeTurns": [0], "priorities": [1, 2]}, "priorities", "a number for each"),
         ({**QUERY, "seed": -1}, "seed", "is -1: expected `int` >= 0"),
-        ({**QUERY, "seed": 2**128}, "seed", "not less than"),
+        ({**QUERY, "seed": 2**128}, "seed", "accepted: 0 to 2"),
         ({"id": "foo", "action": "quit"}, "action", "'quit': accepted: query_version, terminate, "),
         ({"id": "foo", "action": "terminate"}, "terminateId", "the id of a query"),
         ({"id": "foo", "action": "terminate_all", "turnNumbers": 3}, "turnNumbers", "array"),

@@ -157,8 +157,8 @@ def test_without_a_page_one_line_says_how_to_build_it(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--terminal", "--port", "80"], "--terminal is of the terminal, --port of the page"),
-        (["--resume", "x", "--no-browser"], "--resume is of the terminal, --no-browser of"),
+        (["--terminal", "--port", "80"], "--terminal is for the terminal, --port for the page"),
+        (["--resume", "x", "--no-browser"], "--resume is for the terminal, --no-browser for"),
         (["--opponent", "corso:4"], "plays corso, not tictactoe"),
         (["--option", "size"], "NAME=VALUE"),
         (["--option", "size=99"], "has no option 'size'"),

@@ -71,7 +71,7 @@ def test_very_long_games_are_drawn_in_part(
 ) -> None:
     monkeypatch.setattr("ludarium.cli.render._MOST_PICTURES", 4)
     assert main(["render", record, "--output", "long.gif"]) == 2
-    assert "5 pictures are too many; write --every 2 for 4 at most" in capsys.readouterr().err
+    assert "5 pictures are too many; --every 2 draws at most 4" in capsys.readouterr().err
     render(record, "long.svg", "--every", "2")
 
 
@@ -107,7 +107,7 @@ def test_every_layer_that_needs_no_search_is_drawn(record: str) -> None:
         (["--output", "a.png", "--seconds", "3"], "name a .gif"),
         (["--output", "a.gif", "--every", "0"], "take a positive number"),
         (["--output", "a.gif", "--seconds", "nan"], "'nan' is not a number of seconds"),
-        (["--output", "a.png", "--ply", "-1"], "'-1' is no whole number"),
+        (["--output", "a.png", "--ply", "-1"], "'-1' is not a whole number"),
     ],
 )
 def test_mistakes_are_explained(

@@ -274,7 +274,7 @@ def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
     Path("game.json").write_text(json.dumps(record))
     out = play(["quit"], "tictactoe", "--opponent", "random", "--resume", "game.json")
     assert "game.json does not say which seat was yours" in out
-    assert "--seat 0 for the other" in out
+    assert "--seat 0 takes the other" in out
     assert "You are player_1 (O)" in out
 
 

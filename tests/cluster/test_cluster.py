@@ -292,4 +292,4 @@ def test_a_cluster_that_is_not_there_is_an_error_in_one_line():
         pytest.raises(ValueError, match="must be started on a node of the cluster"),
         joined("ray://somewhere:10001"),
     ):
-        raise AssertionError("it is no node")
+        raise AssertionError("it is not a node")

@@ -177,7 +177,7 @@ def test_functions_of_the_rules_are_not_taken_for_the_view(changed):
     ("option", "words"),
     [
         ("seconds", "its clock has the option 'glass', which must be True or False"),
-        ("glass", "its clock plays 'pass', which is no action"),
+        ("glass", "its clock plays 'pass', which is not an action"),
     ],
 )
 def test_a_clock_needs_its_option_and_its_action(changed, option, words):
@@ -357,7 +357,7 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([_with_view("points(tables, state, player)", "player")],
          "points gives 0 and 1, whose difference is not the score, 0"),
         ([("@rule\ndef _has_line", "def _has_line")],
-         r"_has_line is called, and is no rule: decorate it with @rule \(line \d+ of rules"),
+         r"_has_line is called, and is not a rule: decorate it with @rule \(line \d+ of rules"),
         ([("return state.cells[action] == EMPTY", "return state.cells[action - 9] == EMPTY")],
          r"is_legal fails: IndexError: index -9 is below 0, and would count from the end \(line"),
         ([("return state.cells[action] == EMPTY", 'return state["cells"][action - 9] == EMPTY')],
@@ -366,8 +366,8 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          r"step fails: IndexError: index -8 is below 0.*, in _has_line"),
         ([("mover = int(state.mover)", "mover = int(state.mover / 1)")],
          r"/ makes fractions.*: write //, or take .* table \(line \d+ of rules"),
-        ([('marks = ["", *(', 'marks = ["<rect", *(')], r"scene has '<rect': this is no SVG \("),
-        ([('[Role("", ', '[Role("", "<text>&</text>" + ')], "the scene has .*: this is no SVG"),
+        ([('marks = ["", *(', 'marks = ["<rect", *(')], r"scene has '<rect': this is not SVG \("),
+        ([('[Role("", ', '[Role("", "<text>&</text>" + ')], "the scene has .*: this is not SVG"),
         ([("square_symmetries(_SIDE), len", "np.array([[*range(9)], [1, 0, *range(2, 9)]]), len")],
          "the image of a position has other legal actions: do both of its tables say the same"),
         ([("square_symmetries(_SIDE)", "np.array([[*range(9)], [2, 1, 0, *range(3, 9)]])")],

@@ -343,7 +343,7 @@ def test_a_block_rests_on_what_it_meets_first_and_the_gap_below_stays_empty() ->
     # Now player_1 is active: its domino lies over b2 and c2.
     game.turn("domino", "arm", "b2 r0", "a1 r0")
     assert game.heights[1] == [0, 0, 0, 0, 2, 2, 0, 0, 0]
-    # The arm reaches over b1, and so nothing comes below it any more.
+    # The arm reaches over b1, so nothing can be put below it.
     assert game.heights[0] == [5, 5, 0, 0, 0, 0, 0, 0, 0]
     assert game.events.count("overhang") == 2
     game.turn("cube", "cube", "b1 r0", "c2 r0")
@@ -1143,7 +1143,7 @@ def with_block(**entries: Any) -> dict[str, Any]:
         ([], ["expected `object`"]),
         (changed(lambda c: c.pop("black")), ["field `black`"]),
         (changed(lambda c: c["tower"].update(height=0)), ["tower.height is 0"]),
-        (changed(lambda c: c["black"].update(cubes=[[0, 0, 0], [0, 0, 1]])), ["no single cube"]),
+        (changed(lambda c: c["black"].update(cubes=[[0, 0, 0], [0, 0, 1]])), ["has 2 cubes"]),
         (changed(lambda c: c.update(blocks=[])), ["blocks is []", "length >= 1"]),
         (changed(lambda c: c["blocks"].append(c["blocks"][0])), ["two blocks", "'cube'"]),
         (with_block(id="black"), ["two blocks", "'black'"]),

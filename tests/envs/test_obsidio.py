@@ -657,7 +657,7 @@ def test_board_text_shows_the_tokens_the_last_one_and_whose_turn_it_is() -> None
         ("", "swap", ["'swap'", "not legal", "very first action of player_1"]),
         ("a1 c1 e1", "swap", ["'swap'", "not legal", "very first action of player_1"]),
         ("a1 f1", "done", ["'done'", "not legal", "second light token"]),
-        ("a1 f1", "c1", ["'c1'", "not legal", "no light cell", "second"]),
+        ("a1 f1", "c1", ["'c1'", "not legal", "not a light cell", "second"]),
         ("a1 f1", "e2", ["'e2'", "not legal", "diagonally adjacent", "f1"]),
         ("a1 f1", "a4", ["'a4'", "not legal", "line of sight", "f1"]),
         ("", "j1", ["'j1'", "a1 to i9", "swap"]),

@@ -100,7 +100,7 @@ def test_a_game_of_an_installed_package_has_every_face(packages: Path) -> None:
 BROKEN = {
     "gone_v0": ("no_such_module:Gone", "cannot be imported (ModuleNotFoundError"),
     "chess_v0": ("noughts:Chess", "cannot be imported (AttributeError"),
-    "dumps_v0": ("json:dumps", "is no game"),
+    "dumps_v0": ("json:dumps", "is not a game"),
     "noughts_v0": ("noughts:TicTacToe", "is tictactoe_v0, not what its entry point is called"),
     "tictactoe_v7": ("noughts:TicTacToe", "is tictactoe_v0, not what its entry point is called"),
     "tictactoe": ("noughts:TicTacToe", "is not named as a game is, such as tictactoe_v0"),

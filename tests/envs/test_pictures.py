@@ -194,7 +194,7 @@ def test_ownership_is_that_of_the_board_or_given() -> None:
 @pytest.mark.parametrize(
     ("layers", "words"),
     [
-        ({"heat": None}, "'heat' is no layer of a picture; layers are legal, policy"),
+        ({"heat": None}, "'heat' is not a layer of a picture; layers are legal, policy"),
         ({"policy": [1, 2]}, "9 numbers for corso"),
         ({"policy": [-1] * 9}, "no negative number"),
         ({"policy": "much"}, "takes shares of the actions"),

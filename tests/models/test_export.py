@@ -129,7 +129,7 @@ def test_files_of_others_are_refused_by_name(file, tmp_path):
         load_exported(tmp_path / "nothing.onnx")
     other = tmp_path / "other.bin"
     other.touch()
-    with pytest.raises(ValueError, match=r"other\.bin is no name for an ONNX file"):
+    with pytest.raises(ValueError, match=r"other\.bin is not a name for an ONNX file"):
         load_exported(other)
     damaged = tmp_path / "damaged.onnx"
     damaged.write_bytes(file.read_bytes()[:1000])

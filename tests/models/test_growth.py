@@ -113,7 +113,7 @@ def test_a_perceptron_grows_in_blocks():
     grow(used(small), large)
     for ours, theirs in zip(outputs(large), outputs(small), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
-    with pytest.raises(ValueError, match="a perceptron grows in blocks alone"):
+    with pytest.raises(ValueError, match="a perceptron grows in blocks only"):
         grow(small, of_game("obelisk", 32, 1))
 
 

@@ -92,8 +92,11 @@ def test_damaged_weights_are_refused_by_name(tmp_path):
     [
         (NetworkShape((6, 4, 4), 18, BOARD.action_places), r"stem.0.weight is F32 \[8, 5, 3, 3\]"),
         (NetworkShape((5, 4, 4), 17, (*range(16), -1)), "policy.others.weight is F32"),
-        (NetworkShape((5, 4, 4), 16, (*range(16),)), "policy.others.* is none of the network"),
-        (NetworkShape((17,), 30), "blocks.0.0.bias is not there"),
+        (
+            NetworkShape((5, 4, 4), 16, (*range(16),)),
+            "policy.others.* is not a weight of the network",
+        ),
+        (NetworkShape((17,), 30), "blocks.0.0.bias is missing"),
     ],
 )
 def test_weights_of_another_network_are_refused(shape, message, tmp_path):

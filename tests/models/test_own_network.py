@@ -115,7 +115,7 @@ def test_what_is_not_named_on_the_command_line_does_not_run(folder, command, cap
     architecture._own_modules.clear()
     assert main(command.split()) == 2
     error = capsys.readouterr().err
-    assert "'mine:Net' is code of someone's own" in error
+    assert "'mine:Net' is custom code" in error
     assert "--network-module" in error
     assert not (folder / "touched").exists()
     assert "mine" not in sys.modules
@@ -279,7 +279,7 @@ def test_configurations_keep_a_networks_own_keys(tmp_path):
     assert apply_settings(load_config(path), ["seed=3"]).network == network
     changed = apply_settings(load_config(path), ["network.width=6"]).network
     assert changed.options == {"width": 6, "blocks": 2}
-    with pytest.raises(ValueError, match="options are for a network of one's own"):
+    with pytest.raises(ValueError, match="options are for a custom network"):
         apply_settings(load_config("corso/default"), ["network={options: {width: 5}}"])
     with pytest.raises(ValueError, match="network: contains unknown field `width`"):
         apply_settings(load_config("corso/default"), ["network={width: 5}"])

@@ -242,7 +242,7 @@ test("a module can be fetched and sent, and a foreign one is told", async () => 
   }
   await assert.rejects(Engine.load(new Response(null, { status: 404 })), /cannot fetch.*404/);
   const empty = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
-  await assert.rejects(Engine.load(empty), /no module of ludarium/);
+  await assert.rejects(Engine.load(empty), /not a module of ludarium/);
 });
 
 // The network whose file is in NETWORK.
@@ -335,12 +335,12 @@ test("a network's file is checked", async () => {
   const { module } = engine;
   const fresh = await Engine.load(module);
   for (const content of [new ArrayBuffer(0), new Uint8Array(99)]) {
-    assert.throws(() => fresh.useNetwork(content), /no network's file/);
+    assert.throws(() => fresh.useNetwork(content), /not a network's file/);
   }
   const other = await Engine.load(module);
   other.manifest.network = "0".repeat(16);
   assert.throws(() => other.useNetwork(network), /is for tictactoe, not for this module of tictactoe, or/);
-  const damage = /^Error: (the network's file is damaged, or|this is no network's file)/;
+  const damage = /^Error: (the network's file is damaged, or|this is not a network's file)/;
   assert.throws(() => fresh.useNetwork(network.subarray(0, -1)), damage);
   for (let number = 0; number < 300; number += 1) {
     const damaged = Buffer.from(network);

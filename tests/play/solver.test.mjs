@@ -48,8 +48,8 @@ test("a search can be ended, and its time may be up at once", async () => {
   }
 });
 
-test("what is no module, or no position, is refused", async () => {
+test("what is not a module, or not a position, is refused", async () => {
   const empty = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
-  await assert.rejects(Solver.load(empty), /no module with exact values/);
+  await assert.rejects(Solver.load(empty), /not a module with exact values/);
   await assert.rejects(solver.solve(new Uint8Array(3)), /position of another game/);
 });

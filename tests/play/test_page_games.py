@@ -113,7 +113,7 @@ def test_a_start_that_is_set_up_has_twelve_pieces_each(driver: PageDriver) -> No
     assert told.inner_text() == "11 light, 13 dark; there must be 12 of each."
     driver.press(driver.page.get_by_role("button", name="Play", exact=True))
     alert = driver.page.locator("dialog .told")
-    assert alert.inner_text() == "This is no start: it has 11 L and 13 D, not 12 of each."
+    assert alert.inner_text() == "This is not a start: it has 11 L and 13 D, not 12 of each."
     driver.press(driver.page.locator('.diagram button[aria-label^="a1:"]'))
     driver.press(driver.page.get_by_role("button", name="Play", exact=True))
     driver.page.locator("dialog").wait_for(state="detached")

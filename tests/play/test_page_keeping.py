@@ -306,7 +306,7 @@ def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
     driver.press_at(*driver.on_screen(*game.action_spots()[12]))
     reason = game.explain(position.state, 12)
     assert reason == "the marble on c3 is the opponent's"
-    assert driver.message == f"“c3” is no legal move now: {reason}."
+    assert driver.message == f"“c3” is not a legal move now: {reason}."
     driver.play()
     assert driver.page.locator("#message").is_hidden()
 

@@ -106,7 +106,7 @@ def test_records_go_to_javascript_and_back(some_records: list[dict[str, Any]]) -
 
 
 def _deep(levels: int) -> dict[str, Any]:
-    """A record with so many variations within each other."""
+    """A record with variations nested ``depth`` deep."""
     line: dict[str, Any] = {"moves": ["b2"]}
     for _ in range(levels):
         line = {"moves": ["b2"], "variations": {"1": [line]}}
@@ -152,7 +152,7 @@ def test_what_is_within_the_limits_is_read_in_javascript() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (" " * (4 * MEGABYTE + 1), "the most are 4194304"),
+        (" " * (4 * MEGABYTE + 1), "at most 4194304 are"),
         ("{", "is not valid JSON"),
         ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "more than 32 lists"),
     ],
@@ -175,7 +175,7 @@ def test_both_read_and_refuse_the_same(some_records: list[dict[str, Any]]) -> No
         try:
             record = load_json(text, "the record")
             check_line(record, "the record")
-        except (AttributeError, ValueError) as error:  # AttributeError: it is no mapping
+        except (AttributeError, ValueError) as error:  # AttributeError: it is not a mapping
             refused = str(error)
         if "record" in answer:
             # JavaScript takes some numbers that Python does not.

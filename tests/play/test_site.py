@@ -590,7 +590,7 @@ def test_clients_that_do_not_read_are_few_and_take_no_memory(
             break
         time.sleep(0.1)
     else:
-        pytest.fail("the server does not serve any more")
+        pytest.fail("the server has stopped serving")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
@@ -623,7 +623,7 @@ def test_a_port_that_is_taken_is_told_or_another_is_found(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(ValueError, match=f"port {port} of 127.0.0.1 cannot be had"):
+        with pytest.raises(ValueError, match=f"port {port} of 127.0.0.1 cannot be used"):
             PageServer(tmp_path, port)
         monkeypatch.setattr("ludarium.play.server.USUAL_PORT", port)
         with PageServer(tmp_path) as server:

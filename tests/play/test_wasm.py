@@ -123,7 +123,7 @@ def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"PK\x03\x04", "no WebAssembly module"),
+        (b"PK\x03\x04", "not a WebAssembly module"),
         (EMPTY, "no whole section"),
         (EMPTY + custom_section("other", b"{}"), "no whole section"),
         (EMPTY + custom_section("ludarium", b"{}" * 100)[:-1], "no whole section"),

@@ -28,7 +28,7 @@ class FailingOS:
 
     Args:
         fails: which one; None for none, only counting.
-        how: ``kill``, the process does nothing any more from then on; a write is cut in the
+        how: ``kill``, the process then does nothing more; a write is cut in the
             middle. ``power``: the same, and what was not synchronised is lost. ``full``: this
             one and all later ones but removals fail, as on a full disk.
     """

@@ -132,7 +132,7 @@ def test_positions_that_are_lost_are_asked_for(tmp_path):
     with pytest.raises(ValueError, match=r"replay/000001.npy is missing.*put back"):
         train("drift", folder)
     shutil.copy(folder / "replay" / "000002.npy", chunk)
-    with pytest.raises(ValueError, match=r"replay/000001.npy is damaged \(its SHA-256"):
+    with pytest.raises(ValueError, match=r"replay/000001.npy is damaged \(its content does"):
         train("drift", folder)
     (tmp_path / "lost").rename(chunk)
     assert train("drift", folder, 3) == []

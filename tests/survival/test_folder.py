@@ -113,7 +113,7 @@ def test_a_copy_of_hard_links_stays_as_it_is(run, tmp_path):
     """As `cp -al` makes it; a lock that is such a link is refused, for a lock is emptied."""
     shutil.copytree(run, tmp_path / "copy", copy_function=os.link)
     before = contents(tmp_path / "copy")
-    with pytest.raises(ValueError, match=r"run/lock is no lock that this program wrote"):
+    with pytest.raises(ValueError, match=r"run/lock is not a lock that this program wrote"):
         train("drift", run, 3)
     (run / "lock").unlink()
     train("drift", run, 3)

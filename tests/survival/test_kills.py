@@ -39,7 +39,7 @@ def test_a_run_killed_at_random_moments_is_the_run_that_was_not(algorithm, tmp_p
         killed = killed_at_random(algorithm, run, seconds, 4, rng)
         kills += killed.kills
         if not killed.kills:
-            seconds *= 0.7  # a run that was over before its first kill is no test: earlier, then
+            seconds *= 0.7  # a run that was over before its first kill is not a test: earlier, then
         assert killed.failure is None
         assert fingerprint(run) == fingerprint(tmp_path / "whole")
 

@@ -120,7 +120,7 @@ def test_names_of_those_who_cannot_be_rated_are_told():
     with pytest.raises(ValueError, match="a cannot be rated by games against itself"):
         BradleyTerry([Score("a", "a", 1, 0, 1)])
     for wrong in (-1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="a result has counts that are no finite numbers"):
+        with pytest.raises(ValueError, match="a result has a count below 0 or one that is not"):
             BradleyTerry([Score("a", "b", 1, 0, wrong)])
     with pytest.raises(ValueError, match="the rating of b is nan; accepted: a finite number"):
         fit_ratings([Match("a", "b", 2, 1)], {"b": math.nan})

@@ -67,7 +67,7 @@ def test_bad_backends_are_refused():
         InferenceEngine(network, shape, 32, "int4")
     with pytest.raises(ValueError, match="needs examples"):
         InferenceEngine(network, shape, 32, "compiled-int8")
-    with pytest.raises(ValueError, match="'compiled' runs on the processor, not on cuda"):
+    with pytest.raises(ValueError, match="'compiled' runs on the CPU, not on cuda"):
         InferenceEngine(network, shape, 32, "compiled", "cuda")
     with pytest.raises(ValueError, match="'eager' is for networks of torch, not for layers"):
         InferenceEngine(layers_of(network), shape, 32, "eager")
@@ -152,7 +152,7 @@ def test_torch_weights_that_are_not_finite_are_refused_by_name(backend):
 
 
 def test_the_callers_network_stays_where_it_is_and_as_it_is():
-    """``meta`` stands for another device: what is moved there has no weights any more."""
+    """``meta`` stands for another device: tensors that are moved there lose their values."""
     network, observations = network_and_observations("corso")
     network.train()
     before = {name: value.clone() for name, value in network.state_dict().items()}

@@ -38,7 +38,7 @@ def test_shares_are_divided_between_the_combinations():
     ("setting", "told"),
     [
         ("variants=[{options: {size: 3}}]", "variants: 1 sets of options"),
-        ("variants=[{options: {size: [3, 3]}}]", "there twice"),
+        ("variants=[{options: {size: [3, 3]}}]", "occurs twice"),
         ("variants=[{options: {size: [3, 99]}}]", "size"),
         ("variants=[{options: {size: [3, 4]}, share: 0}]", "share"),
         ("variants=[{options: {sise: [3, 4]}}]", "sise"),

@@ -289,7 +289,7 @@ def test_a_players_own_module_is_imported_by_name(
     agent: Agent = make_agent("python:mine_outside:last", game)
     assert agent.name == "python:mine_outside:last"
     assert agent.choose(game.start()) == 8
-    with pytest.raises(ValueError, match="is no torch module, so it takes no settings"):
+    with pytest.raises(ValueError, match="is not a torch module, so it takes no settings"):
         make_agent("python:mine_outside:last?simulations=8", game)
 
 

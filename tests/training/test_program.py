@@ -151,7 +151,7 @@ def test_what_cannot_play_is_refused_when_it_is_made(name, monkeypatch):
         ("engine:./no-such-program", "cannot be started: .*no-such-program"),
         (name("good", "chess", "{}"), "plays 'chess' with {}, not TicTacToe"),
         (name("mute"), "did not answer within 500ms"),
-        (name("good", settings="limit=soon"), "'soon' is no time such as 500ms"),
+        (name("good", settings="limit=soon"), "'soon' is not a time such as 500ms"),
     ):
         with pytest.raises(ValueError, match=reason):
             make_agent(spec, GAME)

@@ -88,7 +88,7 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
     ("setting", "told"),
     [
         ("network={channels: 8, blocks: 0}", "fewer channels or blocks"),
-        ("start=uct:200", "no trained agent"),
+        ("start=uct:200", "not a trained agent"),
         ("start=osiron", "plays osiron"),
         ("start=nowhere.safetensors", "no agent is called"),
         ("network={channels: 4, blocks: 1}", "'channels': 8.*'channels': 4"),
@@ -151,7 +151,7 @@ def test_without_a_game_there_must_be_a_run(tmp_path, monkeypatch, teacher, caps
     shutil.copytree(teacher, tmp_path / "run")
     monkeypatch.chdir(tmp_path)
     assert main(["train", *arguments]) == 2
-    assert "give a GAME to train, or the --folder of a run alone" in capsys.readouterr().err
+    assert "give a GAME to train, or only the --folder of a run" in capsys.readouterr().err
     assert [item.name for item in tmp_path.iterdir()] == ["run"]
 
 

@@ -94,10 +94,10 @@ def test_values_of_a_key_are_a_list_or_a_range():
     [
         ("learner.batch", "says no values"),
         ("learner.batch=", "says no values"),
-        ("learner.batch=64..64", "is no range: LOW is not below HIGH"),
+        ("learner.batch=64..64", "is not a range: LOW is not below HIGH"),
         ("learner.batch=64,,128", "is not YAML"),
-        ("learner.batch=a..b", "'a' in .* is no number"),
-        ("learner.batch=0..64,log", "is no range: .*log"),
+        ("learner.batch=a..b", "'a' in .* is not a number"),
+        ("learner.batch=0..64,log", "is not a range: .*log"),
         ("learner.batch=64,64", "has a value twice"),
         ("learner.batsh=64,128", "batsh"),
         ("learner.batch=64,many", "learner.batch is 'many'"),

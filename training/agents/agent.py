@@ -71,7 +71,7 @@ class Agent:
         """Reseed the random numbers; ``None`` takes a fresh seed from the system.
 
         Raises:
-            ValueError: ``seed`` is no seed.
+            ValueError: ``seed`` is not a seed.
         """
         self.rng = np.random.default_rng(require_seed(seed))
 
@@ -79,10 +79,10 @@ class Agent:
         """Search positions, see `Searcher.find`.
 
         Raises:
-            ValueError: it has no searcher, or the searcher refuses the positions.
+            ValueError: the agent has no searcher, or the searcher refuses the positions.
         """
         if self.searcher is None:
-            raise ValueError(f"agent {self.name} does not tell what it finds")
+            raise ValueError(f"agent {self.name} has no searcher, so it has no finding to show")
         return self.searcher.find(self._check(states), self.budget, self.rng)
 
     def actions(self, states: np.ndarray) -> np.ndarray:

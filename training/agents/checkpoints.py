@@ -151,7 +151,8 @@ class _OfGame(TrainedFactory):
         name, colon, simulations = (argument or "").partition(":")
         if name not in GAMES:
             raise ValueError(
-                f"{quoted(name)} is no game{did_you_mean(name, GAMES)}; games: {', '.join(GAMES)}"
+                f"{quoted(name)} is not a game{did_you_mean(name, GAMES)}; games: "
+                f"{', '.join(GAMES)}"
             )
         return super().read(simulations if colon else None, settings, name=name)
 

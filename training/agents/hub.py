@@ -47,7 +47,7 @@ class HubFactory(TrainedFactory):
         repository, at, revision = name.partition("@")
         if not _REPOSITORY.fullmatch(repository) or (at and not revision):
             raise ValueError(
-                f"{quoted(name)} is no repository: hf:OWNER/NAME or hf:OWNER/NAME@REVISION"
+                f"{quoted(name)} is not a repository: hf:OWNER/NAME or hf:OWNER/NAME@REVISION"
             )
         own = {"repository": repository, "revision": revision or None}
         return super().read(simulations if colon else None, settings, **own)
@@ -99,7 +99,7 @@ def push(
         ValueError: the hub refuses, for example without a token; the message says why.
     """
     if not _REPOSITORY.fullmatch(repository):
-        raise ValueError(f"{quoted(repository)} is no repository: OWNER/NAME")
+        raise ValueError(f"{quoted(repository)} is not a repository: OWNER/NAME")
     hub = _library()
     client = hub.HfApi()
     try:

@@ -202,8 +202,8 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     if factory is None:
         raise ValueError(
             f"no agent is called {quoted(spec, 40)}, nor a game or file"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; --game-module takes in "
-            f"a game of yours; {accepted()}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; --game-module "
+            f"registers a game of yours; {accepted()}"
         )
     if not isinstance(factory, CheckpointFactory):
         _warn_of_hidden_files(spec, word)

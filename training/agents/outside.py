@@ -174,7 +174,7 @@ class ObjectFactory(AgentFactory):
         if module is not None:
             return self._of_module(module, game, seed, label)
         if self != ObjectFactory(player=player, name=self.name):
-            raise ValueError(f"{label} is no torch module, so it takes no settings")
+            raise ValueError(f"{label} is not a torch module, so it takes no settings")
         if not callable(player):
             raise ValueError(
                 f"{quoted(player)} cannot play: give an agent, its name, a function from a "
@@ -183,7 +183,7 @@ class ObjectFactory(AgentFactory):
         if _makes_agents(player):
             made = player(game=game, seed=seed)
             if not isinstance(made, Agent):
-                raise ValueError(f"{label} made {quoted(made)}, which is no Agent")
+                raise ValueError(f"{label} made {quoted(made)}, which is not an Agent")
             return ObjectFactory(player=made).make(game)
         return PolicyAgent(game, player, label)
 

@@ -202,7 +202,7 @@ def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) ->
     outbox.put(None)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
-    with suppress(OSError):  # nothing runs any longer
+    with suppress(OSError):  # all of its processes have ended
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:

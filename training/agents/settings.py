@@ -26,7 +26,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 0.001, 3600.0
 
 
 def check_simulations(simulations: int) -> None:
-    """Raise ``ValueError`` unless an agent can search with some simulations; 0 is no search."""
+    """Raise ``ValueError`` unless it is a number of simulations; 0 means no search."""
     if not 0 <= simulations <= MOST_SIMULATIONS:
         raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}")
 
@@ -138,7 +138,7 @@ def read_duration(text: str) -> float:
     """Read a time such as ``500ms``, ``1s``, ``2.5min``: 1 ms to 1 h, returned in seconds."""
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ValueError(f"{quoted(text)} is no time such as 500ms, 1s or 2.5min")
+        raise ValueError(f"{quoted(text)} is not a time such as 500ms, 1s or 2.5min")
     seconds = float(match[1]) * _UNITS[match[2]]
     check_duration(seconds)
     return seconds

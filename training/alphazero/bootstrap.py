@@ -38,8 +38,8 @@ def bootstrap_samples(
 
     The policy target is the distribution of the playouts over the root actions. Moves are drawn
     from the same distribution, so games differ. When the seconds of the configuration are over,
-    no position is searched any more: random moves finish the games in progress, so that long
-    games are not left out.
+    the searches end: random moves finish the games in progress, so that long games are not left
+    out.
 
     Args:
         game: the rules.

@@ -42,11 +42,12 @@ class Objective:
     def gradients(
         self, network: nn.Module, batches: Sequence[Batch], device: torch.device
     ) -> tuple[list[Tensor], Terms]:
-        """Gradients of the mean loss over all positions, in the order of the parameters, and terms.
+        """Gradients of the mean loss over all positions, by parameter, and the three losses.
 
         Args:
             network: the network, on ``device``.
-            batches: a batch, or a part of one, for each game of the network; zeros if it is empty.
+            batches: a batch, or a part of one, for each game of the network. If all are empty, the
+                gradients and losses are zeros.
             device: the device to compute on.
         """
         network.train()

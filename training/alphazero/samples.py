@@ -46,7 +46,7 @@ class Batch(NamedTuple):
             they are above 0 for the actions that keep the exact value.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
-        keeping: bool [B], whether any of a set of actions is right.
+        keeping: bool [B], whether the policy target is the set of actions that keep the value.
         weights: float32 [B], weights of outcomes and scores, in proportion to how many positions
             of self-play each position represents; their mean is 1.
     """
@@ -64,7 +64,7 @@ class Batch(NamedTuple):
         return len(self.scores)
 
     def split(self, count: int) -> list[Batch]:
-        """So many parts, whose sizes differ by at most one."""
+        """Split the batch into ``count`` parts, whose sizes differ by at most one."""
         arrays = zip(*(np.array_split(array, count) for array in self), strict=True)
         return [Batch(*part) for part in arrays]
 

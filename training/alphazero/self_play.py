@@ -507,4 +507,4 @@ class SelfPlay:
 
 
 def _ignore(positions: int) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""

@@ -33,7 +33,7 @@ _LEAST = 16  # positions of a chunk, and games of each variant: fewer make small
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
 _FOREVER = -1  # means as often as needed to Ray
-_SILENCE = 300.0  # seconds without news from any actor, after which people are told
+_SILENCE = 300.0  # seconds without news from any actor, after which people are warned
 _LOOK = 1.0  # seconds to wait for a chunk before checking the cluster
 
 
@@ -71,7 +71,7 @@ class ClusterActors(Actors):
         self._actors: list[_Actor] = []
         self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
         self._arrived: list[PlayedChunk] = []
-        self._told: dict[str, Any] = {}  # metrics of an actor's backend
+        self._backend_metrics: dict[str, Any] = {}  # metrics of an actor's backend
         self._delivered: set[_Actor] = set()  # actors that delivered since the last version
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
         self._taken_at: float | None = None
@@ -84,7 +84,7 @@ class ClusterActors(Actors):
         """Send these weights with all further orders; every node gets them once."""
         self._load(weights)
         metrics = {
-            **self._told,
+            **self._backend_metrics,
             "actors": len(self._delivered),
             "actors_lost": self._lost,
             "staleness": self._staleness,
@@ -220,7 +220,7 @@ class ClusterActors(Actors):
             actor.orders -= 1
             self._delivered.add(actor)
             self._arrived.append(chunk)
-            self._told = chunk.metrics or self._told
+            self._backend_metrics = chunk.metrics or self._backend_metrics
         return bool(come)
 
     def _mind_silence(self, has_come: bool) -> None:

@@ -312,4 +312,4 @@ def _check(scores: list[Score], fixed: Mapping[str, float]) -> None:
         if score.first == score.second:
             raise ValueError(f"player {score.first} cannot be rated by games against itself")
         if not all(0 <= each < math.inf for each in (score.wins, score.draws, score.losses)):
-            raise ValueError(f"a result has counts that are no finite numbers from 0 on: {score}")
+            raise ValueError(f"a result has a count below 0 or one that is not finite: {score}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..table import text_table
 from .games import Games, Tally
 
-# w-d-l: games that the first agent won, drew and lost: in all, as player_0, as player_1.
+# "w-d-l" and "as player_0/1" count the games that the first agent won, drew and lost.
 _COLUMNS = (
     *("first", "second", "games", "w-d-l", "score", "95 %", "Elo", "95 %"),
     *("as player_0", "as player_1", "plies", "distinct", "time"),
@@ -20,8 +20,8 @@ def table(matches: Sequence[Games], terminal: bool | None = None) -> str:
     """A table of matches in the view of their first agents, with warnings below it.
 
     Args:
-        matches: their games.
-        terminal: draw it for a terminal, see `text_table`.
+        matches: the games of each match.
+        terminal: draw the table for a terminal, see `text_table`.
     """
     drawn = text_table(_COLUMNS, list(map(_row, matches)), range(_NAMES), _NAMES, terminal)
     caveats = [

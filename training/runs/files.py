@@ -16,14 +16,14 @@ from ludarium.envs.engine.storage import sync_folder, take_place
 #: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"
 
-_NO_LOCKS = "its file system has no locks, take a folder on another one"
+_NO_LOCKS = "its file system has no locks: take a folder on another one"
 _REMEDIES = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "make room there",
     errno.EROFS: "make it writable",
     errno.EACCES: "make it writable",
     errno.EPERM: "make it writable",
-    errno.ELOOP: "it is a link, move it away",
+    errno.ELOOP: "it is a link: move it away",
     errno.ENOSYS: _NO_LOCKS,
     errno.ENOLCK: _NO_LOCKS,
     errno.EOPNOTSUPP: _NO_LOCKS,
@@ -51,7 +51,7 @@ def write_file(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + PARTIAL)
     try:
         if path.exists() and not path.is_file():
-            raise StorageError(f"cannot write {path}: it is no regular file; name another one")
+            raise StorageError(f"cannot write {path}: it is not a regular file; name another one")
         if os.path.lexists(partial):  # left by a killed process
             os.unlink(partial)
         _write(partial, content, os.O_EXCL)
@@ -93,7 +93,7 @@ def make_folders(path: Path) -> list[Path]:
     except OSError as error:
         raise storage_error(path, error) from error
     if not path.is_dir():
-        raise StorageError(f"{path} is no folder; give another one")
+        raise StorageError(f"{path} is not a folder; give another one")
     return missing
 
 
@@ -130,7 +130,7 @@ def storage_error(path: Path, error: OSError) -> StorageError:
     """The error for a file that cannot be written, with the remedy."""
     if isinstance(error, StorageError):
         return error
-    remedy = _REMEDIES.get(error.errno or 0, "see to it")
+    remedy = _REMEDIES.get(error.errno or 0, "mend that")
     return StorageError(
         f"cannot write {path} ({error.strerror or error}): {remedy}, then start again; what was "
         "saved before is whole"

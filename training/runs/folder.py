@@ -93,7 +93,7 @@ class RunFolder:
         restart: delete the run that the folder holds.
 
     Raises:
-        ValueError: the path is empty, or ``restart`` is no flag.
+        ValueError: the path is empty, or ``restart`` is not a flag.
     """
 
     def __init__(self, path: str | os.PathLike[str], restart: bool = False) -> None:
@@ -181,7 +181,7 @@ class RunFolder:
                 folder.rmdir()
 
     def _check_free(self) -> None:
-        """Refuse a new run if there is more than what a run killed before its first state leaves.
+        """Refuse a new run in a folder with other files than a run leaves before its first state.
 
         ``restart`` is no exception: no state proves that this is a run.
         """
@@ -301,9 +301,7 @@ class RunFolder:
         for iteration, digest in self._chunks.items():
             chunk = self._chunk(iteration)
             if digest_of(_read(chunk)) != digest:
-                raise DamagedError(
-                    f"{chunk} is damaged (its SHA-256 is not the one that was saved)"
-                )
+                raise DamagedError(f"{chunk} is damaged (its content does not match its SHA-256)")
         return replace(state, replay=replay)
 
     def _unpacked(self, number: int) -> State:

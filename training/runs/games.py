@@ -27,6 +27,6 @@ def games_of(config: TrainingConfig) -> list[tuple[Game, float]]:
             game = make_game(config.game, **(config.options | options))
             key = json.dumps(game.options, sort_keys=True)
             if key in found:
-                raise ValueError(f"variants: {quoted(game.options, 200)} is there twice")
+                raise ValueError(f"variants: {quoted(game.options, 200)} occurs twice")
             found[key] = game, variant.share / variant.count / total
     return list(found.values())

@@ -59,7 +59,7 @@ class FolderLock:
         holder = _HOLDER.fullmatch(text)
         if not is_lock or (text and holder is None):
             raise ValueError(
-                f"{self.path} is no lock that this program wrote: move it away, or give another "
+                f"{self.path} is not a lock that this program wrote: move it away, or give another "
                 "folder"
             )
         if not lock_descriptor(file, blocking=False):
@@ -73,7 +73,7 @@ class FolderLock:
 
     def check(self) -> None:
         """Raise `StorageError` if the folder is no longer the one that is locked."""
-        assert self._file is not None, "only who holds the lock asks"
+        assert self._file is not None, "only the holder of the lock calls this"
         with suppress(FileNotFoundError, NotADirectoryError):
             if os.path.samestat(os.fstat(self._file), os.lstat(self.path)):
                 return

@@ -1,4 +1,4 @@
-"""Starting from a trained agent: with its weights, or with a larger network that begins as it."""
+"""Starting from a trained agent: with its network, or with a larger one that it grows into."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def start_settings(
     Args:
         name: name of a trained agent.
         config: the run's configuration.
-        begun: configuration of the run's folder, if it was begun: then the agent is not asked any
-            more.
+        begun: configuration of the run in the folder, if there is one; it has the network, so the
+            agent's file is not read.
 
     Raises:
         ValueError: ``name`` means no trained agent.
@@ -56,7 +56,7 @@ def take_weights(
     game: Game,
     variants: Sequence[Game],
 ) -> None:
-    """Give a network the weights of the agent that its run starts from, or make it begin as it.
+    """Copy the weights of the agent that a run starts from, or grow them into a larger network.
 
     Args:
         network: the run's network, from `ludarium.training.networks.fresh_network`.
@@ -93,8 +93,8 @@ def _checkpoint_path(name: str, game: Game) -> Path:
     agent = read_agent(name, from_file=True)
     if not isinstance(agent, TrainedFactory):
         raise ValueError(
-            f"start: {quoted(name)} is no trained agent; name a checkpoint, the folder of a run, "
-            "or a game's shipped agent"
+            f"start: {quoted(name)} is not a trained agent; name a checkpoint, the folder of a "
+            "run, or a game's shipped agent"
         )
     return agent.checkpoint_path(game.options)
 

@@ -33,8 +33,9 @@ class State:
         description: JSON values, such as step counts and generator states.
         tensors: the learner's tensors by name, see `flatten`.
         arrays: arrays of the games in progress, by name.
-        chunk: positions that this iteration played, structured [N], if later ones learn from
-            them too; they have a file of their own. None after resuming: `RunFolder.chunk`.
+        chunk: positions that this iteration played, structured [N], if later iterations learn from
+            them too. They are saved in a separate file, which `RunFolder.chunk` reads; so None
+            after resuming.
         replay: the iteration of each chunk that is still in use, and the number of its positions,
             counted from its latest.
     """
@@ -98,7 +99,7 @@ def unpack_state(content: bytes) -> State:
         ValueError: the content has changed since.
     """
     if digest_of(content[:-_DIGEST]).encode() != content[-_DIGEST:]:
-        raise ValueError("its SHA-256 is another one than was saved")
+        raise ValueError("its content does not match its SHA-256")
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         members = {name: file.read(name) for name in file.namelist()}
     description = json.loads(members.pop("state.json"))

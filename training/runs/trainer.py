@@ -196,15 +196,15 @@ class Trainer:
     def run(
         self,
         stop: Callable[[], bool] = lambda: False,
-        told: Callable[[dict[str, Any]], None] = lambda metrics: None,
+        on_iteration: Callable[[dict[str, Any]], None] = lambda metrics: None,
     ) -> RunResult:
         """Train until the budget is used up, or until ``stop`` returns true after an iteration.
 
         Args:
             stop: function called before each iteration, and repeatedly during a bootstrap,
                 which then ends at once and is lost.
-            told: function called with the metrics of each iteration, once it is saved. Its time
-                does not count for the run.
+            on_iteration: function called with the metrics of each iteration, once it is saved. Its
+                time does not count for the run.
 
         Raises:
             StorageError: the folder cannot be written; the last state is whole, and a new
@@ -225,7 +225,7 @@ class Trainer:
             except StoppedError:
                 break
             progress = metrics["progress"]
-            told(metrics)
+            on_iteration(metrics)
         return RunResult(self.iteration, progress >= 1, self.seconds, self.algorithm.step)
 
     def _iterate(self) -> dict[str, Any]:

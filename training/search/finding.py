@@ -25,8 +25,8 @@ class Budget:
         stop: function called now and then; true ends the search.
 
     Raises:
-        ValueError: ``simulations`` is no whole number from 0 on, or ``seconds`` no finite number
-            from 0 on.
+        ValueError: ``simulations`` is not a whole number from 0 on, or ``seconds`` is not a finite
+            number from 0 on.
     """
 
     simulations: int | None = None

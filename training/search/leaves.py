@@ -97,7 +97,7 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
 
 @kernel
 def receive(search, cache, settings, leaves, blocked, evaluation):
-    """Expand the leaves that `gather` found; undo their pending visits and the blocked ones'.
+    """Expand the leaves that `gather` found; undo the pending visits of these and of blocked ones.
 
     ``evaluation``, an `Evaluation` of n, answers the observations that `gather` showed.
     """

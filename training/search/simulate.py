@@ -57,7 +57,7 @@ def new_node(table, search, number, parent):
     node.first = root.edges
     if state.outcome == ONGOING:
         next_edge = root.edges
-        for action in range(len(root.policy)):  # each one is written; a legal one is kept
+        for action in range(len(root.policy)):  # the next action overwrites an illegal one
             edges[next_edge].action = action
             next_edge += int(rules.is_legal(table, state, action))
         for edge in range(root.edges, next_edge):
@@ -81,7 +81,7 @@ def start_search(table, search):
 
 @part
 def value_of(wdl, score, settings):
-    """The value for a search: win minus loss, mixed with its share of the expected score."""
+    """The value for a search: win minus loss; ``settings.score`` is the weight of the score."""
     value = wdl[0] - wdl[2]
     if settings.score > 0:
         value += np.float32(settings.score) * (score - value)
@@ -90,7 +90,10 @@ def value_of(wdl, score, settings):
 
 @part
 def evaluate_node(node, edges, value):
-    """Take in the evaluation of a node with logits; ``value`` is in player 0's view."""
+    """Mark a node as evaluated: compute priors from its edges' logits, and count one visit.
+
+    ``value`` is the network's value in player 0's view.
+    """
     best = np.float32(-np.inf)
     for edge in range(node.first, node.end):
         best = max(best, edges[edge].logit)
@@ -109,7 +112,7 @@ def evaluate_node(node, edges, value):
 
 @part
 def evaluate_root(search, settings, rng, value):
-    """`evaluate_node` for the root, which also draws its noise."""
+    """Call `evaluate_node` for the root, and draw the root noise."""
     roots, nodes, edges, states = search
     root = roots[0]
     evaluate_node(nodes[0], edges, value)
@@ -120,7 +123,7 @@ def evaluate_root(search, settings, rng, value):
 
 @part
 def draw_noise(root, node, edges, settings, rng):
-    """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
+    """Draw root noise for the legal actions: scaled Gumbel noise, or Dirichlet noise for PUCT.
 
     If ``settings.noise`` is 0, the search keeps the noise that it was given.
     """
@@ -172,7 +175,7 @@ def expand(table, search, settings, rng, logits, wdl, score):
 
 @part
 def expand_leaf(search, number, value):
-    """End a simulation in a node with logits; ``value`` is in player 0's view."""
+    """End a simulation in a node whose edges have logits; ``value`` is in player 0's view."""
     roots, nodes, edges, _ = search
     evaluate_node(nodes[number], edges, value)
     roots[0].simulation += 1
@@ -193,7 +196,10 @@ def back_up_exact(search, number, value):
 
 @part
 def prove_outcome(search, settings, number, outcome):
-    """Take in the exact outcome of a node, in player 0's view, as its bounds."""
+    """Set the bounds of a node to its exact outcome, in player 0's view, and propagate them.
+
+    This does nothing if ``settings.prove`` is 0.
+    """
     _, nodes, edges, _ = search
     if settings.prove:
         nodes[number].lower = outcome
@@ -218,8 +224,8 @@ def end_in_final(table, search, settings, number):
 def winning_edge(table, search, number):
     """An edge that wins the game at once for a node's mover, or NO_EDGE.
 
-    Trying them all costs far less than asking the network, which may well overlook them. The
-    last of the ``states`` belongs to no node; the tries use it.
+    Trying all edges costs far less than asking the network, which may overlook a win. They are
+    tried in the last of the ``states``, which belongs to no node.
     """
     _, nodes, edges, states = search
     node, state, trial = nodes[number], states[number], states[len(states) - 1]
@@ -342,13 +348,13 @@ def advance(
         tree: B searches.
         cache: the network's answers.
         settings: see `SearchSettings`.
-        rngs: int64 [B, 2], random numbers.
-        evaluation: an `Evaluation` of B, for answers.
+        rngs: int64 [B, 2], generator states.
+        evaluation: an `Evaluation` with B rows, which receives the network's answers.
         net: the network, see `ludarium.models.kernels.Called`.
         planes: float32 [B, planes, cells], where searches show their requests.
         first, last: searches ``first`` to before ``last``.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
-        limit: how often ``net`` is asked at most; then searches wait that could continue.
+        limit: most calls of ``net``; once they are used up, searches wait that could continue.
 
     Returns:
         How many searches wait for the network.

@@ -50,7 +50,7 @@ def read_dimension(text: str) -> tuple[str, BaseDistribution]:
     """Read ``KEY=VALUES``, see the module.
 
     Raises:
-        ValueError: it is no such text; the message says what is wrong.
+        ValueError: it is not such a text; the message says what is wrong.
     """
     key, equals, values = (part.strip() for part in text.partition("="))
     if not (key and equals and values):
@@ -70,7 +70,7 @@ def read_dimension(text: str) -> tuple[str, BaseDistribution]:
     low, high = (read_yaml(found[end], quoted(text)) for end in ("low", "high"))
     for end in (low, high):
         if isinstance(end, bool) or not isinstance(end, int | float):
-            raise ValueError(f"{quoted(end)} in {quoted(text)} is no number")
+            raise ValueError(f"{quoted(end)} in {quoted(text)} is not a number")
     is_whole = isinstance(low, int) and isinstance(high, int)
     try:
         if not low < high:
@@ -79,7 +79,7 @@ def read_dimension(text: str) -> tuple[str, BaseDistribution]:
             low, high, log=found["log"] is not None
         )
     except ValueError as error:
-        raise ValueError(f"{quoted(text)} is no range: {shortened(str(error))}") from None
+        raise ValueError(f"{quoted(text)} is not a range: {shortened(str(error))}") from None
 
 
 class Space:
@@ -93,8 +93,8 @@ class Space:
         distributions: distributions of the values, by key.
 
     Raises:
-        ValueError: a text is no dimension, a key is searched over twice or unknown, or a value is
-            not accepted.
+        ValueError: a text is not a dimension, a key is searched over twice or unknown, or a value
+            is not accepted.
     """
 
     def __init__(self, config: TrainingConfig, texts: tuple[str, ...]) -> None:

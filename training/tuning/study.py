@@ -81,7 +81,7 @@ class TuningPlan:
         """Check that trials can begin here.
 
         Raises:
-            ValueError: an opponent, the device or the network of the first trial is not here.
+            ValueError: an opponent, the device or the network of the first trial is not available.
         """
         config = self.space.configure(self.first_trials[0])
         game = make_game(config.game, **config.options)

@@ -24,7 +24,7 @@ def read_cell(text: str, width: int, height: int) -> int:
     """Index of the cell named ``text`` (lower case).
 
     Raises:
-        ValueError: the text is no cell's name, or the cell is off the board.
+        ValueError: the text is not a cell's name, or the cell is off the board.
     """
     match = re.fullmatch(r"([a-z])([1-9][0-9]?)", text)
     if not match:

@@ -119,7 +119,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     unknown = [name for name in layers if name not in LAYERS]
     if unknown:
         raise ValueError(
-            f"{quoted(unknown[0])} is no layer of a picture; layers are {', '.join(LAYERS)}"
+            f"{quoted(unknown[0])} is not a layer of a picture; layers are {', '.join(LAYERS)}"
         )
     spots = position.game.action_spots()
     if spots is None:

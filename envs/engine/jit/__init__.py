@@ -61,5 +61,5 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
 
 
 def on_compile(call: Callable[[Any], None]) -> None:
-    """From now on, give each kernel's Python function to ``call`` before it is compiled."""
+    """Call ``call`` with each kernel's Python function before it is compiled."""
     _way.on_compile(call)

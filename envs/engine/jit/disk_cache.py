@@ -37,7 +37,7 @@ from .private import CompileResult, dumps
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
-_DAYS_UNUSED = 3  # code of other sources, and torn files, go after that
+_DAYS_UNUSED = 3  # code of other sources, and torn files, are then removed
 _SECONDS_PER_DAY = 86_400
 
 

@@ -146,7 +146,7 @@ class _PartLibrary(JITCodeLibrary):
 class _Alone:
     """A part's library without its callees, as a library to link."""
 
-    _reload_init = ()  # loading a cached kernel runs nothing
+    _reload_init = ()  # no code to run when a kernel is loaded from the cache
 
     def __init__(self, library: _PartLibrary) -> None:
         module = library._final_module.clone()
@@ -159,7 +159,7 @@ class _Alone:
         return self._module
 
     def _ensure_finalized(self) -> None:
-        """It is."""
+        """Do nothing: the module is a finished copy."""
 
 
 class _KernelLibrary(JITCodeLibrary):
@@ -227,7 +227,7 @@ class _PartCompiler(_FlaggedCompiler):
         target = self.state.targetctx
         self.state.library = self.library(target.codegen(), function.__qualname__)
         result = super().compile_extra(function)
-        entry_point = object()  # a part has none, but callers look the function up by it
+        entry_point = object()  # stands in for code: callers look the function up by it
         target.insert_user_function(entry_point, result.fndesc, [result.library])
         return result._replace(entry_point=entry_point)
 

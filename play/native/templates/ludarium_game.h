@@ -64,7 +64,7 @@ ERRORS
 /* Returns the bytes that a buffer needs, LUDARIUM_GAME_SIZE. */
 LUDARIUM_GAME_API int64_t ludarium_game_size(void);
 
-/* Makes a buffer ready, with a game at its start. NULL, ALIGNMENT: the address is no multiple of
+/* Makes a buffer ready, with a game at its start. NULL, ALIGNMENT: the address is not a multiple of
    16; SIZE: the buffer is too short; PROCESSOR: the processor is too old. All other functions: NULL,
    ALIGNMENT, and NOT_READY if this was not done, or by a library with another game, agent, levels
    or limits. */
@@ -74,7 +74,7 @@ LUDARIUM_GAME_API int32_t ludarium_game_init(void *buffer, int64_t size);
    ludarium_game_random_action. SEED. */
 LUDARIUM_GAME_API int32_t ludarium_game_start(void *buffer, int64_t seed);
 
-/* Starts from agreed places: a letter for each, as in the game's option. START: this is no start,
+/* Starts from agreed places: a letter for each, as in the game's option. START: this is not a start,
    or the game has no such starts. */
 LUDARIUM_GAME_API int32_t ludarium_game_set_up(void *buffer, const char *letters);
 

@@ -147,7 +147,7 @@ const plain = (all) => JSON.stringify(Object.entries(all).sort(([a], [b]) => (a 
 const withoutStart = (options, { diagram }) => ({ ...options, [diagram.option]: null });
 
 /**
- * The reason why a text is no diagram of a variant, or an empty text if it is one.
+ * The reason why a text is not a diagram of a variant, or an empty text if it is one.
  * @param {unknown} text
  * @param {{letters: string, places: number}} about the variant's `diagram`.
  */

@@ -60,6 +60,6 @@ function check(game) {
     seats.every(isSeat) &&
     isLine(live) &&
     isLine(view);
-  if (!isWhole) throw new Error("this is no game of the page");
+  if (!isWhole) throw new Error("this is not a game of the page");
   return { ...game, record: readRecord(JSON.stringify(record)) };
 }

@@ -121,7 +121,7 @@ function tellIllegal(action) {
     action === null
       ? `${mover}, has ${taskText(session)}`
       : table.at(view).reason(action, table.scene.reasons).replace(/player_([01])/g, asPeopleCount);
-  complain(`${what} is no legal move now: ${why}.`, { isFault: false });
+  complain(`${what} is not a legal move now: ${why}.`, { isFault: false });
 }
 
 function sayMove(node) {
@@ -483,10 +483,10 @@ async function readGame(text) {
  */
 async function resume(id) {
   const kept = keptGame(id);
-  if (kept === null) throw new Error("This game is not there any more.");
+  if (kept === null) throw new Error("This game is not kept here.");
   const { record, variant, seats, studying } = kept;
   const found = catalog.findKept(record, variant);
-  if (found === null) throw new Error(`The page has no ${record.game} with these options any more.`);
+  if (found === null) throw new Error(`The page has no ${record.game} with these options.`);
   const board = await setUp({ ...found, seed: record.seed });
   playRecord(board.table, record);
   const node = board.table.follow(kept.live);

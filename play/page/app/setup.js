@@ -296,7 +296,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     if (!variant.diagram?.is_own) return { game, variant, diagram: null };
     const diagram = diagramOf(variant);
     const why = whyNoDiagram(diagram, variant.diagram);
-    if (why) throw new Error(`This is no start: ${why}.`);
+    if (why) throw new Error(`This is not a start: ${why}.`);
     return catalog.withDiagram(game, variant, diagram);
   }
 

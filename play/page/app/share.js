@@ -49,7 +49,7 @@ export function readFragment(fragment, catalog) {
   const start = readDiagram(given.get("d"), found, catalog);
   const moves = (given.get("m") ?? "").split(".").filter((move) => move !== "");
   if (moves.length > MOST_ACTIONS) {
-    throw new Error(`The link has ${moves.length} moves; the most are ${MOST_ACTIONS}.`);
+    throw new Error(`The link has ${moves.length} moves; at most ${MOST_ACTIONS} are allowed.`);
   }
   const seed = whole(given, "s", Number.MAX_SAFE_INTEGER) ?? 0;
   const opponent = given.has("opponent") ? readSeat(given.get("opponent"), found.variant) : null;

@@ -64,9 +64,9 @@ class SelfPlayGames(NamedTuple):
         cache: answers of the network.
         log: positions searched and games that ended.
         numbers: int64 [B], numbers of the games.
-        stride: step from one game's number to that of the next game that is started.
-        seed: seed of the games; the random numbers of each follow from it and the game's number.
-        rngs: int64 [B, 2], their random numbers.
+        stride: difference between the numbers of two games that are started one after the other.
+        seed: seed of the games; each game's generator is seeded by it and the game's number.
+        rngs: int64 [B, 2], generator states of the games.
         opening_plies: each game starts with 0 to this many random plies.
         planes: float32 [B, planes, cells], observations for the network.
     """
@@ -160,7 +160,7 @@ def advance_root(table, search, settings, edge, rng):
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
     start_search(table, search)
-    if child != NO_NODE and nodes[child].evaluated:  # and checked for a win at once
+    if child != NO_NODE and nodes[child].evaluated:  # `simulate` has looked for its winning edges
         first = nodes[child].first  # these edges come after the root's, so their logits are intact
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
@@ -190,7 +190,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
         tables: the game's tables.
         games: B games.
         settings: settings of the search.
-        evaluation: an `Evaluation` of B, for answers.
+        evaluation: an `Evaluation` with B rows, which receives the network's answers.
         net: the network, see `ludarium.models.kernels.Called`.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
 
