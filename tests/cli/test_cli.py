@@ -273,7 +273,7 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
         (["games", "--game-module=tests.tictactoe:Tic"], "in it; subclasses of Game: TicTacToe ("),
         (["games", "--network-module", "mine"], "write MODULE:CLASS"),
         (["games", "--network-module", "no_such:Net"], "No module named 'no_such'"),
-        (["games", "--network-module", "math:pi"], "no subclass of torch.nn.Module"),
+        (["games", "--network-module", "math:pi"], "not a subclass of torch.nn.Module"),
         (["games", "--network-module", "math:Net"], "there is no 'Net' in it"),
         (["compare", "uct:5"], "a comparison is of two agents"),
         (["compare", "uct:5", "uct:6", "--game=corso", "--elo0=40"], "elo0 is below elo1"),
