@@ -156,7 +156,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch):
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr("fcntl.flock", no_locks)
-    with pytest.raises(StorageError, match=r"lock \(.*\): its file system has no locks, take a"):
+    with pytest.raises(StorageError, match=r"lock \(.*\): its file system has no locks: take a"):
         train("drift", tmp_path / "run", 1)
     assert not (tmp_path / "run").exists() or not any((tmp_path / "run").glob("state-*"))
 
