@@ -154,7 +154,7 @@ def test_what_is_within_the_limits_is_read_in_javascript() -> None:
     [
         (" " * (4 * MEGABYTE + 1), "at most 4194304 are"),
         ("{", "is not valid JSON"),
-        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "more than 32 lists"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested more than 32 deep"),
     ],
     ids=["long", "cut", "deep"],
 )
