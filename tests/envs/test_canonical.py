@@ -44,7 +44,7 @@ def test_a_turn_undoes_itself(table: list[int]) -> None:
         (CanonicalTurn("to move", np.arange(4), np.arange(7)), "4 cells and 7 actions"),
         (
             CanonicalTurn("is red", np.arange(5)[::-1], np.arange(7)[::-1]),
-            "told by 'is red', which is",
+            "has upright 'is red', which is",
         ),
     ],
 )
