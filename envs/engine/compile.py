@@ -246,6 +246,6 @@ def _announce_compilation() -> None:
 def _announce(subject: str) -> None:
     if subject:
         say(
-            f"ludarium: compiling the code of {subject} that this command needs (up to half a "
-            "minute); it is kept for later commands"
+            f"ludarium: compiling {subject} for this command (up to half a minute); the code is "
+            "kept for later ones"
         )

@@ -78,7 +78,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("cache")
     output, errors = play(folder)
     assert errors.count("compiling tictactoe") == 1
-    assert "compiling the code of tictactoe that this command needs" in errors
+    assert "compiling tictactoe for this command (up to half a minute)" in errors
     assert {file.suffix for file in files_in(folder)} == {".kernel"}
     return folder, output
 
