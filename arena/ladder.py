@@ -226,7 +226,7 @@ def find_ladder(game: Game) -> Ladder:
         remedy = (
             f"`ludarium levels {game.name}` and the same --option, and take level:3?ladder=FILE"
             if agent is not None
-            else f"`ludarium levels {game.name} --agent RUN`, and take "
+            else f"`ludarium levels {game.name} --agent RUN` and the same --option, and take "
             '"level:3?ladder=FILE&agent=RUN"'
         )
         raise FileNotFoundError(f"there are no levels of {game}: measure them with {remedy}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
-from ludarium.training.agents.checkpoints import CheckpointFactory, holds_checkpoint
 
 if TYPE_CHECKING:
     from ludarium.play.variants import Variant
@@ -61,9 +60,15 @@ def run(given: argparse.Namespace) -> int:
 def _write(given: argparse.Namespace) -> int:
     from ludarium.play.site import write_site
 
-    variants = {
-        variant.id: variant for text in given.games or GAMES for variant in _variants_of(text)
-    }
+    variants: dict[str, Variant] = {}
+    for text in given.games or GAMES:
+        for variant in _variants_of(text):
+            other = variants.setdefault(variant.id, variant)
+            if other.agent != variant.agent:
+                raise ValueError(
+                    f"{other.agent} and {variant.agent} have one name on the page, "
+                    f"{variant.label}: rename one"
+                )
     site = write_site(given.folder, list(variants.values()), say)
     output(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
     return 0
@@ -72,8 +77,12 @@ def _write(given: argparse.Namespace) -> int:
 def _variants_of(text: str) -> list[Variant]:
     from ludarium.play.build import read_game
     from ludarium.play.variants import Variant, usual_variants
+    from ludarium.training.agents.checkpoints import CheckpointFactory
 
-    if text not in GAMES and holds_checkpoint(text):
-        agent = CheckpointFactory(path=Path(text))
-        return [Variant.of_checkpoint(agent, agent.choose_game({}))]
-    return [Variant.of(read_game(text))] if "?" in text else usual_variants(text)
+    if "?" in text:
+        return [Variant.of(read_game(text))]
+    path = Path(text)
+    if text in GAMES or not (len(path.parts) > 1 or path.exists()):
+        return usual_variants(text)
+    agent = CheckpointFactory(path=path)
+    return [Variant.of_checkpoint(agent, agent.choose_game({}))]

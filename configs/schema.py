@@ -269,7 +269,7 @@ class ClusterConfig(Section, frozen=True):
     games: Games | None = None
     """Games side by side in an actor; none: 64 a core, 1,024 on a GPU, or about self-play's."""
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
-    """Iterations of games requested ahead; 1: actors rest while the learner learns."""
+    """Most iterations of games ordered or waiting; 1: actors rest while the learner learns."""
 
 
 class VariantConfig(Section, frozen=True):

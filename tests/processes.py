@@ -26,9 +26,13 @@ def python(
         others: further arguments of `subprocess.run`.
     """
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env={**os.environ, **(environment or {})},
-        text=True,
-        **{**streams, **others},
-    )
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            env={**os.environ, **(environment or {})},
+            text=True,
+            **{**streams, **others},
+        )
+    except subprocess.CalledProcessError as error:
+        error.add_note(str(error.stderr))
+        raise

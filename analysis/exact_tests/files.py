@@ -160,7 +160,7 @@ def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
     for entry in line.positions:
         ply = entry.pop("ply", None)
         if not isinstance(ply, int):
-            raise ValueError(f"a position has no ply: {quoted(entry)}")
+            raise ValueError(f"a position has no whole number as its ply: {quoted(entry)}")
         by_ply[ply] = entry
     position, found = game.start(line.seed), []
     actions: list[int] = []

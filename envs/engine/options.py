@@ -42,9 +42,10 @@ class Option:
 
     def __post_init__(self) -> None:
         try:
-            self.check(self.default)
-        except ValueError as error:
+            default = self.check(self.default)
+        except (OSError, ValueError) as error:
             raise ValueError(f"the default of {error}") from None
+        object.__setattr__(self, "default", default)
 
     def describe(self) -> str:
         """The accepted values in words."""
@@ -52,10 +53,13 @@ class Option:
             return self.accepted
         if isinstance(self.accepts, range):
             values = self.accepts
+            if not values:
+                return f"nothing, since {values} is empty"
             step = f" in steps of {values.step}" if values.step != 1 else ""
             return f"an integer from {values[0]} to {values[-1]}{step}"
-        assert isinstance(self.accepts, tuple)
-        return "one of " + ", ".join(repr(value) for value in self.accepts)
+        if isinstance(self.accepts, tuple):
+            return "one of " + ", ".join(repr(value) for value in self.accepts)
+        return "what the game takes"
 
     def check(self, value: Any) -> Any:
         """Return ``value`` in its normal form; ``ValueError`` names option, value and remedy."""

@@ -386,8 +386,8 @@ class _Trial:
             self._expect(
                 field not in self._unread,
                 "room",
-                f"state.{field} is not as at the start, and no rule reads what is left there: "
-                "write it back at the end of step, or name it in log_fields",
+                f"state.{field} is not as at the start, and nothing that decides the game reads "
+                "what is left: write it back at the end of step, or name it in log_fields",
             )
         self._where = ""
 
@@ -579,9 +579,8 @@ class _Trial:
     def compare_with_compiled(self, seed: np.random.SeedSequence) -> None:
         """Check that compiled code plays a game as plain Python does."""
         random = np.random.default_rng(seed)
-        position = Position(self.game, seed)
         try:
-            states = self._start(seed_rng(seed)[0])
+            position, states = Position(self.game, seed), self._start(seed_rng(seed)[0])
             before, action = states, -1
             while not self.faults:
                 self._where = f" (after {position.ply} plies)"

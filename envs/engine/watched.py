@@ -6,11 +6,13 @@ silently ends on the other side. They also note which fields of a record a call 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-_Entry = tuple[str, Any]  # field and index; the index is None for a field that is one number
+#: Attributes of an array that are no reads of what it holds.
+_UNREAD = {"dtype", "field", "fill", "ndim", "reads", "shape", "size"}
 
 
 class Reads:
@@ -22,17 +24,22 @@ class Reads:
 
     def __init__(self) -> None:
         self.fields: set[str] = set()
-        self._written: set[_Entry] = set()
+        self._written: set[tuple[str, Any]] = set()  # fields with indices of entries
+        self._replaced: set[str] = set()  # fields that were written as a whole
 
-    def read(self, field: str, index: Any = None) -> None:
-        """Note that an entry of a field is read, or, if the index is no number, some of them."""
-        if not _is_number(index) or (field, index) not in self._written:
+    def read(self, field: str, index: Any = ...) -> None:
+        """Note that an entry of a field is read, or, if the index is not a number, some of them."""
+        if field not in self._replaced and not (
+            _is_number(index) and (field, index) in self._written
+        ):
             self.fields.add(field)
 
-    def write(self, field: str, index: Any = None) -> None:
-        """Note that an entry of a field is written."""
+    def write(self, field: str, index: Any = ...) -> None:
+        """Note that an entry of a field is written, or all of them."""
         if _is_number(index):
             self._written.add((field, index))
+        elif _is_everything(index):
+            self._replaced.add(field)
 
 
 def watched(value: Any, reads: Reads | None = None) -> Any:
@@ -86,11 +93,16 @@ class _Array(np.ndarray):
 
     Attributes:
         field: the field of a record that it is.
-        reads: is told what is read of it.
+        reads: is told what is read of it, and written; None for parts of fields.
     """
 
     field = ""
     reads: Reads | None = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_") and name not in _UNREAD:
+            _note_reads([self])
+        return super().__getattribute__(name)
 
     def __getitem__(self, index: Any) -> Any:
         _refuse_negative(index)
@@ -100,27 +112,50 @@ class _Array(np.ndarray):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _refuse_negative(index)
-        super().__setitem__(index, value)
+        _note_reads([value])
+        np.asarray(self)[index] = value  # numpy's own asks for the entries first
         if self.reads is not None:
             self.reads.write(self.field, index)
 
+    def fill(self, value: Any) -> None:
+        """Write ``value`` everywhere."""
+        self[...] = value
+
+    def __array_function__(self, function: Any, types: Any, given: Any, settings: Any) -> Any:
+        """Call a function of numpy, which reads the arrays that it is given."""
+        _note_reads([self, *given, *settings.values()])
+        return super().__array_function__(function, types, given, settings)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
         """Compute with whole arrays, all of which are read."""
-        for value in inputs:
-            if isinstance(value, _Array) and value.reads is not None:
-                value.reads.read(value.field, ...)
-        if "out" in settings:
-            settings["out"] = tuple(map(_bare, settings["out"]))
-        return watched(getattr(ufunc, method)(*map(_bare, inputs), **settings))
+        _note_reads(inputs)
+        settings = {name: _bare(value) for name, value in settings.items()}
+        found = getattr(ufunc, method)(*map(_bare, inputs), **settings)
+        return tuple(map(watched, found)) if isinstance(found, tuple) else watched(found)
+
+
+def _note_reads(values: Iterable[Any]) -> None:
+    """Note that all entries of those values that are fields are read."""
+    for value in values:
+        if isinstance(value, _Array) and value.reads is not None:
+            value.reads.read(value.field)
 
 
 def _bare(value: Any) -> Any:
-    return value.view(np.ndarray) if isinstance(value, _Array) else value
+    """The same array, without a watch; of a tuple, each; any other value as it is."""
+    if isinstance(value, tuple):
+        return tuple(map(_bare, value))
+    return np.asarray(value) if isinstance(value, _Array) else value
 
 
 def _is_number(index: Any) -> bool:
     numbers = index if isinstance(index, tuple) else (index,)
-    return all(number is None or isinstance(number, int | np.integer) for number in numbers)
+    return all(isinstance(number, int | np.integer) for number in numbers)
+
+
+def _is_everything(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is ... or (isinstance(part, slice) and part == slice(None)) for part in parts)
 
 
 def _refuse_negative(index: Any) -> None:

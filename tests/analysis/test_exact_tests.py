@@ -172,7 +172,10 @@ def name_twice(head, lines):
         (lambda head, lines: lines[0].update(moves=[]), "does not reach ply"),
         (lambda head, lines: lines[0].update(moves="c2"), "line 2: moves is 'c2'"),
         (lambda head, lines: lines[0].update(seed=-1), "seed"),
-        (lambda head, lines: lines[0].update(positions=[{}]), "a position has no ply"),
+        (
+            lambda head, lines: lines[0].update(positions=[{}]),
+            "a position has no whole number as its ply",
+        ),
         (lambda head, lines: lines.insert(0, []), "line 2: it is"),
         (lambda head, lines: lines[0]["positions"][0].update(win=["b9"]), "b9"),
         (lambda head, lines: lines[0]["positions"][0].update(tie=[]), "tie"),

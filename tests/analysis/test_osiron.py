@@ -166,6 +166,19 @@ def test_colourings_are_all_halves_of_the_board_in_order() -> None:
     assert (np.diff(colourings) > 0).all()
 
 
+@pytest.mark.slow
+def test_all_colourings_but_six_have_two_exchanges_of_each_kind() -> None:
+    """So a colouring with an action has a second best one, as the analysis takes for granted."""
+    game = make_osiron("advanced", "beginner")
+    fewest, without = 24, 0
+    for part in np.array_split(all_colourings(), 9):
+        mixed = mixed_pairs(game, part)
+        bordering, pointing = mixed[:, :30].sum(axis=1), mixed[:, 30:].sum(axis=1)
+        without += int((pointing == 0).sum())
+        fewest = min(fewest, int(bordering.min()), int(pointing[pointing > 0].min()))
+    assert (fewest, without) == (2, 6)
+
+
 def test_there_are_eleven_classes_of_starts() -> None:
     """Counted without the symmetries that the analysis uses: each start leads to one of the 11."""
     light = all_colourings()

@@ -383,6 +383,9 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          r"cannot be compiled \(\w+\): a rule calls itself, or .*; rules compute with numbers"),
         ([("length = 0\n", "length = len([mark]) - 1\n")],
          r"cannot be compiled \(_has_line\): it needs memory .* make no list, text"),
+        ([("return state.cells[action] == EMPTY",
+           "return len([action]) == 1 and state.cells[action] == EMPTY")],
+         r"cannot be compiled \(is_legal\): it needs memory .* make no list, text"),
         ([("square_symmetries(_SIDE), len", "square_symmetries(_SIDE)[::-1], len")],
          "symmetries: ValueError: a symmetry must be a permutation, and row 0 the identity"),
     ],
@@ -413,23 +416,35 @@ def test_fields_may_be_written_as_keys(changed):
     assert check_game(changed(*changes)(), games=10) == []
 
 
-@pytest.mark.parametrize("place", ["1", "state.ply % 2"])
-def test_working_room_that_is_left_dirty_is_reported(changed, place):
+@pytest.mark.parametrize(
+    "work",
+    [
+        "state.room[1] = action + 1",
+        "state.room[state.ply % 2] = action + 1",
+        "state.room[:] = 0\n    state.room[action % 2] = 1\n    state.ply += 0 * state.room[0]",
+    ],
+)
+def test_working_room_that_is_left_dirty_is_reported(changed, work):
     room = 'np.int8, (CELLS,)), ("room", np.int8, (2,)))'
-    written = f"state.cells[action] = MARK + mover\n    state.room[{place}] = action + 1"
+    written = f"state.cells[action] = MARK + mover\n    {work}"
     changes = [
         ("np.int8, (CELLS,)))", room),
         ("state.ply = 0", "state.ply = 0\n    state.room[0] = 0\n    state.room[1] = 0"),
         ("state.cells[action] = MARK + mover", written),
     ]
     (fault,) = check_game(changed(*changes)(), games=3)
-    assert "state.room is not as at the start, and no rule reads what is left there" in fault
+    assert (
+        "state.room is not as at the start, and nothing that decides the game reads what is left"
+        in fault
+    )
 
 
 @pytest.mark.parametrize(
     "change",
     [
         ("max_score=1", "max_score=1,\n            log_fields=['room']"),
+        ("cells[action] == EMPTY", "cells[action] == EMPTY and state.room.argmax() < 10"),
+        ("cells[action] == EMPTY", "cells[action] == EMPTY and np.sum(state.room) < 10"),
         ("cells[action] == EMPTY", "cells[action] == EMPTY and state.room[0] < 10"),
         ("cells[action] == EMPTY", "cells[action] == EMPTY and state.room.sum() < 10"),
         ("cells[action] == EMPTY", "cells[action] == EMPTY and max(state.room) < 10"),

@@ -79,6 +79,9 @@ def test_a_default_that_is_not_accepted_is_refused() -> None:
         ValueError, match="the default of option 'size' is 21; accepted: an integer from 5 to 19"
     ):
         Option("size", 21, range(5, 20, 2), "points on a side")
+    with pytest.raises(ValueError, match="is 5; accepted: nothing, since range"):
+        Option("size", 5, range(5, 5), "points on a side")
+    assert type(Option("size", np.int64(5), range(5, 20, 2), "points on a side").default) is int
 
 
 def test_options_of_a_game_are_completed_with_defaults() -> None:

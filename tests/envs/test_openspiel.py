@@ -87,8 +87,12 @@ def test_every_position_is_the_same_as_ours(case):
     slow_but(
         ["corso(size=3)"],
         [
-            *("corso(size=3)", "onyx(size=6)", "obsidio(size=7)", "obelisk"),
-            *("osiron(setup=random)", "osiron(setup=empty,movement=advanced)"),
+            "corso(size=3)",
+            "onyx(size=6)",
+            "obsidio(size=7)",
+            "obelisk",
+            "osiron(setup=random)",
+            "osiron(setup=empty,movement=advanced)",
         ],
     ),
 )

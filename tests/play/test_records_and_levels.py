@@ -106,7 +106,7 @@ def test_records_go_to_javascript_and_back(some_records: list[dict[str, Any]]) -
 
 
 def _deep(levels: int) -> dict[str, Any]:
-    """A record with variations nested ``depth`` deep."""
+    """A record with variations nested ``levels`` deep."""
     line: dict[str, Any] = {"moves": ["b2"]}
     for _ in range(levels):
         line = {"moves": ["b2"], "variations": {"1": [line]}}

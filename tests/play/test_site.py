@@ -460,8 +460,16 @@ def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) 
     (game,) = Site.read(tmp_path / "own").games
     assert [each["id"] for each in game["variants"]] == ["tictactoe@mine"]
     assert game["variants"][0]["network"]
-    assert main(["page", str(folder), "chess"]) == 2
-    assert "no game is called 'chess'" in capsys.readouterr().err
+    twin = save_checkpoint(
+        tiny_checkpoint(TicTacToe()), tmp_path / "twin" / "mine" / "agent.safetensors"
+    )
+    for games, told in (
+        (["chess"], "no game is called 'chess'"),
+        ([str(tmp_path / "none")], f"there is no checkpoint at {tmp_path / 'none'}"),
+        ([str(run.parent), str(twin.parent)], f"{run} and {twin} have one name on the page, mine"),
+    ):
+        assert main(["page", str(tmp_path / "other"), *games]) == 2
+        assert told in capsys.readouterr().err
 
 
 # Serving.
