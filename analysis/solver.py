@@ -28,7 +28,7 @@ class Solver(ABC):
 
     Attributes:
         game: the rules.
-        threads: how many search at the same time if there are several positions.
+        threads: how many threads search at the same time if there are several positions.
         default_limit: default number of positions to search in one call.
         source: the kind of search, in words for people who ask for a value.
 

@@ -1,4 +1,4 @@
-"""``ludarium bench``: how fast this machine plays, searches and learns."""
+"""``ludarium bench``: how fast this machine plays random games, evaluates and searches."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ Measure this machine, one game at a time:
   network/s        positions that the network of the configuration evaluates on all cores
                    (or a GPU), timed between parts of self-play
   simulations/s    of self-play with that network, in the same number format
-  cache hits       share of the evaluations that self-play had from its cache instead of the
-                   network; a trained one, which comes back to the same moves, saves more
+  cache hits       share of self-play's evaluations that came from its cache; a trained network
+                   has more than a fresh one, because its games come back to the same positions
   share            simulations/s over network/s: 1 would be a search without costs; it
                    can be more, because finished, proven and cached positions need no network
+  deviation        how far the number format is from float32: the value; the policy, in nats
 
 examples:
   ludarium bench                            all games, with fresh networks
@@ -54,13 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent",
         metavar="AGENT",
-        help="use its network instead of a new one: a checkpoint, a run's folder, or a game's "
-        "name for its shipped agent",
+        help="take the network of an agent, not a fresh one: a checkpoint, a run's folder, or "
+        "a game's name for its shipped agent",
     )
     parser.add_argument("--config", metavar="FILE", help="configuration, as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument(
-        "--seconds", type=read_seconds, default=5, help="seconds for each figure (default 5)"
+        "--seconds",
+        type=read_seconds,
+        default=5,
+        help="seconds of self-play for each game (default 5); the other figures take no longer",
     )
     add_options(parser)
     add_json(parser)
@@ -116,8 +120,8 @@ def run(given: argparse.Namespace) -> Result:
             [
                 "deviation",
                 f"{result['value_deviation']:.4f}",
-                f"of the value by the number format, {result['policy_deviation']:.4f} nats of the "
-                "policy",
+                f"mean error of the value in this number format; {result['policy_deviation']:.4f} "
+                "nats of the policy",
             ],
         ]
         lines.append(text_table(None, rows, left=(0, 2)))
@@ -220,7 +224,7 @@ class _NetworkAlone:
 
 
 def _random_speed(game: Game, seconds: float) -> float:
-    """Plies of bare random games on one core."""
+    """Plies per second of bare random games on one core."""
     states, counts = game.new_states(1), np.zeros(5, np.int64)
     rng = seed_rng(1)[0]
     arguments = (game.tables, states, rng, game.num_actions)

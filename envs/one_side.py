@@ -1,4 +1,4 @@
-"""One side of many games in parallel, against opponents: the base of all batched interfaces."""
+"""One side of many games in parallel, against opponents: the base of the vector environments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .opponents import (
     restarted,
 )
 
-#: Random plies that a game may start with.
+#: The most random plies that a game may start with.
 MOST_OPENING_PLIES = 100
 
 
@@ -85,7 +85,7 @@ class OneSide:
         self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
         self._seeds = np.zeros(num_envs, np.int64)  # seeds of the starts, if a `Player` plays
         self._in_play = np.zeros(num_envs, np.bool_)  # the opponent still has to learn of the end
-        self._is_ready = False  # in every game the agent is to move
+        self._is_ready = False  # in every unfinished game the agent is to move
         self._random = np.random.default_rng()
 
     @property
@@ -105,7 +105,7 @@ class OneSide:
             self._random = random or self._random
             self.batch.reset(int(self._random.integers(2**63)))
             self._opponents = self._ready_opponents()
-        self.seats[:] = (self._every + 1) % 2  # `_begin` changes sides
+        self.seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
         self._begin(self._every)
         self._take_sides()
         self._is_ready = True
@@ -120,9 +120,9 @@ class OneSide:
         """Play the agent's action in each game, and the opponents' up to its next turn.
 
         Raises:
-            ValueError: the actions are not N integers from 0 to ``num_actions`` - 1; or one is
-                not legal and ``illegal="raise"``; then nothing has changed. Or an opponent chose
-                an illegal action; then only `reset` can continue.
+            ValueError: the actions are not N integers from 0 to ``num_actions`` - 1, or one is not
+                legal and ``illegal="raise"``: nothing has changed. Or an opponent chose an illegal
+                action: only `reset` can continue.
             gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
         """
         batch, games = self.batch, self._every
@@ -238,7 +238,7 @@ class OneSide:
             lengths[ended] = 0
 
     def _play_opponents(self, goes_on: np.ndarray) -> None:
-        """Let the opponents play until none of them is to move."""
+        """Let the opponents play until the agent is to move in each game that goes on."""
         batch = self.batch
         while self._seats != BOTH:
             is_over = self._is_finished(self._every)
@@ -254,7 +254,7 @@ class OneSide:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
     def _play(self, games: np.ndarray, actions: Any) -> None:
-        """Play in these games, and note actions and seeds for a `Player`."""
+        """Play in these games, and note the actions for a `Player`."""
         batch = self.batch
         if not self._actions:
             batch.play(games, actions)

@@ -1,4 +1,4 @@
-"""The architecture of a network: one of `ludarium.models.network`, or the user's own class.
+"""The architecture of a network: one of this package's, or the user's own class.
 
 The user registers a network class under a name; configurations and checkpoints refer to it by that
 name. A name in a file never causes an import.
@@ -57,8 +57,8 @@ def register_network(name: str, module: type[nn.Module]) -> None:
 
     Args:
         name: ``package.module:Class``, as configurations write it.
-        module: made by ``module(shape, **options)`` with a `NetworkShape` and the options of the
-            configuration; see `OwnNetwork` for what it returns.
+        module: the class; it is called as ``module(shape, **options)`` with a `NetworkShape` and
+            the options of the configuration. See `OwnNetwork` for what its instances return.
 
     Raises:
         ValueError: the name has another form, or ``module`` is not a subclass of ``nn.Module``.
@@ -74,8 +74,8 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
     """Make a network with fresh random weights.
 
     Raises:
-        ValueError: no such network is registered, or the options or the shape do not fit it; or
-            its constructor raises an error, which is the cause.
+        ValueError: no such network is registered; the options or the shape do not fit it; or its
+            constructor raises an error, which the ValueError has as its ``__cause__``.
     """
     name, options = architecture.module, architecture.options
     if name is None:
@@ -83,7 +83,8 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
             return FamilyNetwork(shape, **options)
         if set(options) != {"channels", "blocks"}:
             raise ValueError(
-                f"a network needs channels and blocks, not {', '.join(options)!r:.200}"
+                "a network needs channels and blocks, and features if it is for many boards, not "
+                f"{', '.join(options)!r:.200}"
             )
         return build_network(shape, **options)
     if name not in _own_modules:
@@ -145,9 +146,9 @@ def check_network(
     """Check that a user's network can learn, return valid outputs, and be saved and loaded.
 
     Raises:
-        ValueError: it fails; an output is missing, of a wrong shape or number format, or not
-            finite; a parameter has no part in the outputs, or does not learn; there is none; or
-            the network cannot be saved, or loaded later.
+        ValueError: the network raises an error; an output is missing, has another shape or dtype,
+            or is not finite; there are no parameters, or one does not learn or has no part in
+            the outputs; or the network cannot be saved, or loaded later.
     """
     name = architecture.module
     try:
@@ -168,7 +169,7 @@ def check_network(
     observations = torch.stack([torch.zeros(shape.observation), torch.ones(shape.observation)])
     try:
         with torch.no_grad():
-            twin.eval()(observations[:1])  # as a search asks about one position
+            twin.eval()(observations[:1])  # a batch of one, as a search may ask
         output = twin.train()(observations)
     except Exception as error:  # a custom network may raise anything
         raise ValueError(
@@ -192,7 +193,9 @@ def check_network(
         raise ValueError(f"nothing that {name} returns depends on {', '.join(unused[:5])}")
     state = {each: (value.dtype, tuple(value.shape)) for each, value in twin.state_dict().items()}
     if state != state_types(shape, architecture):
-        raise ValueError(f"{name} must have the same weights whenever it is made")
+        raise ValueError(
+            f"{name} must have weights of the same names, shapes and dtypes whenever it is made"
+        )
     try:
         twin.load_state_dict({each: value.clone() for each, value in twin.state_dict().items()})
     except RuntimeError as error:

@@ -81,7 +81,7 @@ class Handler(SimpleHTTPRequestHandler):
     server_version = "ludarium"
     sys_version = ""
     timeout = 30  # seconds without a byte, in either direction
-    extensions_map = {  # the systems' own differ
+    extensions_map = {  # the operating systems' own tables differ
         ".css": "text/css; charset=utf-8",
         ".html": "text/html; charset=utf-8",
         ".js": "text/javascript; charset=utf-8",
@@ -96,7 +96,7 @@ class Handler(SimpleHTTPRequestHandler):
         super().__init__(request, client_address, server, directory=str(server.folder))
 
     def send_head(self) -> BytesIO | BinaryIO | None:
-        """Refuse requests for another site, whose name may have been made to lead here."""
+        """Open a file for an answer; refuse what names another host, as DNS rebinding does."""
         hosts = [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
         if self.headers.get("Host") not in hosts or not self.path.startswith("/"):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)

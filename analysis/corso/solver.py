@@ -19,7 +19,8 @@ from . import kernels
 from .board import board_record, cells_of, check_game, new_table, new_workers
 from .known import hardest_known
 
-#: Default gain from which on an expansion comes before placements.
+#: Default of ``eager``: the least gain in lead for which an expansion that takes opposing marbles
+#: is tried before placements.
 EAGER = 5
 
 
@@ -30,7 +31,7 @@ class Known:
     Attributes:
         low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
-        effort: length in bits of the number of positions that were searched for it.
+        effort: bit length of the number of positions searched for these bounds; 0 if none were.
     """
 
     low: int
@@ -44,9 +45,10 @@ class CorsoSolver(Solver):
     Args:
         game: the rules.
         memory: bytes that the table may take.
-        threads: how many search at the same time if there are several positions.
-        seed: the number of the function that scrambles the table's keys.
-        eager: gain from which on an expansion is tried before placements.
+        threads: how many threads search at the same time if there are several positions.
+        seed: seed of the function that scrambles the table's keys.
+        eager: least gain in lead for which an expansion that takes opposing marbles is tried
+            before placements.
 
     Raises:
         ValueError: the game is not Corso, the board is too large, the memory too little, or there
@@ -75,11 +77,11 @@ class CorsoSolver(Solver):
         return int(self._workers["nodes"].sum())
 
     def learn(self, known: np.ndarray) -> None:
-        """Put results of an earlier search, int64[N, 2], into the table; see ``known``."""
+        """Put results of an earlier search, int64[N, 2] from the method `known`, into the table."""
         kernels.learn(self._board, self._table, known)
 
     def known(self, positions: Sequence[Position], count: int) -> np.ndarray:
-        """The table's entries of positions, and those that took the most work; see ``known``.
+        """The table's entries of positions, and those that took the most work; see `hardest_known`.
 
         Args:
             positions: unfinished positions, whose entries come first.
@@ -115,8 +117,8 @@ class CorsoSolver(Solver):
 
         Call this right after the searches that gave these answers, while the
         table holds their results. If the position is won, the best actions are those proven
-        with the least effort; else those that may not lose, and of these the ones of most effort,
-        which the opponent has to refute in the longest search.
+        with the least effort; else those not proven to lose, if there are any, and of these the
+        ones on which the search spent most effort, because the opponent has the most to refute.
         """
         low = max(self._least_lead(answer.low) for answer in answers)
         worth: dict[int, tuple[bool, int]] = {}
@@ -144,7 +146,7 @@ class CorsoSolver(Solver):
         return int(self._workers[thread]["nodes"])
 
     def _search(self, thread: int, position: Position, leads: bool) -> tuple[Value, Value]:
-        """Narrow the bounds until they tell who wins, or until they meet; see `window`."""
+        """Narrow the bounds until they meet, or without ``leads`` until they tell who wins."""
         worker, cells = self._workers[thread], cells_of(position)
         worker["limit"] = end = self._nodes_of(thread) + self._left()
         low, high = -self.game.num_actions, self.game.num_actions

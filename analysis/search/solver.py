@@ -34,7 +34,7 @@ class EndgameSolver(Solver):
     Args:
         game: the rules.
         memory: bytes that the table may take.
-        threads: how many search at the same time if there are several positions.
+        threads: how many threads search at the same time if there are several positions.
         seed: seed of the keys of the table.
 
     Raises:

@@ -22,7 +22,7 @@ def compare(
 
     Returns:
         - ``option``, ``values``;
-        - ``players``: the strongest players that play with each of the values;
+        - ``players``: the strongest players whose games are in every report;
         - ``figures``: each with a ``name``, whether it is a ``share``, whether it is worth a
           ``chart``, and its ``values``, one estimate (or None) for each report;
         - ``summary``: sentences on the figures whose intervals do not overlap.
@@ -88,12 +88,13 @@ def _best_first_move(report: dict[str, Any], players: str) -> EstimateDict | Non
 
 
 def _source(report: dict[str, Any]) -> str:
-    """The source of values of positions; values of different sources are not comparable."""
+    """How a report evaluates positions; estimates made in different ways do not compare."""
     source: str = "exact" if report["decisiveness"]["exact"] else report["evaluator"]
     return source
 
 
-#: Name, whether it is a share, whether it is drawn, and how it is read for some players.
+#: Name, whether it is a share, whether it gets a chart, and a function that reads it from a report
+#: for the players of that name.
 _Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], EstimateDict | None]]
 
 _FIGURES: tuple[_Figure, ...] = (
@@ -108,12 +109,12 @@ _FIGURES: tuple[_Figure, ...] = (
         lambda r, p: r["skill"]["span_of_search"],
     ),
     (
-        *("leaves of the game tree, power of ten", False, False),
+        *("leaves of the game tree, as a power of ten", False, False),
         lambda r, p: r["complexity"]["tree_knuth"],
     ),
 )
 
-#: Figures that come from values of positions.
+#: Figures read from estimates of positions; they compare only between reports of one `_source`.
 _FIGURES_OF_VALUES: tuple[_Figure, ...] = (
     (
         *("share of a game after which the winner is clear", True, True),
@@ -122,7 +123,7 @@ _FIGURES_OF_VALUES: tuple[_Figure, ...] = (
     ("lead changes", False, False, lambda r, p: _drama(r, p)["lead_changes"]),
     ("comebacks", True, False, lambda r, p: _drama(r, p).get("comebacks")),
     (
-        *("lost per move by the weak search", True, False),
+        *("chance lost per move by the weak search", True, False),
         lambda r, p: r["mistakes"]["by_strength"][1]["loss_per_move"],
     ),
 )

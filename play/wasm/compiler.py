@@ -1,4 +1,4 @@
-"""Compiles a game's kernels to a WebAssembly object file, whose arrays have fixed addresses."""
+"""Compiles a game's kernels to a WebAssembly object file; arrays in it have fixed addresses."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ..objects import (
 )
 from .memory import named_arrays
 
-#: Every browser has had all of these since 2021; SIMD (128 bits) is up to twice as fast on
-#: large boards.
+#: Chrome 91, Firefox 89 and Safari 16.4 have all of these; SIMD (128 bits) came last and is up to
+#: twice as fast on large boards.
 _FEATURES = "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"
 _MACHINE = Machine("wasm32-unknown-unknown", WASM, features=_FEATURES, relocation="static")
 
@@ -44,14 +44,16 @@ def compile_object(
     Args:
         game: the rules.
         templates: the template module.
-        memory: values of the kernels' arguments with these names: tuples of arrays, whose contents
-            the module starts with.
-        loaded: likewise, tuples of one-dimensional arrays that are put into the memory once the
-            module runs: only their types count. `places_of` holds their places.
+        memory: the kernels' arguments that are arrays, by name: each a tuple of arrays, or of
+            such tuples. The module starts with their contents.
+        loaded: the same for arrays that are put into the memory once the module runs: tuples of
+            one-dimensional arrays, of which only the numbers' types count. The module has an array
+            ``NAME_places``, as `places_of` makes it, for their addresses and lengths.
         given: parts for the templates, see `specialise`.
 
     Returns:
-        An object file, which defines a function for each kernel and a variable for each array.
+        An object file with a function for each kernel, a variable for each array in ``memory``, and
+        a variable for each ``NAME_places``.
     """
     begin_compiling(WASM)
     kernels = specialise(templates, game.rules, game.view, **given)
@@ -63,7 +65,7 @@ def compile_object(
 
 
 class _WasmExports(Exports):
-    """Functions that take and return JavaScript's numbers, and variables for arrays."""
+    """A module's variables for arrays, and exports whose arguments and results are float64."""
 
     number = ir.DoubleType()
 
@@ -94,7 +96,7 @@ class _WasmExports(Exports):
         return (builder.sitofp if signed else builder.uitofp)(value, self.number)
 
     def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:
-        """A variable; for a loaded array its address and length, which are known at run time."""
+        """The array's variable; for a loaded array code that reads its address and length."""
         if id(array) not in self._places:
             return self._variables[address_of(array)], None
         places, number = self._places[id(array)]

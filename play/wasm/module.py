@@ -1,4 +1,4 @@
-"""Modules: building them, reading their manifests, and telling whether they are stale."""
+"""WebAssembly modules: building them, reading their manifests, and telling which are stale."""
 
 from __future__ import annotations
 
@@ -132,9 +132,9 @@ def _describe(
 
 
 def digest_of(game: Game) -> str:
-    """Digest of everything in a game's module: sources, tables, and the game's description.
+    """Digest of all that a game's module is made of, except its `Limits` and the tools' versions.
 
-    It does not include the versions of the tools. ``NUMBA_DISABLE_JIT=1`` changes it.
+    ``NUMBA_DISABLE_JIT=1`` changes it.
     """
     return digest_of_parts(
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
@@ -143,7 +143,7 @@ def digest_of(game: Game) -> str:
 
 
 def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
-    """Digest of the sources of a template module of this package and a game's rules."""
+    """Digest of what a module is made of: a template module, a game's rules, and ``more``."""
     digest = hashlib.sha256(sources_of(templates, game.rules, game.view).encode())
     for name in _MAKERS:
         digest.update((Path(__file__).parent / name).read_bytes())
@@ -155,17 +155,18 @@ def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
 
 
 def require_current(manifest: dict[str, Any]) -> None:
-    """Check that a module fits the present sources.
+    """Check that a module of `build_module` fits the present sources.
 
     Raises:
-        ValueError: it is stale, or its game is missing; the message says which and the remedy.
+        ValueError: it is stale, or its game is missing; the message says which, and what to do.
     """
     about = manifest["description"]
     game = make_stored_game(about["game"], about["options"])
     if manifest["sources"] != digest_of(game):
         raise ValueError(
             f"the module {quoted(manifest['name'])} is stale: the sources have changed since it "
-            f"was built; build it anew: python -m ludarium.play.build {game.name}"
+            "was built; build it anew, with its options: python -m ludarium.play.build "
+            f"{game.name}"
         )
 
 
@@ -174,14 +175,14 @@ def read_module(path: str | os.PathLike[str]) -> Module:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is not a module of this package, or one of another format.
+        ValueError: it is not a module of this package, or its manifest has another format.
     """
     content = read_regular_file(path, _MOST_BYTES, "a WebAssembly module")
     return parse_module(content, quoted(os.fspath(path), 100))
 
 
 def parse_module(content: bytes, name: str) -> Module:
-    """Read a module from its content; ``name`` is for errors, which are those of `read_module`."""
+    """Read a module from its content; ``name`` stands for it in the message of a ``ValueError``."""
     if not content.startswith(_MAGIC):
         raise ValueError(f"{name} is not a WebAssembly module")
     text = _find_section(content, SECTION)
@@ -231,7 +232,7 @@ def _unsigned(number: int) -> bytes:
 
 
 def _read_unsigned(content: bytes, place: int) -> tuple[int, int]:
-    """A number in LEB128 code, of at most 32 bits, and the place after it."""
+    """A number of at most five bytes in LEB128 code, and the place after it, or ``IndexError``."""
     number = 0
     for shift in range(0, 35, 7):
         byte = content[place]

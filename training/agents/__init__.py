@@ -1,8 +1,9 @@
-"""Players of the games, from random to trained, with one interface. Import what is in `__all__`
-from here, and functions that find agents' files from `checkpoints`.
+"""Agents for the games, from random to trained, with one interface.
+
+Import what is in `__all__` from here. The functions that find agents' files are in `checkpoints`.
 
     agent = make_agent("uct:1000", game)     # module `names` documents the names
-    agent = as_agent(my_function, game)      # or a torch module: your own player
+    agent = as_agent(my_function, game)      # a function, or a torch module, of your own
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 
