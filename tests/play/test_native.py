@@ -538,8 +538,11 @@ def test_the_example_is_the_same_on_arm(folder, played_in_c, tmp_path):
 
 
 def need(program: str) -> None:
+    """Skip the test without this program, or with one that cannot even tell its version."""
     if shutil.which(program) is None:
         pytest.skip(f"there is no {program}")
+    if subprocess.run([program, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{program} is installed, and does not work")
 
 
 def emulator(names: tuple[str, ...]) -> str:
