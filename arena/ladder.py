@@ -223,13 +223,13 @@ def find_ladder(game: Game) -> Ladder:
     agent = shipped_agent(game.name, game.options)
     ladder = None if agent is None else ladder_of(agent, game)
     if ladder is None:
-        remedy = (
-            f"`ludarium levels {game.name}` and the same --option, and take level:3?ladder=FILE"
-            if agent is not None
-            else f"`ludarium levels {game.name} --agent RUN` and the same --option, and take "
-            '"level:3?ladder=FILE&agent=RUN"'
+        by, level = "", "level:3?ladder=FILE"
+        if agent is None:
+            by, level = " --agent RUN", '"level:3?ladder=FILE&agent=RUN"'
+        raise FileNotFoundError(
+            f"there are no levels of {game}: measure them with `ludarium levels {game.name}{by}` "
+            f"and the same --option, and take {level}"
         )
-        raise FileNotFoundError(f"there are no levels of {game}: measure them with {remedy}")
     return ladder
 
 
