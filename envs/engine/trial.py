@@ -230,7 +230,7 @@ class _Trial:
         random = np.random.default_rng(seed)
         played: list[str] = []
         try:
-            states = self._start(seed_rng(seed)[0])
+            start, states = self._start(seed_rng(0)[0]), self._start(seed_rng(seed)[0])
             before, action = states, -1
             while states["outcome"][0] == ONGOING and not self.faults:
                 self._where = f" (after {len(played)} plies: {' '.join(played[-6:])})"
@@ -241,7 +241,7 @@ class _Trial:
                     self._look_at_view(before, action, states)
                 if in_full and not self.faults:
                     self._read_texts(states, mask)
-                    self._note_left(states)
+                    self._note_left(states, start)
                 if self.faults:
                     return
                 action = int(random.choice(np.flatnonzero(mask)))
@@ -362,13 +362,11 @@ class _Trial:
         except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "texts", f"text or picture: {self._message_of(error)}")
 
-    def _note_left(self, states: np.ndarray) -> None:
+    def _note_left(self, states: np.ndarray, start: np.ndarray) -> None:
         """Note the fields that differ from the start."""
-        if self._unread:
-            start = self._start(seed_rng(0)[0])
-            for field in sorted(self._unread):
-                if _differ(field, states, start):
-                    self._left.setdefault(field, self._where)
+        for field in sorted(self._unread):
+            if _differ(field, states, start):
+                self._left.setdefault(field, self._where)
 
     def check_movers(self) -> None:
         """Check that player_1 is to move after the first ply of some game."""

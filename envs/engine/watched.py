@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-#: Attributes of an array that are no reads of what it holds.
-_UNREAD = {"dtype", "field", "fill", "ndim", "reads", "shape", "size"}
+#: Attributes of a field that tell nothing of its entries.
+_UNREAD = {"dtype", "fill", "name", "ndim", "reads", "shape", "size"}
 
 
 class Reads:
@@ -80,42 +80,57 @@ class _Record:
             self._reads.write(name)
 
     def _watched(self, name: str, value: Any) -> Any:
-        value = watched(value)
-        if isinstance(value, _Array):
-            value.field, value.reads = name, self._reads
-        elif self._reads is not None:
-            self._reads.read(name)
+        if self._reads is None:
+            return watched(value)
+        if isinstance(value, np.ndarray):
+            field = value.view(_Field)
+            field.name, field.reads = name, self._reads
+            return field
+        self._reads.read(name)
         return value
 
 
 class _Array(np.ndarray):
-    """An array that refuses indices below 0.
-
-    Attributes:
-        field: the field of a record that it is.
-        reads: is told what is read of it, and written; None for parts of fields.
-    """
-
-    field = ""
-    reads: Reads | None = None
-
-    def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("_") and name not in _UNREAD:
-            _note_reads([self])
-        return super().__getattribute__(name)
+    """An array that refuses indices below 0."""
 
     def __getitem__(self, index: Any) -> Any:
         _refuse_negative(index)
-        if self.reads is not None:
-            self.reads.read(self.field, index)
         return super().__getitem__(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _refuse_negative(index)
+        super().__setitem__(index, value)
+
+
+class _Field(_Array):
+    """A field of a record, which tells what is read of it, and written; parts of it do not.
+
+    Attributes:
+        name: its name.
+        reads: is told.
+    """
+
+    name: str
+    reads: Reads
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_") or name in _UNREAD:
+            return super().__getattribute__(name)
+        self.reads.read(self.name)
+        return getattr(self._array(), name)
+
+    def __getitem__(self, index: Any) -> Any:
+        self.reads.read(self.name, index)
+        return self._array()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
         _note_reads([value])
-        np.asarray(self)[index] = value  # numpy's own asks for the entries first
-        if self.reads is not None:
-            self.reads.write(self.field, index)
+        self._array()[index] = value
+        self.reads.write(self.name, index)
+
+    def _array(self) -> _Array:
+        """The same entries, of which nothing is told."""
+        return np.asarray(self).view(_Array)
 
     def fill(self, value: Any) -> None:
         """Write ``value`` everywhere."""
@@ -137,8 +152,8 @@ class _Array(np.ndarray):
 def _note_reads(values: Iterable[Any]) -> None:
     """Note that all entries of those values that are fields are read."""
     for value in values:
-        if isinstance(value, _Array) and value.reads is not None:
-            value.reads.read(value.field)
+        if isinstance(value, _Field):
+            value.reads.read(value.name)
 
 
 def _bare(value: Any) -> Any:
