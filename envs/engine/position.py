@@ -205,7 +205,7 @@ class Position:
         if not 0 <= number < game.num_actions:  # huge numbers do not fit the kernel's type
             raise ValueError(self.refusal(number))
         try:
-            code = game.kernels.play(game.tables, self._states, number, mask, planes)
+            code = int(game.kernels.play(game.tables, self._states, number, mask, planes))
         except COMPILE_ERRORS as error:
             raise compile_error(game, error) from None
         if code < 0:
