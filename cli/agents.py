@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """The list."""
+    """Return the list of agents."""
     names = list(GAMES) if given.game is None else [find_game(given.game).name]
     kinds = agent_kinds()
     forms = [(kind.usage, kind.help) for kind in kinds.values()] + [*FORMS_WITHOUT_KIND]
@@ -110,7 +110,7 @@ def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "simulations": DEFAULT_SIMULATIONS,
         "levels": len(ladder.levels) if ladder else 0,
-        # An agent of many boards may have levels under other options than those above.
+        # The levels of an agent for many boards may be measured with other options than `options`.
         "level_options": {
             name: value
             for name, value in (ladder.options if ladder else {}).items()

@@ -120,7 +120,7 @@ def run(given: argparse.Namespace) -> Result:
 def _effort(
     given: argparse.Namespace, default: int, stop: Callable[[], bool] | None = None
 ) -> Budget:
-    """The budget; without simulations and seconds it is the agent's own."""
+    """The budget that is given; without one, ``default``, or with --agent that agent's own."""
     if given.simulations is None and given.seconds is None and given.agent is None:
         return Budget(default, stop=stop)
     return Budget(given.simulations, given.seconds, stop)
@@ -128,7 +128,7 @@ def _effort(
 
 @contextmanager
 def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], None] | None]:
-    """A context that shows the analysis so far on the terminal, if there is one."""
+    """A context with a function that shows analyses on the terminal; None without a terminal."""
     console = plain_console(stderr=as_json)
     if not console.is_terminal:
         yield None
@@ -179,7 +179,7 @@ def _run_game(given: argparse.Namespace) -> Result:
 
 
 def _game_lines(analysis: GameAnalysis) -> list[str]:
-    """A game as a table, then the moves that lost most."""
+    """A game as a table, the moves that lost most, and the mean loss of each player."""
     header = ["ply", "", "move", "value", "lost", "best"]
     rows = [
         [

@@ -20,7 +20,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
-    """Add a command: a module with HELP, DESCRIPTION, add_arguments and (not `solve`) run."""
+    """Add a command: a module with HELP, DESCRIPTION, add_arguments and, except `solve`, run."""
     parser = commands.add_parser(
         name,
         help=module.HELP,
@@ -32,7 +32,7 @@ def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleT
 
 
 def read_bytes(text: str) -> int:
-    """Read an amount of memory: a number with KiB, MiB or GiB, such as ``2GiB``."""
+    """Read a number of bytes, such as ``4096``, ``512MiB`` or ``2G``, by powers of 1024."""
     match = re.fullmatch(
         r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(?:([KMG])i?B?|B?)", text.strip(), re.IGNORECASE
     )
@@ -98,7 +98,7 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 
 
 
 def output_file(*suffixes: str) -> Callable[[str], Path]:
-    """A reader of output files' names, which checks before any work that a file can be written.
+    """An argument type for output files, which checks before any work that one can be written.
 
     Args:
         suffixes: the accepted suffixes; default: any.
@@ -127,7 +127,7 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
 
 
 def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:
-    """Add ``--memory``, with this default, and ``--threads``."""
+    """Add ``--memory``, whose default is ``memory``, and ``--threads``."""
     parser.add_argument(
         "--memory",
         type=read_bytes,

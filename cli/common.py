@@ -22,7 +22,7 @@ _INTEGER = re.compile(r"[-+]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,18}\.\d{0,18}", re.ASCII)
 
 
-#: The opponent in a game without a trained agent.
+#: The agent for games that no shipped agent can play.
 FALLBACK = "uct:1000"
 
 #: Part of the help of every command that takes agents by name.
@@ -40,6 +40,9 @@ def read_options(texts: list[str]) -> dict[str, Any]:
     """Parse options of a game from ``name=value`` texts.
 
     A value is an integer, a number with a point, true, false or null, or else text.
+
+    Raises:
+        ValueError: a text has no name or no equals sign.
     """
     options = {}
     for text in texts:
@@ -77,16 +80,16 @@ def read_record(
     Args:
         file: path of the file.
         name: the game that the file must be of; None accepts every game, and no plain list.
-        options: the game's options, for a plain list.
-        seed: seed of its start, for a plain list.
+        options: options of the game, for a plain list; a record must agree with them.
+        seed: seed of the start, for a plain list.
 
     Returns:
         The game, the seed of its start, the action numbers, and the whole record.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file has neither a record nor moves, or is of another game, or options are
-            given for a record.
+        ValueError: the file has neither a record nor legal moves, or is of another game, or of
+            other options than those given.
     """
     plain = None if name is None else make_game(name, **(options or {}))
     record = read_record_file(file, plain, seed)
@@ -124,9 +127,9 @@ def game_and_agent(
 
     Args:
         name: the agent's name, as for `make_agent`.
-        options: the game's options; those of a trained agent are its own unless given.
+        options: options of the game; a trained agent brings its own for those that are missing.
         simulations: simulations per move, for a trained agent whose name sets no number.
-        game_name: the game, for agents that play any game; a trained agent has its own.
+        game_name: the game, for agents that play any game; a trained agent must have learnt it.
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.
@@ -148,7 +151,7 @@ def agent_for(
         simulations: simulations per move, for a trained agent whose name sets no number.
 
     Returns:
-        The game, the agent, and lines that a person should know about the choice.
+        The game, the agent, and notes on the choice for the user.
 
     Raises:
         ValueError, FileNotFoundError: see `game_and_agent`.
@@ -191,16 +194,16 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None = None) -> Game:
-    """The game that agents play: that of the first trained one, or the game that is named.
+    """The game that agents play: the first trained agent's game, or else ``game_name``.
 
     Args:
         names: the agents' names, as for `read_agent`.
-        options: the game's options; those of a trained agent are its own unless given.
-        game_name: the game, for agents that play any game.
+        options: options of the game; a trained agent brings its own for those that are missing.
+        game_name: the game, for agents that play any game; a trained agent must have learnt it.
 
     Raises:
-        ValueError, FileNotFoundError: there is no such agent, or neither an agent nor
-            ``game_name`` determines the game.
+        ValueError, FileNotFoundError: there is no such agent, the trained agent plays another game,
+            or neither an agent nor ``game_name`` determines the game.
     """
     for name in names:
         game = read_agent(name).choose_game(options)

@@ -43,7 +43,7 @@ def held(
     settings: Mapping[str, Any],
     anchors: Mapping[str, float] | None = None,
 ) -> Contest | None:
-    """Play the contest of the arguments, resume the one in the folder, or read it.
+    """Play the contest that the arguments describe, resume the one in the folder, or read it.
 
     Args:
         given: the arguments, among them those of `add_contest` and ``agents``.

@@ -118,7 +118,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _title(game: Game, plan: CurvePlan) -> list[str]:
-    """A title in parts: what was measured."""
+    """The parts of a title that says what was measured."""
     search = f"{plan.simulations} simulations" if plan.simulations else "no search"
     parts = [f"{game}, {search}"]
     if plan.against:
@@ -148,6 +148,6 @@ def _table(curves: list[Curve]) -> str:
 
 
 def _cells(metric: str, found: dict[str, float]) -> list[str]:
-    """A metric and its interval."""
+    """The table's cells for a metric and its interval."""
     middle, low, high = (METRICS[metric][1] * found[metric + end] for end in ("", "_low", "_high"))
     return [f"{middle:,.0f}", f"{low:,.0f} to {high:,.0f}"]

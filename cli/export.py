@@ -92,7 +92,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _write_onnx(given: argparse.Namespace) -> Result:
-    """Write the file and return its largest difference from the network."""
+    """Write the file and return its largest difference from the network for each output."""
     from ludarium.models import load_checkpoint
     from ludarium.models.export import SUFFIX, TOLERANCE, export_checkpoint
     from ludarium.training.networks import fitted
@@ -176,10 +176,14 @@ def _write_library(given: argparse.Namespace) -> Result:
 
 
 def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
-    """The levels of an agent, from a file, or from the file beside it; None if there are none.
+    """The levels of an agent, from ``file`` or else from the file beside the checkpoint.
+
+    Returns:
+        None if there is no such file, or, with a warning, if it is of other rules or weights.
 
     Raises:
-        ValueError: they belong to another agent or game.
+        FileNotFoundError: there is no ``file``.
+        ValueError: ``file`` holds no levels, or those of another agent, game or options.
     """
     from ludarium.arena.ladder import digest_of, ladder_beside, ladder_of, load_ladder
 

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """The list."""
+    """Return the list of games."""
     data = [
         {
             "name": game.name,

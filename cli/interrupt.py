@@ -1,6 +1,7 @@
 """Ctrl-C, SIGTERM, or a terminal that is closed, which all mean the same.
 
-The first signal asks to stop soon, the second to stop at once, and one more ends the process.
+In `stop_on_ctrl_c` the first signal asks to stop soon, the second interrupts, and a third ends the
+process. Elsewhere the first interrupts, and once the command has ended, one more ends the process.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def leave(number: int, frame: FrameType | None) -> None:
     """End the process at once, because the user has interrupted it again."""
     with suppress(OSError):
         if os.isatty(2):
-            os.write(2, b"\x1b[?25h\n")  # a progress bar has hidden the cursor
+            os.write(2, b"\x1b[?25h\n")  # shows the cursor that a progress bar hid
     os._exit(STOPPED)
 
 
@@ -88,6 +89,8 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
 
 def interrupt_by_signals() -> Callable[[Exception], bool]:
     """Make each signal raise ``KeyboardInterrupt``, so that ``finally`` blocks run.
+
+    This also sets ``sys.unraisablehook``.
 
     Returns:
         A function that tells whether an error is the consequence of an interrupt that Python
@@ -119,7 +122,7 @@ def leave_by_signals() -> None:
 
 
 def _handle(handler: Callable[[int, FrameType | None], object]) -> dict[int, Any]:
-    """Set the handler of all signals; return the previous handlers."""
+    """Set the handler of all signals that are not ignored; return the previous handlers."""
     return {
         number: signal.signal(number, handler)
         for number in _SIGNALS

@@ -172,7 +172,7 @@ def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) ->
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:
-    """A ladder for programs, with the matches that were played again."""
+    """A ladder as JSON values; ``checked``: the matches that were played again, if any."""
     return {
         "game": ladder.game,
         "options": ladder.options,

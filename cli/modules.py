@@ -20,7 +20,7 @@ from ludarium.envs.engine.messages import shortened
 
 _GAME, _NETWORK = "--game-module", "--network-module"
 
-_taken: list[str] = []  # the options in the command line of this process
+_taken: list[str] = []  # these options, as given in the command line of this process
 
 
 def describe_modules(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,8 @@ def take_modules(arguments: Sequence[str]) -> list[str]:
     """Register the games and networks that the command line names; return the other arguments.
 
     Raises:
-        ValueError: a module cannot be imported, or has no such game or network.
+        ValueError: a module cannot be imported, or has no such game or network, or an option has no
+            value.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     describe_modules(parser)
@@ -109,7 +110,7 @@ def _register_network(name: str) -> None:
 
 
 def _imported(option: str, name: str, path: str) -> ModuleType:
-    """Import the module ``path``, also from the current folder; ``name`` is what messages name."""
+    """Import the module ``path``, also from the current folder; errors quote ``name``."""
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file here hides a package
     try:

@@ -197,7 +197,14 @@ def _game_of(
 
 
 def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
-    """An opponent in the page's words: ``level:3``, ``level:auto``, ``network:64``, ``random``."""
+    """The opponent in the page's words: ``level:3``, ``level:auto``, ``network:64`` or ``random``.
+
+    If no network fits the game and an option asks for the page, it is empty: the person chooses.
+
+    Raises:
+        _NoPageError: the page has no such opponent.
+        ValueError: the opponent plays another game, or there is no such level.
+    """
     if (
         isinstance(factory, ShippedFactory | CheckpointFactory)
         and not factory.temperature
@@ -268,7 +275,7 @@ def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     from ludarium.play.server import PageServer
 
-    # A browser's copy would be used even after the next installation.
+    # A browser would use a kept page even after the next installation.
     with PageServer(site.folder, given.port, is_kept=False) as server:
         address = f"{server.address}#{fragment}"
         output(f"{address}\nCtrl-C ends it")

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Put the files there, and print the address."""
+    """Put the files on the hub, and print the address."""
     if given.exact_tests == (given.agent is not None):
         raise ValueError("give either an agent or --exact-tests")
     card = None if given.card is None else _read_card(given.card)
@@ -75,7 +75,7 @@ def _read_card(path: Path) -> str:
 
 
 def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:
-    """The card of an agent: its page for a shipped one, else a text made from its file."""
+    """The card of an agent, from the Markdown file beside it, or else from its header."""
     game = GAMES[header.game]
     beside = path.with_suffix(".md")
     if beside.is_file():

@@ -25,7 +25,7 @@ _WIDEST = 4000  # largest width of one picture, in pixels
 _COLUMNS, _SECONDS = 4, 1.0
 _MOST_PICTURES = 400
 _MOST_PIXELS_IN_ALL = 400_000_000
-_LAST_SECONDS = 3.0
+_LAST_SECONDS = 3.0  # the last picture of an animation stays at least this long
 
 HELP = "draw a recorded game: a picture, a contact sheet, an animation"
 DESCRIPTION = f"""\

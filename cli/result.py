@@ -15,7 +15,7 @@ class Result:
     """The output of a command.
 
     Attributes:
-        data: JSON values, for programs.
+        data: JSON values, for programs; if None, the text is printed instead.
         text: text for people; nothing is printed if it is empty.
         status: the exit status.
         caveats: limits of the result; a text for people contains them too.

@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Search the first actions and print their values, or make an opening book."""
+    """Return the values of the first actions, or write an opening book or known positions."""
     if given.opening_book:
         return make_opening_book(given)
     if given.known:
@@ -155,7 +155,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def make_opening_book(given: argparse.Namespace) -> Result:
-    """Make an opening book, check it with another seed and order, write it; print its contents."""
+    """Make an opening book, check it with another seed and order, write it; return its counts."""
     if given.score or given.first_move:
         raise ValueError("--opening-book takes neither --score nor --first-move")
     started = time.perf_counter()

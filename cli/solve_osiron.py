@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Solve, keep the tables, and print how many positions have which value."""
+    """Solve, keep the tables, and return how many positions have which value."""
     game = make_game("osiron", **read_options(given.option))
     return _solve_all(game, given) if given.all else _solve_one(game, given)
 

@@ -114,7 +114,7 @@ def _seat_of(record: dict[str, Any], file: str) -> int | None:
 
 
 def _command_line(given: argparse.Namespace) -> str:
-    """The command that continues against the same opponent, without the file."""
+    """The command that resumes a game against the same opponent, up to the file's name."""
     words = ["ludarium", "play", given.opponent_or_game]
     if given.opponent is not None:
         words += ["--opponent", given.opponent]
@@ -129,7 +129,7 @@ class _TerminalGame:
     Attributes:
         position: the present position.
         seat: the person's seat.
-        history: each position before a move, and the move.
+        history: the position before each move, and the move's text.
         has_resigned: whether the person has resigned.
     """
 
@@ -141,7 +141,7 @@ class _TerminalGame:
         self.position = position
         self.history: list[tuple[Position, str]] = []
         self.has_resigned = False
-        self._gone = ""  # the error of the closed terminal
+        self._gone = ""  # the error, once the terminal is closed
         self._seed = seed
         self._opponent = opponent
         self._command = command
@@ -198,7 +198,7 @@ class _TerminalGame:
         return status
 
     def _go_on(self) -> bool:
-        """Handle a move of the opponent, or a line of the person; return False if they leave."""
+        """Play the opponent's move, or ask the person for one; False if the person leaves."""
         if self.position.mover == self.seat:
             self.say("\n" + self.position.game.terminal_text(self.position.state))
             return self._ask_until_moved()
@@ -226,7 +226,7 @@ class _TerminalGame:
             self._opponent.finish([game])
 
     def _ask_until_moved(self) -> bool:
-        """Read lines from the person until the position changes; return False if they leave."""
+        """Read lines until the number of moves changes; return False if the person leaves."""
         played = len(self.history)
         while len(self.history) == played:
             to_do = self.position.game.to_do(self.position.state)
@@ -235,7 +235,11 @@ class _TerminalGame:
         return True
 
     def _ask(self, prompt: str) -> bool:
-        """Read one line from the person; return False if they leave."""
+        """Read a line and do what it says; return False if the person leaves.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed at the prompt, or the terminal is closed.
+        """
         try:
             line = "" if self._gone else self._console.input(Text(prompt)).strip()
         except EOFError:
@@ -259,7 +263,7 @@ class _TerminalGame:
             elif line:
                 self._answer_or_play(line)
         except KeyboardInterrupt:
-            self.say("")  # stops a hint or an analysis, not the game
+            self.say("")  # Ctrl-C stops a hint or an analysis, not the game
         except Exception as error:  # no input ends the game
             self.say(_message_of(error), "red")
         return True
@@ -327,7 +331,7 @@ class _TerminalGame:
         self._console.print(Text(self._listed(texts)))
 
     def _listed(self, texts: Any) -> str:
-        """Moves in a row, with commas where they hold spaces."""
+        """Moves in a line, with commas between them if any contains a space."""
         texts = list(texts)
         return (", " if any(" " in text for text in texts) else " ").join(texts)
 
@@ -351,7 +355,7 @@ class _TerminalGame:
         self.say(moves_table(analysis, _MOVES_SHOWN, terminal=False))
 
     def _undo(self, _: str) -> None:
-        """Go back to the person's last own decision."""
+        """Go back to the position before the person's last move."""
         for index in reversed(range(len(self.history))):
             before, _ = self.history[index]
             if before.mover == self.seat:
