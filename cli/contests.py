@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from .arguments import (
 )
 from .common import game_of, read_options
 from .interrupt import STOPPED
+from .modules import program
 from .progress import progress
 from .result import Result, warn
 
@@ -59,8 +61,8 @@ def held(
     if given.show or not given.agents:
         if given.folder is None:
             raise ValueError(
-                f"name the agents, as in `ludarium {given.command} uct:200 uct:100 --game corso`, "
-                f"or give the --folder of a {kind.kind}"
+                f"name the agents, as in `{program()} {given.command} uct:200 uct:100 --game "
+                f"corso`, or give the --folder of a {kind.kind}"
             )
         if given.agents:
             raise ValueError("--show shows the games in --folder: leave out the agents")
@@ -91,7 +93,8 @@ def held(
     except KeyboardInterrupt:
         if given.folder is None:
             raise
-        warn(f"stopped; go on with `ludarium {given.command} --folder {given.folder}`")
+        again = f"{program()} {given.command} --folder {shlex.quote(str(given.folder))}"
+        warn(f"stopped; go on with `{again}`")
         return None
 
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -113,10 +113,9 @@ def run(given: argparse.Namespace) -> int:
     try:
         if not given.no_browser:
             _check_browser()
-        choice = _choose(given)
+        variant, fragment = _choose(given)
         with tempfile.TemporaryDirectory(prefix="ludarium-") as folder:
-            site = _site_with(choice.variant, Path(folder))
-            return _serve(site, choice.fragment, given)
+            return _serve(_site_with(variant, Path(folder)), fragment, given)
     except _NoPageError as error:
         if of_page:
             raise
@@ -133,31 +132,8 @@ class _NoPageError(ValueError):
     """The page cannot do what is asked; the message gives the reason and a remedy."""
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """The game and opponent with which the page begins.
-
-    Attributes:
-        variant: game, options and agent.
-        opponent: the opponent in the page's words; empty lets the person choose there.
-        seat: the person's seat.
-    """
-
-    variant: Variant
-    opponent: str
-    seat: int
-
-    @property
-    def fragment(self) -> str:
-        """The end of the page's address."""
-        asked = {"g": self.variant.game.name, "o": self.variant.id}
-        if self.opponent:
-            asked |= {"seat": str(self.seat), "opponent": self.opponent}
-        return urlencode(asked, safe=":=@")
-
-
-def _choose(given: argparse.Namespace) -> _Choice:
-    """The choice of the arguments, if the page has it.
+def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
+    """The game, options and agent with which the page begins, and the end of its address.
 
     Raises:
         _NoPageError: the page has no such opponent.
@@ -176,9 +152,13 @@ def _choose(given: argparse.Namespace) -> _Choice:
         if isinstance(opponent, CheckpointFactory)
         else Variant.of(game)
     )
-    is_drawn = given.seat in (None, "random")
-    seat = random.SystemRandom().randrange(2) if is_drawn else int(given.seat)
-    return _Choice(variant, _opponent(given, opponent, variant), seat)
+    asked = {"g": game.name, "o": variant.id}
+    against = _opponent(given, opponent, variant)
+    if against:
+        is_drawn = given.seat in (None, "random")
+        seat = random.SystemRandom().randrange(2) if is_drawn else given.seat
+        asked |= {"seat": str(seat), "opponent": against}
+    return variant, urlencode(asked, safe=":=@")
 
 
 def _game_of(
@@ -205,16 +185,14 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         _NoPageError: the page has no such opponent.
         ValueError: the opponent plays another game, or there is no such level.
     """
-    if (
-        isinstance(factory, ShippedFactory | CheckpointFactory)
-        and not factory.temperature
-        and factory.time is None
+    if isinstance(factory, ShippedFactory | CheckpointFactory) and factory == replace(
+        factory, time=None, temperature=0.0, score=0.0, bound=None
     ):
         if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
             raise ValueError(
                 f"agent {given.opponent!r} plays {factory.name}, not {variant.game.name}"
             )
-        simulations = factory.simulations or given.simulations
+        simulations = given.simulations if factory.simulations is None else factory.simulations
         if not 1 <= simulations <= _MOST_SIMULATIONS:
             raise _NoPageError(
                 f"a search on the page has 1 to {_MOST_SIMULATIONS} simulations, not {simulations}"

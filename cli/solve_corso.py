@@ -79,8 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plies",
         type=read_count,
-        help="with --opening-book or --known: how many of the first plies (default "
-        f"{PLIES}, {KNOWN_PLIES})",
+        help=f"how many of the first plies (default {PLIES} for --opening-book, "
+        f"{KNOWN_PLIES} for --known)",
     )
     parser.add_argument(
         "--entries",
@@ -156,8 +156,8 @@ def run(given: argparse.Namespace) -> Result:
 
 def make_opening_book(given: argparse.Namespace) -> Result:
     """Make an opening book, check it with another seed and order, write it; return its counts."""
-    if given.score or given.first_move:
-        raise ValueError("--opening-book takes neither --score nor --first-move")
+    if given.score or given.first_move or given.known:
+        raise ValueError("--opening-book takes neither --score nor --first-move nor --known")
     started = time.perf_counter()
     with progress() as task:
         plies = PLIES if given.plies is None else given.plies
@@ -188,8 +188,8 @@ def make_opening_book(given: argparse.Namespace) -> Result:
 
 def make_known(given: argparse.Namespace) -> Result:
     """Search the positions of the first plies, and write the results that took most work."""
-    if given.score or given.first_move or given.opening_book:
-        raise ValueError("--known takes neither --score nor --first-move nor --opening-book")
+    if given.score or given.first_move:
+        raise ValueError("--known takes neither --score nor --first-move")
     solver = _solver(given)
     plies = KNOWN_PLIES if given.plies is None else given.plies
     if plies < 0 or given.entries < 1:

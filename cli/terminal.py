@@ -30,6 +30,7 @@ from ludarium.training.table import text_table
 
 from .common import agent_for, game_and_agent, read_options, read_record
 from .interrupt import STOPPED
+from .modules import program
 from .result import print_json
 from .thoughts import headline, moves_table
 
@@ -115,12 +116,12 @@ def _seat_of(record: dict[str, Any], file: str) -> int | None:
 
 def _command_line(given: argparse.Namespace) -> str:
     """The command that resumes a game against the same opponent, up to the file's name."""
-    words = ["ludarium", "play", given.opponent_or_game]
+    words = ["play", given.opponent_or_game]
     if given.opponent is not None:
         words += ["--opponent", given.opponent]
     if given.simulations != DEFAULT_SIMULATIONS:
         words += ["--simulations", str(given.simulations)]
-    return shlex.join([*words, "--resume"])
+    return f"{program()} {shlex.join([*words, '--resume'])}"
 
 
 class _TerminalGame:
@@ -176,9 +177,10 @@ class _TerminalGame:
 
     def play(self, action: int) -> str:
         """Play an action and return its text."""
-        text = self.position.action_to_text(action)
-        self.history.append((self.position.copy(), text))
+        before = self.position.copy()
         self.position.play(action)
+        text = before.action_to_text(action)
+        self.history.append((before, text))
         return text
 
     def run(self) -> int:
@@ -351,7 +353,8 @@ class _TerminalGame:
 
     def _eval(self, _: str) -> None:
         analysis = self._think(lambda: make_thinker(self._opponent, self.position).think())
-        self.say(headline(analysis, "you"))
+        mover = self.position.mover
+        self.say(headline(analysis, "you" if mover == self.seat else self._opponent.name))
         self.say(moves_table(analysis, _MOVES_SHOWN, terminal=False))
 
     def _undo(self, _: str) -> None:
@@ -367,14 +370,9 @@ class _TerminalGame:
     def _save(self, file: str) -> None:
         if not file:
             raise ValueError("save where? write: save FILE")
-        if Path(file).exists():
-            self._require_saved(file)
-        self._write(Path(file))
-
-    def _require_saved(self, file: str) -> None:
-        """Refuse to write over anything but a saved game."""
-        if not {"game", "moves"} <= read_record_file(file).keys():
+        if Path(file).exists() and not {"game", "moves"} <= read_record_file(file).keys():
             raise ValueError(f"{file} is not a saved game: it does not have a game and moves")
+        self._write(Path(file))
 
     def _write(self, path: Path) -> None:
         content = json.dumps(self.record(), ensure_ascii=False, indent=1) + "\n"
