@@ -76,7 +76,7 @@ class MeanLoss:
 
     @classmethod
     def of(cls, lost: np.ndarray) -> MeanLoss:
-        """The mean of losses, float [N]; 0 if there are none."""
+        """The mean of losses, integers or floats [N]; 0 if there are none."""
         if not len(lost):
             return cls(0.0, 0.0, 0)
         spread = float(lost.std(ddof=1)) if len(lost) > 1 else 0.0
@@ -94,7 +94,7 @@ class CalibrationBin:
     """Positions with similar estimated values.
 
     Attributes:
-        low, high: the estimates are at least ``low`` and below ``high``.
+        low, high: the estimates are at least ``low`` and below ``high``; the last bin includes 1.
         positions: how many positions.
         estimated: mean estimate.
         exact: mean exact value; equal to ``estimated`` if the estimates are calibrated.
@@ -113,9 +113,10 @@ class Calibration:
 
     Attributes:
         error: mean absolute difference.
-        calibration_error: mean absolute difference between means of the bins, weighted by their
+        calibration_error: mean absolute difference between the two means of a bin, weighted by its
             positions (expected calibration error, Naeini et al. 2015).
-        correct_side: share of the won and lost positions whose estimate has the right sign.
+        correct_side: share of the won and lost positions whose estimate has the right sign; 1 if
+            there are none.
         bins: the non-empty bins, in order.
     """
 
@@ -134,7 +135,7 @@ def measure_calibration(estimates: np.ndarray, exact: np.ndarray, bins: int = 10
         bins: how many bins of equal width.
 
     Raises:
-        ValueError: there is nothing to compare, or the arrays do not fit together.
+        ValueError: there are no estimates or no bins, or the arrays differ in length.
     """
     if not len(estimates) or len(estimates) != len(exact) or bins < 1:
         raise ValueError(

@@ -129,7 +129,7 @@ class Answer:
         return dict(by_bounds)
 
     def as_json(self) -> dict[str, Any]:
-        """The answer for programs: ``value``, null if not decided, the bounds, and the effort.
+        """As JSON values: ``value``, the `result` or null, the bounds, and the effort.
 
         Bounds have an ``outcome``, and a ``lead`` or ``plies`` if these are known.
         """

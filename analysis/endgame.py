@@ -40,15 +40,14 @@ class EndgameAgent(Agent):
 
     It is not a searcher, because it plays the moves of any agent and asks it for alternatives.
 
-    Before each move the position is searched with exact values (`ludarium.analysis.probing`):
+    Before each move the position is searched for its exact value (`ludarium.analysis.probing`).
+    Then actions are searched in the order of the player's preference, its choice first:
 
-    - If its value is found, the player's choice is played if it keeps the value, else the
-      action that keeps it and that the player prefers most.
-    - If not, an action that is proven to lose is not played: the next in the player's preference
-      is tried, as long as there are positions left to search.
+    - If the value was found, the first action that is found to keep it is played.
+    - If not, the first one that is not proven to lose.
 
-    The results of searches are kept from move to move. If values are in a table the agent plays
-    perfectly.
+    If there is none, or no positions are left to search, the player's choice is played. The results
+    of searches are kept from move to move. If values are in a table the agent plays perfectly.
 
     Args:
         player: the agent whose moves it plays.
@@ -58,7 +57,7 @@ class EndgameAgent(Agent):
         seed: seed with which the player is restarted.
 
     Raises:
-        ValueError: ``positions`` is out of range, or the game counts no points.
+        ValueError: ``positions`` is out of range, or ``points`` is set and the game counts none.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class EndgameAgent(Agent):
         return actions
 
     def _choose(self, position: Position, choice: int) -> int:
-        """The first action in the player's preference that the search does not refute."""
+        """The action to play, given the player's choice; see the class."""
         if self._table is not None and self._table.knows(position.states)[0]:
             values = self._table.actions(position)
             best = max(values.values())

@@ -3,8 +3,8 @@
 The protocol follows KataGo's analysis engine (D. J. Wu), with the same names of fields
 where they fit; ``docs/guide/engine.md`` documents it and the differences.
 
-One thread reads requests and answers invalid ones; another thinks, with all cores, about
-one position after another, by priority.
+One thread reads requests, and answers actions and invalid requests; another thinks, with all
+cores, about one position after another, by priority.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class QueriedPosition:
 
     @property
     def head(self) -> dict[str, Any]:
-        """The beginning of its answers."""
+        """The fields that all its answers have."""
         return {"id": self.query.id, "turnNumber": self.number}
 
 
@@ -215,7 +215,7 @@ class Engine:
         self._current: _Task | None = None
         self._is_closed = False
         self._is_aborted = False
-        self._unheard: OSError | None = None  # the error because of which answers cannot be written
+        self._unheard: OSError | None = None  # from a failed write; then no more are tried
         self._numbers = itertools.count()
         # The search that answered last, and the seed and actions that lead to its position.
         self._thinker: Thinker = make_thinker(agent, agent.game.start(0))
@@ -323,7 +323,7 @@ class Engine:
                 if not self._waiting:
                     return
                 task = self._current = heapq.heappop(self._waiting)
-            with suppress(OSError):  # `handle` reports it
+            with suppress(OSError):  # the reading thread raises it, from `handle` or `close`
                 self._try(task)
 
     def _try(self, task: _Task) -> None:
@@ -360,7 +360,7 @@ class Engine:
             self._answer({**queried.head, "isDuringSearch": False, **as_answer(analysis)})
 
     def _go_to(self, queried: QueriedPosition) -> None:
-        """Take a thinker; the last one goes on if the position descends from its own."""
+        """Set the thinker; keep the last one if the position descends from its own."""
         seed, before = self._place
         if seed == queried.query.seed and queried.actions[: len(before)] == before:
             for action in queried.actions[len(before) :]:

@@ -1,4 +1,4 @@
-"""Writes pictures of matplotlib to files."""
+"""Writes matplotlib figures to files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ INK, FAINT, POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
 
 @contextmanager
 def figure_file(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
-    """A context with an empty picture, written to a file at the end; sizes are in inches."""
+    """A context with an empty figure, written to a file at the end; sizes are in inches."""
     kind = Path(path).suffix.lower()
     if kind not in SUFFIXES:
         raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
     from matplotlib import rc_context  # slow to import, and not always installed
     from matplotlib.figure import Figure
 
-    # Texts stay texts, and the same data give the same file.
+    # SVG keeps text as text, and the same data give the same file.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 10}):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure

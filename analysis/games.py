@@ -23,9 +23,9 @@ class PlayedMove:
         mover: index of the player who made it.
         text: its notation.
         before: the analysis of the position in which it was made.
-        best_value: value of that position for the mover, in [-1, 1].
-        value: its value for the mover: that of the position after it, or the
-            result. ``None`` if the analysis was stopped.
+        best_value: value of that position for the mover, in [-1, 1]; ``None``: not known.
+        value: value of the position after the move for the same player, or the result of the
+            game; ``None``: not known.
     """
 
     ply: int
@@ -77,12 +77,12 @@ class GameAnalysis:
     is_complete: bool
 
     def worst(self, count: int = 5) -> list[PlayedMove]:
-        """The moves that lost most, the worst first, without moves that lost nothing."""
+        """The moves that lost most, the worst first, without those that lost less than 0.005."""
         lost = [move for move in self.moves if move.loss is not None and move.loss >= 0.005]
         return sorted(lost, key=lambda move: -(move.loss or 0))[:count]
 
     def mean_loss(self, player: int) -> float | None:
-        """Mean value lost by a player's moves."""
+        """Mean value lost by a player's moves; ``None`` if no loss is known."""
         losses = [move.loss for move in self.moves if move.mover == player]
         known = [loss for loss in losses if loss is not None]
         return sum(known) / len(known) if known else None
@@ -111,8 +111,8 @@ def analyse_game(
 ) -> GameAnalysis:
     """Analyse every position of a game, from the start on.
 
-    The value of a move is that of the position after it, which is searched as long as the one
-    before. The search tree is kept from each position to the next.
+    The value of a move is the value of the position after it, which is searched with the same
+    budget as the one before. The search tree is kept from each position to the next.
 
     Args:
         game: the rules.

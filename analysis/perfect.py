@@ -13,7 +13,7 @@ from .solutions import solution_of
 
 
 class SolvedSearcher(Searcher):
-    """Knows the best actions; of equally good ones one is drawn uniformly. The budget is ignored.
+    """Draws one of a solution's best actions uniformly; the budget is ignored.
 
     Args:
         solution: the game's solution.

@@ -108,7 +108,7 @@ def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver
     """The fastest search for exact values in a game.
 
     Raises:
-        ValueError: the memory is too little, or there is no thread.
+        ValueError: the memory is too little, there is no thread, or a shipped file is damaged.
     """
     searches: type[CorsoSolver] | type[EndgameSolver]
     searches = CorsoSolver if source_of(game) is CorsoSolver else EndgameSolver

@@ -13,7 +13,7 @@ from ludarium.envs.engine.position import Position
 
 from .answer import Value
 
-#: Marks an action that is not legal among the values of actions; less than every value.
+#: Stands for the value of an illegal action or of a finished game; less than every value.
 ILLEGAL = -128
 
 
@@ -52,7 +52,7 @@ class TableSolution(Solution):
     """The values of all positions of one game.
 
     Attributes:
-        source: a description of the values, for people who ask for one.
+        source: where the values come from, in words for people who ask for one.
 
     Values are coded as numbers that are greater if better for the player to move: a
     win above a draw above a loss, a win greater the sooner and a loss the later it comes.

@@ -35,7 +35,7 @@ def table_of(game: Game, path: str | os.PathLike[str] | None = None) -> TableSol
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is damaged or for another game, or is not used for this game.
+        ValueError: the file is damaged or for another game, or this game uses no table.
     """
     solved = SOLVED.get(game.name)
     if solved is not None and issubclass(solved, TableSolution):

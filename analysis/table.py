@@ -64,8 +64,8 @@ def read_table(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is not a table, has been changed, or has another array; the message
-            names it.
+        ValueError: it is not a table, has been changed, or its array has another dtype or shape;
+            the message names the file.
     """
     with open_file(Path(path), "np", "table") as file:
         text = (file.metadata() or {}).get(_DESCRIPTION)

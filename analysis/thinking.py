@@ -8,7 +8,8 @@
     thinker.play(action)                     # keeps results for the new position
 
 Agents know different things. A network's search and UCT know visits, values and probabilities of
-the outcomes; alpha-beta the best moves and a score; `perfect` exact values.
+the outcomes; alpha-beta the best moves and a score; `perfect` exact values, or in Corso only the
+best moves.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .answer import Value
 from .perfect import SolvedSearcher
 from .solution import Solution, TableSolution
 
-_SIMULATIONS = 1000  # for a network whose agent sets no number
+_SIMULATIONS = 1000  # for an agent without a budget, such as a level
 
 
 @dataclass(frozen=True)
@@ -124,13 +125,14 @@ class PositionAnalysis:
     """An agent's analysis of a position.
 
     Attributes:
-        agent: the agent's name, without the number of simulations or the time that it may set.
+        agent: the agent's name; for agents that search step by step, without the simulations and
+            settings in it.
         mover: index of the player to move.
         ply: actions played so far.
         estimate: estimated value of the position, in the mover's view.
         moves: all legal moves, the best first.
-        simulations: the search's, with those kept from earlier positions; ``None`` if
-            nothing is counted.
+        simulations: simulations in the search's tree, including those kept from earlier positions;
+            ``None`` if nothing is counted.
         seconds: time spent on this position.
         speed: simulations per second; ``None`` if nothing is counted.
     """
@@ -164,8 +166,8 @@ class PositionAnalysis:
         }
 
 
-#: The knowledge about a thinker's position, all its moves, the best first, and the simulations, if
-#: they are counted.
+#: The estimate of a position, all its moves, the best first, and the simulations, None if they are
+#: not counted.
 _Answer = tuple[Estimate, list[MoveAnalysis], int | None]
 
 
@@ -175,7 +177,7 @@ class Thinker:
     Args:
         agent: the agent that thinks.
         position: the first position.
-        answer: function that returns the knowledge about a position.
+        answer: function from a position to its estimate, moves and simulations.
         search: a search without a time limit; None for an agent that answers at once.
 
     Attributes:
@@ -231,7 +233,7 @@ class Thinker:
         An agent that does not search step by step (`alphabeta`, `perfect`) answers at once.
 
         Args:
-            budget: without simulations and seconds, the agent's own for a move.
+            budget: if it sets neither simulations nor seconds, the agent's own for a move is used.
             report: function called with the analysis so far about every ``every`` seconds.
             every: see ``report``.
         """
@@ -275,7 +277,7 @@ class Thinker:
 def make_thinker(agent: Agent, position: Position) -> Thinker:
     """A `Thinker` about a position, with the knowledge of the agent's searcher.
 
-    Agents whose searcher has `Searcher.deep_search` are supported, and some others.
+    Supported are agents whose `Searcher.deep_search` returns a search, alpha-beta, and `perfect`.
 
     Raises:
         ValueError: the game is over; the agent plays another game, or cannot analyse
@@ -321,7 +323,7 @@ def _by_search(search: TreeSearch | UCTSearch, position: Position) -> _Answer:
 def _by_minimax(
     searcher: AlphaBetaSearcher, rng: np.random.Generator, position: Position
 ) -> _Answer:
-    """The knowledge of alpha-beta: a score, or the end of the game if it is near."""
+    """The knowledge of alpha-beta: a score, or a win or loss if it is within the depth."""
     _, scores, best = searcher.minimax(position.states, rng)
     value = int(scores[0]) * (1 - 2 * position.mover)
     plies = WIN - abs(value)
@@ -407,5 +409,5 @@ def _check(agent: Agent, position: Position) -> None:
 
 
 def _without_effort(name: str) -> str:
-    """An agent's name without its simulations or time for each move: ``corso``, ``uct``."""
+    """An agent's name without its simulations and settings: ``corso``, ``uct``."""
     return re.sub(r":\d+$", "", name.partition("?")[0])

@@ -1,9 +1,9 @@
-"""Questions that narrow the bounds of a value, as both searches ask them.
+"""Questions that narrow the bounds of a value: for Corso's solver and the one for any game.
 
-Template functions (see ``ludarium.envs.engine.compile``), which Python calls as they are. The
-windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax algorithms", 1996):
-the first question is whether the value is a win; each further one is just beyond the bound that
-the previous one returned.
+Template functions (see ``ludarium.envs.engine.compile``): compiled in the WebAssembly solvers,
+called uncompiled by those in Python. The windows are those of MTD(f) (Plaat and others, "Best-first
+fixed-depth minimax algorithms", 1996): the first question is whether the value is a win, unless the
+bounds tell; each further one is just beyond the bound that the previous one returned.
 """
 
 from ludarium.envs.engine.compile import part

@@ -73,12 +73,12 @@ class OpponentEstimate:
 class AdaptiveAgent(Agent):
     """Plays each game at the estimated strength of its opponent.
 
-    It is a class of its own because it learns from the results of games, which no searcher is told.
+    It is an agent and not a searcher because `restart` forgets the opponent: no searcher is told
+    of a restart.
 
-    A game is played at one strength from `begin` to `finish`. Games side by side, as in a
-    match, begin with the same estimate; all results count as one opponent's. So it adapts from
-    game to game: in vectorised or single environments, or in matches one after the other without
-    `restart` between. `restart` forgets what was learned.
+    A game is played at one strength from `begin` to `finish`; all results count as one opponent's.
+    So it adapts from game to game in single or vectorised environments, but not within a match,
+    whose games all begin with the same estimate, nor between matches: `play_match` restarts agents.
 
     Args:
         game: the rules.

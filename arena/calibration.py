@@ -47,7 +47,7 @@ _TOLERANCE = 0.04
 _FIRST_TOLERANCE = 0.025
 #: If the score after half a match is off by more, the other half is not played.
 _FAR_OFF = 0.075
-#: If the lowest step's score is off by more, a level is removed or added there.
+#: If the lowest step's score is off `TARGET_SCORE` by more, a level is removed or added there.
 _UNEVEN = 0.05
 _MOST_SCORE = 0.9  # higher scores count as this when a step is halved
 #: Target score of the first level against random play, such that beginners can win.
@@ -65,11 +65,12 @@ _TOO_WEAK = "the agent is hardly stronger than random play: there is no room for
 
 @dataclass
 class _Bench:
-    """Two players with adjustable strength, and the matches that they have played.
+    """Two players with adjustable strength, which play matches against each other.
 
     Attributes:
-        games: how many games each match has.
-        seed: seed of all matches; each has a seed of its own that follows from it.
+        games: games of a match that measures a step.
+        seed: seed from which each match derives its own.
+        played: how many matches were played.
     """
 
     game: Game
@@ -115,11 +116,12 @@ def calibrate(
         network: the network that plays.
         digest: SHA-256 of its checkpoint.
         simulations: simulations of the strongest level, for each move.
-        games: games of each match that measures a step, a multiple of 4; others have half as many.
+        games: games of each match that measures a step, a multiple of 4. Matches that place the
+            first level have twice as many, all others half as many.
         levels: how many, at even steps over the whole range; default: as many steps of
-            `TARGET_SCORE` as fit, or about 8 smaller steps if these are fewer.
-        seed: seed of all games; the same arguments give the same ladder.
-        task: task that counts the matches.
+            `TARGET_SCORE` as fit, or about 8 levels at smaller steps if these would be fewer.
+        seed: seed of all games; the same arguments give the same levels and matches.
+        task: task that counts the finished games of each match.
 
     Raises:
         ValueError: an argument is out of range, the agent is hardly stronger than random play, or
@@ -173,7 +175,7 @@ def check_steps(
         ladder: the ladder.
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
-        task: task that counts the matches.
+        task: task that counts the finished games of each match.
     """
     knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
     upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
@@ -300,7 +302,8 @@ def _placed(
 ) -> tuple[float, Tally]:
     """Find the strength against which ``opponent`` is ``step`` Elo points stronger; measure it.
 
-    A match is played in two halves, the second only if the first is not far from the target.
+    A match is played in two halves, the second only if the first is not far from the target, or in
+    the last try.
 
     Returns:
         The strength, and the results of ``opponent``.
@@ -331,8 +334,8 @@ def _estimate(
 ) -> float:
     """The strength ``step`` Elo points below ``opponent``, by the survey and matches against it.
 
-    The survey's differences from ``opponent`` are all off by one unknown number: its most likely
-    value, if it is normally distributed with `_SURVEY_SPREAD` before the matches (Newton's method).
+    The survey's differences from ``opponent`` are taken to be off by one common number. Newton's
+    method finds its most likely value; its prior is normal, with deviation `_SURVEY_SPREAD`.
     """
     elo = survey.elo_at(opponent)
     off = 0.0
@@ -349,7 +352,7 @@ def _estimate(
 
 
 def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
-    """Matches of each level against the second one below, random play (0) included."""
+    """Matches of each level against the level two below; level 0 is random play."""
     ladder = [RANDOM_STRENGTH, *strengths]
     return [
         Meeting(

@@ -50,7 +50,7 @@ class Chunk:
 
     Attributes:
         first, second: names of the agents.
-        begin, end: numbers of openings; all pairings share them.
+        begin, end: the openings are ``range(begin, end)``; all pairings share openings.
     """
 
     first: str
@@ -95,7 +95,7 @@ class Schedule:
                 yield self._chunk(*pairing, begin)
 
     def find(self, row: np.ndarray) -> Chunk:
-        """The chunk with the game of a row of `ROW`.
+        """The chunk that contains a game, given as structured [1] of `ROW`.
 
         Raises:
             ValueError: there is no such game.
@@ -135,7 +135,7 @@ def play_chunks(
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
-            names it. ``finished`` has been called with all earlier chunks.
+            names it. Chunks that other workers are playing at that time are given up.
         BaseException: whatever ``finished`` raised.
     """
     if workers is not None and workers < 1:
@@ -228,7 +228,7 @@ class _Players(Task):
 
 
 class _Shared(Agent):
-    """An agent that decides only while no other worker's agent of the same name does."""
+    """An agent that takes turns with the other workers' agents of the same name."""
 
     def __init__(self, agent: Agent, lock: threading.Lock) -> None:
         self._agent = agent
@@ -257,7 +257,7 @@ class _Shared(Agent):
 
 
 class _Openings:
-    """The openings of all pairings, without end; the same seed gives the same ones."""
+    """An endless sequence of openings for all pairings; the same seed gives the same ones."""
 
     def __init__(self, game: Game, plies: int | None, seed: int) -> None:
         self._game = game

@@ -13,8 +13,8 @@ tell whether the first is stronger; games beyond the pair that decided the test 
 but do not count.
 
 An agent that fails, by an exception or an illegal action, stops the contest, and the message names
-it: a game lost by a fault of a program says nothing about strength. Earlier games are in
-the folder; once the agent is repaired, the contest resumes from there.
+it: a game lost by a fault of a program says nothing about strength. The chunks that were complete
+are in the folder; once the agent is repaired, the contest resumes from there.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from .standings import Standings
 
 MOST_GAMES = 10_000_000  # games of a contest
 
-#: A test is evaluated again when the number of chunks has grown by this factor. Its verdict does
-#: not depend on that, because pairs of games count in their order.
+#: A test is evaluated again when the number of chunks has grown by this factor. The verdict is the
+#: same for any factor, because pairs of games count in their order.
 _LOOK_AGAIN = 1.01
 
 
@@ -58,7 +58,7 @@ class Plan(ABC):
 
     Attributes:
         kind: its name in folders.
-        stops_early: whether the games may suffice before all are played.
+        stops_early: whether the contest may end before all games are played.
         agents: the agents' names (see `make_agent`).
         seed: seed of openings and agents.
         opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
@@ -79,7 +79,7 @@ class Plan(ABC):
     def outcome(
         self, results: Results, anchors: Mapping[str, float]
     ) -> Standings | SPRTResult | None:
-        """The outcome of games; ``None`` if they tell nothing yet.
+        """The outcome of games; ``None`` if there are too few for one.
 
         Args:
             results: results of the games.
@@ -107,8 +107,8 @@ class Tournament(Plan):
             everyone.
 
     Raises:
-        ValueError: fewer than two agents, one named twice, one in the gauntlet that is not among
-            the agents, or a number that is out of range.
+        ValueError: fewer than two agents, or one named twice; the gauntlet has all agents, or one
+            that is not among them; or a number is out of range.
     """
 
     kind: ClassVar = "tournament"
@@ -203,7 +203,7 @@ class Contest:
         game: the rules.
         plan: its plan.
         results: the results so far.
-        outcome: their outcome; ``None`` if they tell nothing yet.
+        outcome: their outcome; ``None`` if they are too few for one.
     """
 
     game: Game
@@ -239,7 +239,7 @@ class Contest:
         return [] if caveat is None else [caveat]
 
     def text(self, terminal: bool | None = None) -> str:
-        """The outcome for people, as a table if it has many numbers.
+        """The outcome for people: standings as tables, a test in sentences.
 
         Args:
             terminal: see `text_table`.
@@ -369,7 +369,8 @@ def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[G
     """The game and plan in a folder's settings, which may come from a stranger.
 
     Raises:
-        ValueError: they are not those of such a contest; the message names the folder.
+        ValueError: the settings are not those of a contest of this kind; the message names the
+            folder.
     """
     game = read_described(settings, kind.kind, path)
     plan: Plan = convert(settings, f"{path} holds no {kind.kind}", kind)

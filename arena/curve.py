@@ -40,7 +40,7 @@ from .ladder import digest_of
 _LARGEST_FILE = 1 << 30  # bytes
 _SAID_BY_NAME = ("random", "greedy", "uct", "alphabeta")  # kinds of agents that names determine
 
-#: The ways to measure a point: its metric, the title, and the factor to the title's unit.
+#: The metrics of a point: for each the title of an axis, and the factor to the title's unit.
 METRICS = {
     "elo": ("Elo", 1.0),
     "score": ("score, %", 100.0),
@@ -134,7 +134,7 @@ def measure_curves(
     for folder in folders:
         for path in folder.past_agents():
             with suppress(FileNotFoundError):
-                _moment(path, load_header(path))
+                _moment(path, load_header(path))  # check it before any game is played
     memories = [Memory(folder.curve) for folder in folders]
     anchors = _anchors(game, plan, opponents, memories[0], task) if len(plan.against) > 1 else {}
     against = plan.against[0] if len(plan.against) == 1 else plan.against
@@ -149,8 +149,8 @@ def _contents(game: Game, plan: CurvePlan) -> dict[str, str] | None:
     """SHA-256 of the files of opponents that have a network, by name.
 
     Returns:
-        None if an opponent without such a file may change and keep its name: then results
-        against it are not kept.
+        None if an opponent without such a file may change but keep its name. No results of games
+        are then kept.
     """
     found = {}
     for name in plan.against:

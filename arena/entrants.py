@@ -1,4 +1,4 @@
-"""The agents that enter a tournament, named or the user's own, each made once per core."""
+"""The agents that enter a contest, named or the user's own, as factories."""
 
 from __future__ import annotations
 

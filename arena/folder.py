@@ -235,7 +235,8 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
     """The game in a folder's settings, which may come from a stranger.
 
     Raises:
-        ValueError: they have another kind, format or version of the game.
+        ValueError: they have another kind, format or version of the game, or the game or its
+            options do not exist.
     """
     file = path / SETTINGS
     if settings.get("kind") != kind:

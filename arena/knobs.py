@@ -64,12 +64,13 @@ class Knobs:
 def knobs_at(strength: float, most_simulations: int) -> Knobs:
     """The knobs at a point of the path from nearly random play to the strongest.
 
-    Along the path mistakes get smaller: the temperature halves with every step of 1. From
-    `_DEEPER` on the search gets deeper too: its simulations double with every step.
+    Along the path mistakes get smaller: the temperature about halves with every step of 1, and is
+    0 at the end. From `_DEEPER` on the search gets deeper too: its simulations double with every
+    step.
 
     Args:
-        strength: any number; below about -3 all play is random, and above
-            ``strongest(most_simulations)`` it is the strongest, without mistakes.
+        strength: any number; below about -3 all play is nearly random, and from
+            ``strongest(most_simulations)`` on it is the strongest, without mistakes.
         most_simulations: simulations of the strongest level, at least `FEWEST_SIMULATIONS`.
     """
     top = strongest(most_simulations)

@@ -1,7 +1,7 @@
 """`Ladder`: the levels of strength of one agent in one game, and the JSON file that holds them.
 
-A file may come from a stranger: it is bounded, validated and holds only numbers, no path and no
-agent's name. The SHA-256 of its checkpoint identifies the network.
+A file may come from a stranger: its size is bounded, its content validated, and it holds no path
+and no agent's name. The SHA-256 of the checkpoint identifies the network.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs
 #: Words for levels, spread evenly from the weakest to the strongest.
 WORDS = ("beginner", "easy", "medium", "hard", "expert", "strongest")
 
-#: Strength on the path of `knobs_at` below which play is random: 0 Elo points.
+#: The strength on the path of `knobs_at` that stands for random play, with 0 Elo points.
 RANDOM_STRENGTH = -3.0
 
 SUFFIX = ".levels.json"
@@ -103,7 +103,8 @@ class Ladder:
         meetings: the matches of neighbours, and others.
 
     Raises:
-        ValueError: the levels do not rise, or a match is of a level that does not exist.
+        ValueError: the levels do not rise, one has more simulations than the strongest, or a match
+            is of a level that does not exist.
     """
 
     game: _Name

@@ -75,7 +75,7 @@ class LevelSearcher(Searcher):
         self.adjust(knobs)
 
     def adjust(self, knobs: Knobs) -> None:
-        """Change the strength, within the simulations that fit."""
+        """Change the strength; ``ValueError`` for more simulations than ``most_simulations``."""
         self.knobs = knobs
         self._record = np.array([astuple(knobs)], level.KNOBS)
         self._set_search(sees_wins=True)

@@ -1,7 +1,7 @@
 """Opponents of a chosen strength: ``level:1`` (the weakest), ``level:hard``, ``level:auto``.
 
-Each shipped agent has a ladder of levels, see `ludarium.arena.ladder`. The ladder of another agent
-or of other options is measured with ``ludarium levels`` and given as a file:
+Each game's default agent has a ladder of levels, see `ludarium.arena.ladder`. A ladder of another
+agent or of other options is measured with ``ludarium levels`` and given as a file:
 ``level:3?ladder=FILE``, with ``&agent=CHECKPOINT`` for a checkpoint that does not ship.
 """
 

@@ -63,6 +63,6 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
 
 
 def short_name(name: str) -> str:
-    """A name that fits beside the picture; dollar signs do not start formulas."""
+    """At most the last 40 characters of a name; dollar signs are escaped for matplotlib."""
     cut = name if len(name) <= _LONGEST else f"...{name[3 - _LONGEST :]}"
     return cut.replace("$", r"\$")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.training.evaluation import Tally
 
-_TOLERATED = 0.05  # share of games that may repeat another one by chance
+_TOLERATED = 0.05  # largest share of repeated games that brings no warning
 
 #: One game. ``first`` and ``second`` are numbers of the agents of its pairing. ``number`` is the
 #: game's in the pairing; in even ones ``first`` is player_0. ``reward`` is player_0's, ``plies``
@@ -49,7 +49,7 @@ class Results:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Wins, draws and losses of each agent as player_0 against each other: int64[A, A, 3]."""
+        """Wins, draws, losses of agent i as player_0 against agent j at [i, j], int64[A, A, 3]."""
         size = len(self.agents)
         counts = np.zeros((size, size, 3), np.int64)
         seats = self._seats
@@ -88,12 +88,12 @@ class Results:
 
     @cached_property
     def distinct(self) -> int:
-        """How many games differ from all others of the same players and seats."""
+        """Number of different games; equal games with other players or seats count as different."""
         return len(np.unique(np.stack([*self._seats, self.rows["digest"]]), axis=1).T)
 
     @property
     def caveat(self) -> str | None:
-        """Why intervals are narrower than they should be, in words; ``None`` if they are not."""
+        """Why intervals are too narrow, in words; ``None`` if at most 5 % of games are repeats."""
         repeated = len(self) - self.distinct
         if repeated <= _TOLERATED * len(self):
             return None

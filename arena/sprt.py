@@ -52,10 +52,10 @@ class SPRT:
     """A test of H1, A is ``elo1`` points stronger than B, against H0, A is ``elo0`` stronger.
 
     If A is better than B by ``elo0`` or less, the test says "stronger" with a probability of about
-    ``alpha`` at most; if it is better by ``elo1`` or more, it says "not stronger" with a
-    probability of about ``beta`` at most. In between it may say either. Elo points are those of
-    the expected score. The rates are exact for many games; they hold to a percent or two in
-    tests with only 30 games (``docs/results/statistics.md``).
+    ``alpha`` at most; if A is better by ``elo1`` or more, the test says "not stronger" with a
+    probability of about ``beta`` at most. In between it may say either. An Elo difference stands
+    for an expected score (logistic; a draw is half a point). The rates are exact for many games;
+    they hold to a percent or two in tests with only 30 games (``docs/results/statistics.md``).
 
     Raises:
         ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error
@@ -184,14 +184,14 @@ class SPRTResult:
 
     @property
     def elo_interval(self) -> tuple[float, float]:
-        """Its 95 % interval, as for a number of games fixed in advance (see `elo_interval`)."""
+        """The 95 % interval of `elo`, as for a number of games fixed in advance."""
         if not self.games:
             return elo_difference(0), elo_difference(1)
         return elo_interval(self.counts)
 
     @property
     def caveat(self) -> str | None:
-        """How many games do not count, in words; ``None`` if all count."""
+        """How many pairs of games do not count, in words; ``None`` if all count."""
         if not self.repeated:
             return None
         pairs = self.repeated + int(self.counts.sum())
@@ -270,7 +270,7 @@ class SPRTResult:
 
 
 def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """The likelihood of pair scores given their mean, at best, relative to any mean.
+    """The log of the largest likelihood with a given mean, relative to that with any mean.
 
     The most likely probabilities with mean ``s`` are ``p / (1 + x (a - s))``, where ``p`` are the
     observed shares of the scores ``a``, and ``x`` is chosen to give that mean (Owen 1988).
@@ -302,7 +302,7 @@ def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def mean_score(counts: np.ndarray) -> float:
-    """The mean score of pairs; float[5] with at least one pair."""
+    """The mean score of pairs, from the counts [5] of at least one pair."""
     return float(counts @ PAIR_SCORES / counts.sum())
 
 

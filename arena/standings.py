@@ -1,4 +1,4 @@
-"""Standings of a tournament: ratings by all games, scores of each pairing, the value of seats.
+"""Standings of a tournament: ratings by all games, scores of each pairing, first-move advantage.
 
 Ratings come from `ludarium.training.evaluation.bradley_terry`, with draws and the first
 player's advantage. They take games as independent. The two games of a pair share an opening, and
@@ -50,8 +50,8 @@ class Standings:
         agents: the agents from the strongest to the weakest; those without games are missing.
 
     Raises:
-        ValueError: there are no games, or an anchor has none, or no chain of games leads from one
-            agent to another.
+        ValueError: there are no games, an anchor has none or is not finite, or no chain of games
+            connects an agent with an anchor (or, without anchors, with the others).
     """
 
     def __init__(self, results: Results, anchors: Mapping[str, float] | None = None) -> None:

@@ -27,7 +27,7 @@ from common import Row, new_parser, print_table
 if TYPE_CHECKING:
     import numpy as np
 
-#: Settings that all variants of a game share, beside the shipped configuration.
+#: Settings of all variants of all games, on top of the game's default configuration.
 COMMON = [
     "self_play.workers=1",
     "self_play.positions=4096",
@@ -99,14 +99,14 @@ OPPONENTS = {
     "obelisk": ("uct:1000", "uct:3000"),
 }
 SIMULATIONS = 32  # for the compared agents
-#: A run that only compiles all that the others need.
+#: Settings of a short run that compiles what all runs need.
 TINY = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.positions=256"]
 
 
 def train(
     game: str, variant: str, seed: int, minutes: float, folder: Path, extra: list[str]
 ) -> dict[str, Any]:
-    """Train one variant; returns the last line of its log."""
+    """Train one variant; returns the last line of its log, with its ``iterations`` in all."""
     os.environ["OMP_NUM_THREADS"] = "1"
     from ludarium.configs import apply_settings, load_config
     from ludarium.envs.engine.codec import Codec
@@ -129,7 +129,7 @@ def train(
 
 
 def identities(codec: Any, count: int, rng: np.random.Generator) -> np.ndarray:
-    """In the place of `Codec.draw_symmetries`: no position is turned."""
+    """Replaces `Codec.draw_symmetries`: always number 0, the identity."""
     import numpy as np  # after `train` has set the threads
 
     return np.zeros(count, np.int64)
@@ -155,7 +155,7 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
 
 
 def exact_test(game_name: str, file: Path, most: int = 10_000) -> Any:
-    """Positions with a choice and known exact results, at most ``most``; stored in ``file``."""
+    """At most ``most`` positions with a choice and exact results; made unless ``file`` has some."""
     from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, write_exact_test
     from ludarium.training.agents import make_agent
 
@@ -182,7 +182,10 @@ def game_of(name: str) -> Any:
 def measure(
     game_name: str, agent_folder: Path, base: Path | None, test_file: Path, games: int
 ) -> dict[str, Any]:
-    """Matches of ``games`` games, and accuracy, of one run; no match with itself or no base."""
+    """One run's scores in ``games`` games per opponent and 2 ``games`` against base, and accuracy.
+
+    The match against ``base`` is left out if there is none, or if it is this run.
+    """
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 

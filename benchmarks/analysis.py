@@ -3,12 +3,12 @@
     python benchmarks/analysis.py                       # three games, two minutes
     python benchmarks/analysis.py --games osiron --seconds 5
 
-Both searches have the game's shipped network, the same cores, and a cache of the same size that is
-empty at first. One position is searched by `TreeSearch`, whose threads share one tree. Many games
-are searched by a `Search` for each core, with 128 positions of its own and 64 simulations for each
+Both have the game's shipped network and the same cores; caches are empty at first. One position is
+searched by `TreeSearch`, whose threads share one tree and a cache of 16 MB. Many games are searched
+by a `Search` for each core, with 16 MB and 128 positions of its own and 64 simulations for each
 move. The two take turns, because the speed of a machine changes from one second to the next. The
-table has simulations/s and their ratio, as medians of the rounds. At a ratio of 1, one position is
-searched as fast as many.
+table has simulations/s and their ratio, as medians of the rounds, and the ratio's range. At a
+ratio of 1, one position is searched as fast as many.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GAMES = ["corso", "onyx", "obelisk"]
 POSITIONS = 128  # in a batched search
 SIMULATIONS = 64  # for each of its moves
 CACHE = 16.0  # megabytes
-_PLIES = (0, 3, 6, 9)  # before the positions
+_PLIES = (0, 3, 6, 9)  # random plies before the searched positions
 
 
 def main() -> None:

@@ -6,7 +6,7 @@
 
 It counts the moves that keep the exact value in the hard positions of each game
 (`ludarium.analysis.exact_tests`). Measurements are in docs/img/exact-moves.json, and the picture is
-beside it. `ludarium curve` measures the same while an agent is trained.
+beside it. `ludarium curve` measures the same for the agents that a run has kept.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def measure(test_name: str, simulations: tuple[int, ...]) -> list[Row]:
 
 
 def add_rows(rows: list[Row]) -> None:
-    """Write rows to the data file, and replace older ones of the same tests and numbers."""
+    """Write rows to the data file; they replace those of equal test and simulations."""
     known = json.loads(DATA.read_text()) if DATA.exists() else []
 
     def key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ def _line(axes: Any, x: list[float], rows: list[Row], colour: str, label: str) -
 
 
 def main() -> None:
-    """Measure one part, or draw the picture."""
+    """Measure the shipped agents, or draw the picture."""
     parser = new_parser(__doc__)
     parser.add_argument("part", nargs="?", choices=PARTS, default="shipped")
     parser.add_argument("--tests", nargs="+", choices=list(TESTS), default=list(TESTS))

@@ -33,7 +33,7 @@ def resident() -> int:
 
 
 def measure(game: str, kind: str, count: int) -> float:
-    """Bytes of each of ``count`` environments that were reset, without the first one."""
+    """Bytes of each of ``count`` environments, or games of a batch, after a first one was made."""
     import gymnasium
 
     from ludarium.envs import GAMES, batch, make

@@ -4,9 +4,9 @@
     python benchmarks/moves.py --games osiron --seconds 5
 
 A move is searched one position at a time, on one thread, with an empty cache; the figure is the
-median over positions after six plies. Self-play has one worker with the game's shipped
-configuration, in simulations per second. Times are processor time, so that other work on the
-machine counts less. The precisions take turns.
+median over positions after six random plies. Self-play has one worker with the game's default
+configuration (Corso: corso/demo), in simulations per second. Times are processor time, so that
+other work on the machine counts less. The precisions take turns.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     python benchmarks/networks.py --games osiron onyx
     python benchmarks/networks.py --sizes                # the named sizes, with fresh weights
 
-The table has positions/s on one core, including Python's call, in batches of 1, 8, 64 and 512. The
-backends take turns, and the best times count, as other work on the machine comes and goes. If ONNX
-Runtime is installed, it runs the same layers for comparison. The last columns compare the answers
-with PyTorch's on 1,024 positions of random games: half the sum of the differences of the
+The table has positions/s on one core, including the call from Python, in batches of 1, 8, 64 and
+512. The backends take turns, and the best times count, as other work on the machine comes and goes.
+If ONNX Runtime is installed, it runs the same layers for comparison. The last columns compare the
+answers with PyTorch's on 1,024 positions of random games: half the sum of the differences of the
 probabilities (total variation), the mean difference of the values, and how often the favourite is
 the same.
 """
@@ -42,8 +42,8 @@ from ludarium.training.networks import fitted, network_shape
 from ludarium.training.random_positions import random_observations
 
 BATCHES = (1, 8, 64, 512)
-#: Options that differ from a game's defaults: those of the shipped agents, and the largest boards
-#: of their families.
+#: Option sets that are measured: the shipped agents' boards and the largest. Other games have their
+#: defaults; `named_sizes` takes only the first set.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "corso": [{}, {"size": 9}],
     "onyx": [{"size": 6}, {"size": 12}],
@@ -138,7 +138,7 @@ def rows_of(case: Case, turns: int) -> Iterator[Row]:
 
 
 def evaluators(module: PolicyValueNetwork, examples: np.ndarray) -> dict[str, Evaluator]:
-    """The network in each backend of one core."""
+    """The network in each backend, on one core."""
     shape = examples.shape[1:]
     found: dict[str, Evaluator] = {
         backend: InferenceEngine(module, shape, max(BATCHES), backend, examples=examples)

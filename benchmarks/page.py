@@ -10,8 +10,8 @@ tables in Markdown. The parts are:
 
 - ``start``: seconds from the command ``ludarium play onyx`` to the address, and from opening the
   address in a new profile of the browser to a board that can be played;
-- ``bytes``: downloads of a first visit, for one game against the agent, and then for all games with
-  exact values, plain and with gzip;
+- ``bytes``: downloads of a first visit, for each game against the agent, and then for all games
+  with exact values, plain and with gzip;
 - ``first``: seconds from opening an address, in which the agent begins, to its first move, as fast
   as the machine is, and with the tab's process stopped for three quarters of the time;
 - ``answers``: seconds until the proposed opponent's answers are visible, in a game on each default
@@ -117,7 +117,7 @@ def serving(site: Site) -> Iterator[tuple[str, set[str]]]:
         """Notes the files that are asked for."""
 
         def log_request(self, code: Any = "-", size: Any = "-") -> None:
-            """Note it."""
+            """Note the file."""
             asked.add(unquote(urlsplit(self.path).path).removeprefix("/") or "index.html")
 
     with PageServer(site.folder) as server:
@@ -129,7 +129,7 @@ def serving(site: Site) -> Iterator[tuple[str, set[str]]]:
 
 @contextmanager
 def new_browser() -> Iterator[Any]:
-    """A browser.
+    """Launch Chromium, and close it at the end.
 
     Raises:
         SystemExit: Playwright or a browser is missing.
@@ -166,7 +166,7 @@ def wait_for_turn(page: Any) -> None:
 
 
 def open_board(page: Any, address: str, game: Game) -> None:
-    """Open the page with a board; nobody plays."""
+    """Open the page with a board, without an opponent."""
     page.goto(f"{address}#g={game.name}&o={module_name(game)}")
     wait_for_turn(page)
 
@@ -180,7 +180,7 @@ def new_game(page: Any) -> None:
 
 
 def play(page: Any, most: int) -> list[float]:
-    """Play to the end, or for some answers; returns the seconds of each answer."""
+    """Play to the end, or until ``most`` answers; returns the seconds of each answer."""
     seconds: list[float] = []
     move = 0
     while len(seconds) < most:

@@ -5,15 +5,16 @@
 
 All rows have the same network, and count both playing and learning:
 
-- ``tutorial``: sb3-contrib's `MaskablePPO`, its default settings, over a single PettingZoo
-  environment in the wrapper of PettingZoo's own tutorial;
+- ``tutorial``: sb3-contrib's `MaskablePPO`, with its default settings but for shorter rollouts,
+  over a single PettingZoo environment in the wrapper of PettingZoo's own tutorial;
 - ``tutorial, our settings``: the same with our minibatches and epochs, so that only the
   environment differs;
 - ``batched``: `ludarium train GAME --algorithm ppo`.
 
 A learner step is an action of the network that learns. In the tutorial it plays both sides; in
 ours opponents answer, and their actions are not counted. The rows take turns; the table has the
-best and the median of learner steps/s, and ``ratio``, how many times faster the batched way is.
+best and the median of learner steps/s, medians for playing and for learning alone, and ``ratio``,
+how many times faster the batched way is.
 """
 
 from __future__ import annotations

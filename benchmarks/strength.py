@@ -1,15 +1,16 @@
 """Measures in how many minutes of processor time training from nothing reaches a strength.
 
-    python benchmarks/strength.py                             # all games, half an hour of one core
+    python benchmarks/strength.py                 # all games: 48 minutes of training, and matches
     python benchmarks/strength.py --games corso --seeds 1 2 3
     python benchmarks/strength.py --games corso --set learner.batch=512
 
 Runs are those of `base` in ``ablations.py``: one core, 32 simulations for each move. The agent of
-each iteration plays 100 games against uct:1000, with 32 simulations, and chooses moves without
-search in the game's hard positions. ``minutes to 90 %`` is when the score is at least 90 % for the
-first time in two iterations that follow each other, so that luck in one match does not count;
-``minutes to 90 % kept`` is the same for the moves that keep the exact value. A dash: not within the
-time. Compiling and measuring are not counted. A second call goes on with the runs of the first.
+each iteration plays 100 games against uct:1000, with 32 simulations, and on Corso and Osiron it
+chooses moves without search in the game's hard positions. ``minutes to 90 %`` is when the score is
+at least 90 % for the first time in two iterations that follow each other, so that luck in one match
+does not count; ``minutes to 90 % kept`` is the same for the moves that keep the exact value. A
+dash: not within the time, or not measured. Compiling and measuring are not counted. A second call
+resumes the runs of the first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from common import Row, new_parser, print_table
 from ludarium.arena.curve import CurvePlan, Point, measure_curves
 
 GOAL = 0.9
-#: Minutes of processor time: some more than each game needs.
+#: Minutes of processor time of a run: a few more than a game needs to reach the goal.
 MINUTES = {
     "corso": 4.0,
     "onyx": 6.0,
@@ -35,7 +36,7 @@ MINUTES = {
     "obsidio": 6.0,
     "obelisk": 4.0,
 }
-TESTED = ("corso", "osiron")  # games with exact values of all positions of a game
+TESTED = ("corso", "osiron")  # games whose hard positions are measured
 
 
 def main() -> None:

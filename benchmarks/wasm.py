@@ -4,10 +4,10 @@
     python benchmarks/wasm.py --games corso
 
 It needs Node and the package ziglang. For each game it measures the size of its module, with rules
-and search; plies/s of random games, played in one call; and simulations/s of Gumbel searches from
-the start, with 256 simulations and a network whose answer costs nothing and is forgotten after the
-search. Searches include the time of both interfaces: `search.run` in JavaScript, and `Search.run`
-in Python for one position, and for 64 in parallel, which share that time. Then it measures
+and search; plies/s of random games, many in one call; and simulations/s of Gumbel searches from the
+start, with 256 simulations and a stub for the network, whose cached answers are removed before each
+search. Searches are timed with their interface: `search.run` in JavaScript, and `Search.run` in
+Python, for one position and for 64 in parallel, which share the time of the call. It also measures
 the module with the shipped network. Figures are the best of several repeats, which take turns, by
 processor time.
 """
@@ -84,7 +84,7 @@ def in_module(module: Path, seconds: float) -> dict[str, float]:
 
 
 def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str, Any]:
-    """Everything about one game."""
+    """All figures of one game."""
     content = module.read_bytes()
     native_plies(game, 0)  # compile
     best: dict[str, float] = {}

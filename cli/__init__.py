@@ -1,5 +1,6 @@
-"""The command line ``ludarium``: one module for each command. Nothing imports it; `main` is its
-entry point.
+"""The command line ``ludarium``: one module for each command; `main` is its entry point.
+
+No other package of ludarium imports it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _COMMANDS = (
     *("bench", "solve", "probe", "accuracy"),
 )
 
-#: Commands that need more than the extra "train", and the extras that hold it all.
+#: Commands that need more than the extra "train", and the extra that each needs instead.
 _EXTRAS = {"export": "export", "tune": "tune"}
 #: Packages of "train", which commands import only when they need them.
 _TRAIN = ("matplotlib", "sb3_contrib", "stable_baselines3", "tensorboard", "torch", "yaml")
@@ -77,7 +78,7 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status (2 for an error that the user can correct)."""
+    """Run a command; returns the exit status: 2 for a user's error, `STOPPED` after Ctrl-C."""
     was_dropped = interrupt_by_signals() if arguments is None else None
     words = sys.argv[1:] if arguments is None else arguments
     _ready_streams()
@@ -188,11 +189,11 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of the command line.
 
     Args:
-        names: names of the commands that it is to know, if they are commands; default: all.
+        names: names of the commands to include; all if there are none or one is no command.
 
     Raises:
-        ImportError: the command line needs packages that are not installed; the message
-            names them. The help of all commands needs none.
+        ImportError: a package that a command of ``names`` imports is not installed; the message
+            says how to install it. With all commands, the help says so instead.
     """
     from .arguments import add_command
     from .modules import describe_modules

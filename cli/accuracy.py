@@ -175,7 +175,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """The actions that an agent chooses, and its values of the positions, if it has any."""
+    """The actions that an agent chooses, and its values; None unless a network is searched."""
     if not isinstance(agent.searcher, NetworkSearcher):
         return agent.actions(states), None
     found = agent.search(states)
@@ -218,7 +218,7 @@ def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:
 
 
 def _losses(actions: np.ndarray, test: ExactTest) -> dict[str, MeanLoss]:
-    """Points lost per move, in all positions and where the move keeps the value."""
+    """Points lost per move, in all positions and where it keeps the value; empty without leads."""
     if test.leads is None:
         return {}
     lost = points_lost(actions, test)

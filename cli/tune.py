@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Search, and return the table."""
+    """Search, unless ``--show`` is given; return the table of the trials."""
     read_options(given.options)  # reports errors in options before those in settings
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
@@ -121,7 +121,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: int) -> Result:
-    """The trials so far, the best first, and the best configuration."""
+    """The trials so far, best first, and commands that evaluate and train the best one."""
     from ludarium.training.tuning.study import (
         BEST,
         REASON,

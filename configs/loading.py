@@ -27,7 +27,7 @@ class _PlainLoader(yaml.SafeLoader):
     It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
     because tags choose which objects are made. It limits the number and the depth of the values,
     because each value costs time and depth costs stack. Dates stay texts; ``1e-3`` is a number, as
-    in YAML 1.2, and a character that JSON escapes as two surrogates is one. A duplicate key is
+    in YAML 1.2; two escaped surrogates become one character, as in JSON. A duplicate key is
     refused.
     """
 
@@ -86,8 +86,8 @@ def read_yaml(text: str, what: str) -> Any:
     """Parse a YAML text into mappings, lists and plain values.
 
     Raises:
-        ValueError: it is not YAML, or has anchors, tags, too many values or values nested too
-            deep; the message begins with ``what``.
+        ValueError: it is not YAML, is too long, or has anchors, tags, a duplicate key, too many
+            values or values nested too deep; the message begins with ``what``.
     """
     if len(text) > _LARGEST_FILE:
         raise ValueError(
@@ -100,7 +100,7 @@ def read_yaml(text: str, what: str) -> Any:
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
         problem = f"{error.context or ''} {error.problem or ''}".strip()
         raise ValueError(f"{what} is not YAML: {shortened(problem)}{place}") from None
-    except (yaml.YAMLError, ValueError) as error:  # for example a date that does not exist
+    except (yaml.YAMLError, ValueError) as error:  # for example a control character, or 0x_
         raise ValueError(f"{what} is not YAML: {shortened(str(error))}") from None
 
 
@@ -121,8 +121,9 @@ def load_config(source: str | Path) -> TrainingConfig:
 
     Raises:
         FileNotFoundError: neither a file nor a shipped name; the message lists the names.
-        ValueError: the file is not a YAML mapping, or a key or value is not accepted; the
-            message names file, key, value and what is accepted.
+        ValueError: the name is empty, the file cannot be read or is too large, its text is not a
+            YAML mapping in UTF-8, or a key or value is not accepted; the message names the file,
+            and the key, the value and what is accepted.
     """
     if not str(source):
         raise ValueError("the name of the configuration is empty: name a file or a shipped one")
@@ -163,7 +164,7 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
     Values are read as YAML.
 
     Raises:
-        ValueError: no ``=``, no such key, or a value that is not accepted.
+        ValueError: no ``=``, no such key, a value that is not accepted, or another algorithm.
     """
     data = msgspec.to_builtins(config)
     for setting in settings:
@@ -209,7 +210,7 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
 
 
 def _remedy(message: str, kind: type[TrainingConfig]) -> str:
-    """A question that suggests the key that was meant by an unknown one; empty if none is near."""
+    """A question that suggests a known key like the unknown one in the message, or ""."""
     unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
     if unknown is None:
         return ""
@@ -217,7 +218,7 @@ def _remedy(message: str, kind: type[TrainingConfig]) -> str:
 
 
 def _keys_of(kind: type[msgspec.Struct]) -> dict[str, list[str]]:
-    """The keys of each section of a configuration; those without a section are under ""."""
+    """The keys of each section of a configuration, by its name; the top-level keys are under ""."""
     fields = msgspec.structs.fields(kind)
     sections = {
         field.encode_name: field.type
@@ -237,7 +238,7 @@ _KEYS = {kind: _keys_of(kind) for kind in ALGORITHMS.values()}
 
 
 def _completed(network: dict[Any, Any]) -> dict[Any, Any]:
-    """The network's section; unknown keys of a custom network move into its options."""
+    """The network's section, ``small`` if empty; a custom network's other keys become options."""
     given = {key: value for key, value in network.items() if value is not None and value != {}}
     if not given:
         return {"size": "small"}

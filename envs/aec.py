@@ -145,7 +145,7 @@ class BoardGameEnv(AECEnv):
         self._hand_over(mask, planes)
 
     def _hand_over(self, mask: np.ndarray, planes: np.ndarray) -> None:
-        """Set `agent_selection` to the player to move, and both players' masks."""
+        """Set `agent_selection` to the player to move, both masks, and the mover's observation."""
         position = self._current()
         mover, game = position.mover, self.game
         if self.canonical and position.is_turned():
@@ -178,7 +178,7 @@ class BoardGameEnv(AECEnv):
         )
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """The agent's observation, in arrays of its own."""
+        """The agent's observation; its arrays belong to the caller."""
         if self._position is None:
             self._refuse_to_observe()
         if agent == self._fresh_for:
@@ -210,6 +210,7 @@ class BoardGameEnv(AECEnv):
         Raises:
             ValueError: the action is not legal (the message names it and says why), or is not
                 ``None`` for an agent whose game is over. Nothing is changed.
+            gymnasium.error.ResetNeeded: the game has not begun, or all agents are done.
         """
         self._current()
         if not self.agents:
@@ -336,7 +337,7 @@ class BoardGameEnv(AECEnv):
         return self._current().board_text()
 
     def state(self) -> np.ndarray:
-        """The complete position as one int32 vector: all fields of the rule record."""
+        """All fields of the rule record as one int32 vector; fields with more bits are cut."""
         states = self._current().states
         names = states.dtype.names or ()
         return np.concatenate([np.ravel(states[name]) for name in names]).astype(np.int32)
@@ -354,12 +355,12 @@ class BoardGameEnv(AECEnv):
 
 
 class GuardedBoardGameEnv(BoardGameEnv):
-    """The environment as PettingZoo's classic games behave under their usual wrappers.
+    """The environment with the behaviour of PettingZoo's classic games in their usual wrappers.
 
     - An illegal action ends the game: -1 for the mover, 0 for the other, with a warning.
     - An action outside the action space is an ``AssertionError``.
     - Calls before `reset` are errors; a step after the end is ignored with a warning; a loop
-      over `agent_iter` must step.
+      over `agent_iter` must call `step` or `reset` each time.
     """
 
     _has_updated = False
@@ -373,7 +374,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         """Play the action of ``agent_selection``; ``None`` once the game is over.
 
         Raises:
-            AssertionError: the action is not in the action space.
+            AssertionError: the action is not in the action space, or `reset` was never called.
             ValueError: an action other than ``None`` for an agent whose game is over.
         """
         if self._position is None:
@@ -412,7 +413,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         EnvLogger.error_observe_before_reset()
 
     def state(self) -> np.ndarray:
-        """The complete position, see `BoardGameEnv.state`."""
+        """The position as a vector, see `BoardGameEnv.state`."""
         if self._position is None:
             EnvLogger.error_state_before_reset()
         return super().state()

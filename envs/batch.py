@@ -72,16 +72,17 @@ class BatchEnv:
     Attributes:
         observations: float32 or uint8 [N, *game.observation_shape], as each game's player to
             move sees it.
-        masks: int8[N, A], 1 for each legal action; there always is one.
+        masks: int8[N, A], 1 for each legal action; all 0 only in a game that `play` has finished.
         movers: int8[N], index of the player to move.
         rewards: float32[N, 2], rewards of both players for the last ply: +1 and -1 where it ended
             the game with a win, else zeros.
         terminated: bool[N], whether the last ply ended the game by the rules.
         truncated: bool[N], whether the last ply reached the ply cap.
         actions: int64[N], the actions of the last step.
-        game, threads, canonical: what the batch was made with.
+        game, canonical: what the batch was made with.
+        threads: how many threads step the games.
 
-    Where a game ended, ``observations``, ``masks`` and ``movers`` belong to the next one.
+    Where a step ended a game, ``observations``, ``masks`` and ``movers`` belong to the next one.
 
     Args:
         game: rules with their options, from `ludarium.envs.make_game`.
@@ -250,7 +251,8 @@ class BatchEnv:
             actions: integers [K], their actions.
 
         Raises:
-            ValueError: as for `step`; finished games have no legal action.
+            ValueError: as for `step`, or a game's number is wrong or occurs twice; finished games
+                have no legal action.
         """
         games, asked = self._numbers("games", games), np.asarray(actions)
         played = self._integers("actions", asked, len(games)).copy()
@@ -272,7 +274,7 @@ class BatchEnv:
         self.game.kernels.batch_restart(self._batch, self._numbers("games", games))
 
     def observe(self, games: Any, players: Any) -> None:
-        """Write the observations of some of the games from given sides.
+        """Write into ``observations`` what given players see of some of the games.
 
         Args:
             games: integers [K], the numbers of the games.

@@ -1,4 +1,4 @@
-"""Ways to make an environment: by name, by module, from a record, from other registries."""
+"""Ways to make an environment: by name, by module, from a record, by Gymnasium or PettingZoo id."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make(
         **options: the game's options.
 
     Raises:
-        ValueError: no such game, option value or render mode.
+        ValueError: no such game, option value or render mode, or ``canonical`` is not a flag.
         TypeError: no such option.
     """
     return GuardedBoardGameEnv(make_game(name, **options), render_mode, canonical)
@@ -56,11 +56,11 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
     """An environment at the end of a recorded game, ready to go on.
 
     Args:
-        record: what ``env.unwrapped.to_record()`` gave.
+        record: a game record, such as ``env.unwrapped.to_record()`` returns.
 
     Raises:
-        ValueError: the record is malformed, or a move in it is illegal; the message says
-            which.
+        ValueError: the record is malformed or of another version, or a move in it is illegal (the
+            message names it); or there is no such render mode.
     """
     game, seed, actions = check_record(record, GAMES)
     env = GuardedBoardGameEnv(game, render_mode)
@@ -71,17 +71,17 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
 
 
 def register_game(game: type[Game]) -> type[Game]:
-    """Make a game of your own known everywhere: by name, as a module, and to Gymnasium.
+    """Make a game of your own known everywhere: by name, as a module, to Gymnasium and PettingZoo.
 
-    It works as a decorator of the class. Registering the same class again, even one defined anew
-    in a notebook, changes nothing. An installed package needs no call: see the entry points in
+    It works as a decorator of the class. A class that a notebook defines anew, with the same
+    version, replaces the earlier one. An installed package needs no call: see the entry points in
     `ludarium.envs.registry`.
 
     Returns:
         ``game`` itself.
 
     Raises:
-        ValueError: the class lacks something, or another game has its name.
+        ValueError: the class lacks something, or another game or version has its name.
     """
     GAMES.add(game)
     install_faces(game.name, game.version)
@@ -114,7 +114,7 @@ def gymnasium_id(name: str, version: int) -> str:
 
 
 def _register_ids(name: str, version: int) -> None:
-    """Register with Gymnasium and, if it has a registry (1.27), with PettingZoo."""
+    """Register the ids with Gymnasium, and with PettingZoo if that has a registry (from 1.27)."""
     gymnasium.register(
         gymnasium_id(name, version),
         entry_point=f"{__package__}.single:SingleAgentEnv",

@@ -51,7 +51,7 @@ def register(kind: type[Game]) -> str:
 
 
 class SpielGame(pyspiel.Game):
-    """A game with one set of options, as OpenSpiel sees it; `register` makes a subclass for each.
+    """A game with one set of options, as OpenSpiel sees it; `register` subclasses it for each game.
 
     Args:
         params: the options by name; those left out have their defaults.
@@ -157,7 +157,7 @@ class SpielState(pyspiel.State):
         return self._position.action_to_text(self._in_frame(action))
 
     def _in_frame(self, action: int) -> int:
-        """An action's number in the other frame: the board's own, or that of this game."""
+        """The action's number in the other frame, from the board's to the canonical or back."""
         assert self._position is not None
         return self._position.turned_action(action) if self.canonical else action
 
@@ -170,7 +170,7 @@ class SpielState(pyspiel.State):
 
 
 class _Observer:
-    """OpenSpiel's ``PyObserver`` for one player: it gives the environments' observation."""
+    """An observer as OpenSpiel expects it; it writes the environments' observation."""
 
     def __init__(self, rules: Game, params: Any, canonical: bool) -> None:
         self.canonical = canonical

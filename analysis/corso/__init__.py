@@ -1,9 +1,10 @@
 """Corso solved by search: exact values of any position on boards up to 5 x 5. Import what is in
-`__all__`; WebAssembly modules also compile ``board`` and ``solver``.
+`__all__`; WebAssembly modules also use ``board``, ``kernels`` and ``solver``.
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
 the questions that can be asked, ``known`` a file of results that took long to find,
-``opening_book`` a file of moves for the first plies, and ``solution`` perfect play by both.
+``opening_book`` a file of moves for the first plies, and ``solution`` perfect play by the opening
+book and the search.
 """
 
 from .board import SIZES

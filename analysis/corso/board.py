@@ -18,7 +18,7 @@ from .kernels import BUCKET, MOVES, PLIES, TAG_BITS, Cells
 #: A node limit that no search reaches.
 NO_LIMIT = 1 << 62
 
-#: Boards whose positions have keys that fit the table.
+#: Board sizes whose keys fit into the table.
 SIZES = range(2, 6)
 _LARGEST = SIZES[-1]
 
@@ -46,7 +46,7 @@ def cells_of(position: Position) -> Cells:
 
 
 def smallest_table(size: int) -> int:
-    """Bytes of the smallest table whose entries have room for the rest of the key."""
+    """Bytes of the smallest table in which bucket and entry together hold a whole key."""
     return BUCKET * 8 << max(0, _key_bits(size) - TAG_BITS)
 
 
@@ -74,8 +74,8 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
 
     Args:
         size: the board's size.
-        entries: the table's entries.
-        seed: the number of the function that scrambles keys.
+        entries: number of the table's entries.
+        seed: seed of the function that scrambles keys.
     """
     cells = size * size
     symmetries = square_symmetries(size).astype(np.int64)
@@ -116,9 +116,10 @@ def new_workers(threads: int, eager: int) -> np.ndarray:
     """Scratch space of the search, one record per thread.
 
     Fields: ``nodes``, positions searched so far; ``limit``, the number at which a search ends;
-    ``stop``, set to end a search; ``eager``, the gain from which on an expansion comes before
-    placements; ``keys``, ``history`` (of the two kinds of action, by cell), ``cell``, ``area``
-    and ``rank`` of the actions at each ply.
+    ``stop``, set to end a search; ``eager``, the least gain for which an expansion that takes
+    opposing marbles comes before placements; ``keys``, a position's number under each symmetry;
+    ``history`` of placements and of expansions, by cell; ``cell``, ``area`` and ``rank`` of the
+    actions at each ply.
     """
     fields = (
         ("nodes", np.int64),

@@ -6,9 +6,9 @@ mover at the end, if both play for the greatest lead.
 
 **Fixed cells** are dyed and have no open cell and no marble beside them. Nothing can dye them
 again: an expansion reaches only neighbours of marbles, and a marble can come only to an open
-cell. So they count for their present owners, and the rest of the game does not depend on who
-these are. The table has one entry for all positions that differ only in that, with the
-value minus the fixed cells; those cells are written as the mover's dye.
+cell. So they count for their present owners, and the rest of the game does not depend on who owns
+them. Positions that differ only in these owners share an entry of the table: its bounds leave out
+the lead on the fixed cells, and its key has them as the mover's dye.
 
 **Keys.** Each cell is a digit to base 5, so a position is a number below ``5**cells``; of
 its eight numbers under symmetry, the least is the key. It has 59 bits on 5 x 5. A one-to-one
@@ -21,7 +21,7 @@ without locks::
 
     bits  0-5   proven lower bound of the value, plus 32
     bits  6-11  proven upper bound of the value, plus 32
-    bits 12-16  cell of the best move, in the symmetric position of the key
+    bits 12-16  cell of the best move, in the symmetric position of the key; 31 if not known
     bits 17-22  length in bits of the number of positions searched for it
     bits 23-62  the scrambled key without the bits that form the bucket
 
@@ -49,7 +49,7 @@ TAG_BITS = 40
 PLIES = 52
 MOVES = 26
 
-#: First bits of an entry's key and work, and the bits that are not key.
+#: First bits of an entry's key and of its work, and a mask of the bits that are not key.
 TAG_SHIFT = 23
 WORK_SHIFT = 17
 DATA_MASK = (1 << TAG_SHIFT) - 1
@@ -243,7 +243,7 @@ def _list_moves(board, worker, ply, cells, known):
 
 @_inlined
 def _bring_forward(worker, ply, place, moves):
-    """Swap the action of the highest rank from ``place`` on to ``place``."""
+    """Swap the highest-ranked of the actions from ``place`` on into ``place``, and return it."""
     top = place
     for other in range(place + 1, moves):
         if worker.rank[ply, other] > worker.rank[ply, top]:
@@ -260,7 +260,7 @@ def _bring_forward(worker, ply, place, moves):
 
 @_inlined
 def _praise(worker, kind, cell, open_cells):
-    """Update the history heuristic for the best action; more open cells give it more weight."""
+    """Update the history heuristic for a cutoff; more open cells give it more weight."""
     worker.history[kind, cell] += 1 << open_cells
     if worker.history[kind, cell] > _HISTORY_LIMIT:
         for each in range(worker.history.shape[1]):
@@ -311,7 +311,7 @@ def search(board, table, worker, cells, target, ply):
         worker: a record of `board.new_workers`.
         cells: an unfinished position.
         target: the lead asked about.
-        ply: plies below the position that was asked about; 0 there.
+        ply: depth below the root of the search, 0 at the root.
 
     Returns:
         A number that is at least ``target`` if the mover can, and then a lower bound; else a
@@ -400,7 +400,7 @@ def recall(board, table, worker, cells):
 
     Returns:
         The least and the greatest possible value, and the length in bits of the number
-        of positions searched for it.
+        of positions searched for them, 0 if the table has no entry.
     """
     fixed = fixed_cells(board, cells)
     base = count(fixed & cells.own_dye) - count(fixed & cells.other_dye)
@@ -437,7 +437,7 @@ def learn(board, table, known):
 
 @_compiled
 def entry_of(board, table, worker, cells):
-    """The number of a position as the table has it, and its entry's low bits; 0 if none."""
+    """The number under which the table has a position, and its entry's low 23 bits, 0 if none."""
     fixed = fixed_cells(board, cells)
     symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     number = worker.keys[symmetry]

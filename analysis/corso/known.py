@@ -37,13 +37,13 @@ def hardest_known(
 
     Args:
         table: the search's table.
-        board: its record.
+        board: the record that the search used, see `board_record`.
         asked: numbers of positions with their entries' low bits, 0 where there is no entry.
         count: how many entries to take in all.
 
     Returns:
-        int64[count or fewer, 2], by number. Entries that were asked for are recorded with `_MUCH`
-        work, so that they stay in the tables into which they are written.
+        int64[count or fewer, 2], sorted by number. Entries that were asked for are recorded with at
+        least `_MUCH` work, so that they stay in the tables into which they are written.
     """
     wanted: dict[int, int] = {}
     for number, data in asked[:count]:
@@ -77,7 +77,7 @@ def _unscrambled(board: np.record, keys: np.ndarray) -> np.ndarray:
 
 
 def first_positions(game: Game, plies: int) -> list[Position]:
-    """The unfinished positions of the first plies, one of each class of symmetric ones."""
+    """The unfinished positions after up to ``plies`` plies, one for each `kernels.number_of`."""
     board, worker = board_record(check_game(game).size, kernels.BUCKET, 0)[0], new_workers(1, 0)[0]
     found: dict[int, Position] = {}
     layer = [game.start()]
@@ -112,10 +112,10 @@ def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
 
 
 def shipped_known(game: Game) -> np.ndarray:
-    """The entries that ship for a board, int64[N, 2]; none if the board needs none.
+    """The entries that ship for a board, int64[N, 2]; N is 0 if the board needs none.
 
     Raises:
-        ValueError: the file is damaged.
+        ValueError: the search cannot handle the game, see `check_game`, or the file is damaged.
     """
     size = check_game(game).size
     file = files(__package__) / f"{size}x{size}{_SUFFIX}"

@@ -2,9 +2,9 @@
 
 An `OpeningBook` has an entry for every position of the first ``plies`` plies that can arise if the
 player to move has followed the opening book until then, whatever the opponent did. If the mover can
-win, the action wins. If not, every action loses: then it is the one that the search found hardest
-to refute, and the positions after each answer to it have entries, so that no mistake of
-the opponent is missed.
+win, the action wins. If not, every action loses, and the entry has the one that took the search
+the most effort to refute. The positions after each reply to it have entries too, so that no mistake
+of the opponent is missed.
 
 A position is stored as the least of its eight numbers to base 5 (see `kernels`), so symmetric
 positions share an entry, and so do positions that differ by an exchange of the players. An entry
@@ -37,7 +37,7 @@ PLIES = 7
 
 _FORMAT = 1
 _CELLS = 25
-_ENTRIES = 2 * _CELLS  # words of one position
+_ENTRIES = 2 * _CELLS  # possible words of one position
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class OpeningBook:
     Args:
         game: the rules.
         words: the entries, uint64[N], ascending.
-        plies: the ply numbers that have entries.
+        plies: how many of the first plies have entries.
     """
 
     def __init__(self, game: Game, words: np.ndarray, plies: int) -> None:
@@ -162,9 +162,9 @@ class OpeningBook:
     def check(self, solver: CorsoSolver, task: Task = UNWATCHED) -> Check:
         """Follow all lines of play by the rules, and check that the opening book is right.
 
-        After an action that is said to win, each reply must have lost the game, or lead to a
-        position whose entry says won, or to one without an entry that the solver finds won.
-        A position that is said to be lost must be lost by the solver.
+        If an entry says won, the game must be won after its action and any reply, or be in a
+        position whose entry says won, or in one without an entry that the solver finds won.
+        The solver must find each position lost whose entry says lost.
 
         Raises:
             ValueError: it is wrong, or an entry is missing; the message shows the position.
@@ -212,7 +212,7 @@ class OpeningBook:
         return Check(len(won), len(lost), len(beyond), finished)
 
     def _starts(self) -> list[Position]:
-        """The first position of each seat: the start, and the positions after each first action."""
+        """The first position of each seat: the start, and one for each class of first actions."""
         start = self.game.start()
         return [start] + [after(start, action) for action in first_actions(self.game)]
 
@@ -223,10 +223,10 @@ class OpeningBook:
 
 
 def shipped_opening_book(game: Game) -> OpeningBook | None:
-    """The shipped opening book, for the board that needs one.
+    """The opening book that ships for a board; None if the board needs none.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: the search cannot handle the game, see `check_game`, or the file is damaged.
     """
     size = check_game(game).size
     file = files(__package__) / f"{size}x{size}.safetensors"

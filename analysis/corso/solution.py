@@ -25,14 +25,14 @@ class CorsoSolution(Solution):
     """Actions that keep the value of a position: a win, a draw or a loss.
 
     If the lead with best play is found soon, as it is late in the game, they keep the lead
-    too. In a won position, of several such actions the one is taken that was proven with
-    the least effort; in a lost position, the one that took the most effort to refute.
+    too. Of several such actions, those proven with the least effort are taken in a won position,
+    and those on which the search spent the most effort in a drawn or lost one.
 
     An agent that plays from the start, in either seat, meets no position that takes long: the
-    first plies are in the opening book. Other positions of the first two plies are known
-    too; those of later plies may take ``outcome_limit``. If that does not suffice to
-    find out who wins, the action is one that is not known to lose, if there is one, and of these
-    the one that was searched longest; only then may the play be imperfect.
+    first plies are in the opening book. Other positions after up to two plies are known too;
+    later ones may take ``outcome_limit``. If that does not suffice to find out who wins, the
+    actions are those not known to lose, if there are any, and of these the ones on which the
+    search spent the most effort; only then may the play be imperfect.
 
     Args:
         game: the rules, on a board up to 5 x 5.
@@ -41,7 +41,8 @@ class CorsoSolution(Solution):
         lead_limit: most positions to search to find out by how much.
 
     Raises:
-        ValueError: the board is too large, or a shipped file is damaged.
+        ValueError: the game is not Corso, the board is too large, the memory too little, or a
+            shipped file is damaged.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class CorsoSolution(Solution):
                 default: ``outcome_limit``.
 
         Returns:
-            None if that does not suffice.
+            +1, 0 or -1; None if the limit does not suffice.
         """
         advice = None if self.book is None else self.book.advice(position)
         if advice is not None:

@@ -3,11 +3,11 @@ what is in `__all__`.
 
     test = make_exact_test(game, 500, agent=make_agent("uct:200", game), only_choices=True)
     test = find_exact_test("hard", game)        # the shipped hard test, if there is one
-    write_exact_test("corso.test.json", test)   # read_exact_test reads it
+    write_exact_test("corso.test.jsonl", test)  # read_exact_test reads it
 
 `positions` makes tests, `files` keeps them. In games that have a table of all positions the
 values are looked up; in the others the positions are searched to the end of the game, so they come
-from its last part: the second half of a game of Corso 5 x 5, the end of the others.
+from the last part of the games: the second half in Corso 5 x 5, the end in the others.
 """
 
 from .files import find_exact_test, read_exact_test, shipped_test, write_exact_test

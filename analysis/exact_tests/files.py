@@ -5,11 +5,11 @@
     {"moves": ["c3", "b2", "d4", ...],
      "positions": [{"ply": 8, "win": ["c3!", "d2"], "loss": ["a1", "b1", ...]}]}
 
-Lines are broken here. The first line describes the test, and has the SHA-256 of all that
+The lines are wrapped here. The first line describes the test, and has the SHA-256 of all that
 follows. Every other line is a game, with its moves up to the last of its positions, its ``seed``
 if the start is random, and for each position the number of moves before it (``ply``) and the value
 of each legal action for the player to move: ``win``, ``draw`` or ``loss``, or with a lead
-``win by 3``. ``ludarium probe GAME --moves`` prints the same values.
+``win by 3``. ``ludarium probe GAME --moves MOVES`` prints the same values.
 """
 
 from __future__ import annotations

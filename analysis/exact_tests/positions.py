@@ -172,15 +172,16 @@ def make_exact_test(
         opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.
         only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
-            value, none wins at once, and not every other one loses to a win at once.
+            value, none wins at once, and after some other action neither the game is over nor a
+            reply wins at once.
         leads: find the leads at the end too, in games that have points and no table.
-        per_game: the most positions to take from one game, drawn from all that are known.
+        per_game: the most positions to take from one game, drawn from all that qualify.
         limit: positions to search; see `LIMIT`. It is not used for games with a table of all
             values.
         task: task that counts the positions found.
 
     Raises:
-        ValueError: a number is out of range, the game has no points to lead by, or too few
+        ValueError: a number is out of range, leads are asked for where values have none, or too few
             positions are found.
     """
     count = checked_whole("positions", count, 1, MOST_POSITIONS)
@@ -247,7 +248,8 @@ def _is_refuted_at_once(position: Position, action: int) -> bool:
     return any(end.is_over and end.rewards[child.mover] > 0 for end in ends)
 
 
-#: A played game: its start's seed, its actions, and the positions in which they were played.
+#: A played game: its start's seed, its actions, and the positions after the opening in which the
+#: agent chose them.
 _Played = tuple[Origin, np.ndarray]
 #: Maps a played game to those of its positions whose values are known.
 _Known = Callable[[_Played], Iterator[ExactPosition]]
@@ -294,7 +296,7 @@ def _until(origin: Origin, plies: int) -> Origin:
 def _play_games(
     game: Game, agent: Agent, opening_plies: int, rng: np.random.Generator
 ) -> list[_Played]:
-    """Play games from varied openings; yield them with the positions on which the agent played."""
+    """Play games from random openings; return them with the positions in which the agent moved."""
     play = specialise(match_kernels, game.rules).play
     openings = [
         draw_openings(game, 1, int(plies), int(rng.integers(1 << 32)))

@@ -1,5 +1,5 @@
 """Osiron solved: the value of every position, by retrograde analysis. Import what is in `__all__`;
-WebAssembly modules also compile ``colourings`` and ``kernels``.
+WebAssembly modules also use ``colourings`` and ``kernels``.
 
 ``colourings`` numbers the colourings of the board and tells which rules have the same values,
 ``kernels`` has the analysis in compiled code, ``retrograde`` runs it and keeps tables in files, and

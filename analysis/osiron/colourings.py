@@ -1,9 +1,9 @@
 """Osiron's board for the analysis, its colourings by number, and the rule sets they can have.
 
 A colouring is the set of the spaces of one player, an integer with a bit for each. Sets are
-numbered in rising order; cut into an upper and a lower half of twelve bits, a set's number
-is that of the first set with the same upper half, plus the rank of the lower half among all of
-its size.
+numbered in rising order. If they are cut into an upper and a lower half of twelve bits, the number
+of a set is the number of the first set with the same upper half, plus the rank of its lower half
+among all lower halves of the same size.
 
 The value of a colouring depends on the movement and on the circles that do not count for each
 player: `RuleSet`. Up to the symmetries of the hexagon and the exchange of colours there are eleven
@@ -72,13 +72,13 @@ class RuleSet:
 
     @property
     def forbids(self) -> list[bool]:
-        """The phases in which a pair of the kind to be exchanged may be forbidden."""
+        """For each phase, whether a pair of the kind to be exchanged may be forbidden."""
         kinds = _KINDS[self.movement]
         return [kinds[phase - 1] == kind for phase, kind in enumerate(kinds)]
 
     @property
     def circles(self) -> str:
-        """The circles that do not count, player 0's first: they are 1 to 7 from the bottom left."""
+        """The circles that do not count, player 0's first, from 1 at the bottom left: ``12-67``."""
         return "-".join(
             "".join(str(circle + 1) for circle in circles) or "0" for circles in self.excluded
         )
@@ -122,11 +122,11 @@ def view_of(movement: str, excluded: Excluded, opener: int) -> tuple[RuleSet, np
         opener: the player who begins the rounds.
 
     Returns:
-        The rule set, and a record in the form of the kernels:
+        The rule set, and a record for the kernels:
 
         - ``exchanged``: 1 if the game's player 0 is player 1 of the analysis;
-        - ``image`` int32[2, 4096]: where the lower and the upper half of a set of spaces lie;
-        - ``pair_image`` uint8[52]: number of each pair, and of no pair.
+        - ``image`` int32[2, 4096]: image of each lower and of each upper half of a set of spaces;
+        - ``pair_image`` uint8[52]: image of each pair, and of `NO_PAIR`.
     """
     swaps = (opener,) if movement == "advanced" else (0, 1)
 
@@ -148,7 +148,7 @@ def view_record(spaces: np.ndarray, exchanged: int) -> np.ndarray:
     """How positions are mapped to an analysis, a record as `view_of` returns it.
 
     Args:
-        spaces: where each space lies, int[24].
+        spaces: image of each space, int[24].
         exchanged: 1 if the players are exchanged.
     """
     bits = _HALVES[:, None] >> np.arange(_HALF) & 1
@@ -168,15 +168,15 @@ def _pair_images(spaces: np.ndarray) -> list[int]:
 
 
 def board_record(rules: RuleSet) -> np.ndarray:
-    """The board with a rule set, a record in the form of the kernels:
+    """The board with a rule set, a record for the kernels:
 
     - ``ends`` uint8[51, 2]: the spaces of each pair;
     - ``exchange`` int32[51]: the set of these two;
     - ``kind`` int64[P, 2]: the first pair that a phase can exchange, and the one after the last;
     - ``forbids`` uint8[P]: whether a pair of that kind may be forbidden;
-    - ``goals`` int32[2, 7]: the circles that count for each player;
+    - ``goals`` int32[2, 7]: the spaces of each circle, `UNREACHABLE` if a player's does not count;
     - ``first`` int32[4096]: the number of the first colouring with each upper half;
-    - ``rank`` int16[4096]: the rank of each lower half.
+    - ``rank`` int16[4096]: the rank of each lower half among those of its size.
     """
     followers = np.array([len(_OF_SIZE[_HALF - size]) for size in _SIZES])
     rank = np.empty(len(_HALVES), np.int16)
@@ -206,7 +206,7 @@ def all_colourings() -> np.ndarray:
 
 
 def _goals(excluded: Sequence[int]) -> list[int]:
-    """The circles that count for a player."""
+    """The spaces of each circle, `UNREACHABLE` if it does not count for a player."""
     return [
         UNREACHABLE if circle in excluded else set_of(spaces)
         for circle, spaces in enumerate(CIRCLE_SPACES)

@@ -1,7 +1,7 @@
 """Retrograde analysis of Osiron in compiled code: template functions.
 
-They call none of the game's own rules but work on a `board_record`, so comparing them with
-the rules compares two programs.
+They work on a `board_record`, and of the game's own rules only `phase_of` calls one, so comparing
+them with the rules compares two programs.
 
 **Phases.** Besides the colouring a position has a phase: who is to move, and with which kind of
 exchange. Each exchange leads from a phase to the next one, and from the last one to the first.
@@ -12,11 +12,12 @@ and player 1 in odd ones. A colouring, the set of player 0's pieces, has a numbe
 (`number_of`); a colouring in a phase has a place, ``phase * COLOURINGS + number``.
 
 **Moves.** When the mover exchanges a pair, the opponent sees a colouring in which that same pair
-is forbidden, unless the kind changes. The value of a colouring with pair ``f`` forbidden is that
-of its best action other than ``f``: the best action's, unless that is ``f`` itself, and then the
-second best's. So one word for each place holds the values of all its positions (`packed`). In six
-colourings no pieces of different colours point at each other: a draw. In all others there are two
-such pairs at least, and four that border.
+is forbidden, unless the kind changes. The value of a colouring with pair ``f`` forbidden is the
+value of its best action, or of its second best if the best one is ``f`` itself. So one word for
+each place holds the values of all its positions (`packed`). In six colourings no pieces of
+different colours point at each other: a draw in a phase that exchanges such pairs. All other
+colourings have at least two such pairs, and all have at least four of different colours that
+border.
 
 **Values.** A win in n plies has the value ``WIN - n``, a loss in n plies ``n - WIN``; 0 is a draw,
 or not known yet.
@@ -122,7 +123,7 @@ def mark_parents(board, phase, spaces, before, after, marks):
 
 @part
 def best_actions(board, phase, spaces, words, layer):
-    """The word of a marked place, by what was decided about its children before ``layer``.
+    """The word of a marked place, from the values of its children decided before ``layer``.
 
     A marked place has at least two children: the one that marked it, and another one.
     """
@@ -200,7 +201,7 @@ def tally(boards, colourings, words, counts):
 
     ``counts`` int64[P, 2, 256], at ``value + 128``: in each phase, first without a forbidden
     pair, then with each forbidden pair that may have been exchanged last, its ends being of
-    different colours. Positions without a legal exchange are counted at 0, as `ILLEGAL`.
+    different colours. Positions without a legal exchange are counted at index 0, as `ILLEGAL`.
     """
     board = boards[0]
     for place in range(len(words)):
@@ -221,7 +222,7 @@ def tally(boards, colourings, words, counts):
 
 @part
 def seen(view, light):
-    """The pieces of player 0 of the analysis, in a game's colouring."""
+    """Map the light spaces of a game to the colouring that the analysis has for them."""
     image = int(view.image[0, light & _LOW_HALF]) | int(view.image[1, light >> _HALF])
     return image ^ ALL_SPACES if view.exchanged else image
 

@@ -98,8 +98,8 @@ class SolvedTable:
 
     Attributes:
         rules: the rule set.
-        words: int32[P * 2704156], read-only; one word for each colouring in each of the P phases
-            (see the kernels' sources).
+        words: int32[P * 2704156], read-only; one word for each colouring in each of the P phases,
+            see `kernels.packed`.
         board: `board_record` of the rules.
     """
 

@@ -24,16 +24,16 @@ from .retrograde import SolvedTable
 class OsironSolution(TableSolution):
     """The value of every position of Osiron in which all pieces are placed.
 
-    The circles that do not count decide which table has it, see `RuleSet`. From an empty start
-    the players decide these by placing; tables are then loaded, or computed, when needed, and
-    no values are known while pieces are placed.
+    The circles that do not count decide which table has the value, see `RuleSet`. From an empty
+    start the players decide these by placing; tables are then loaded, or computed, when needed, and
+    no values are known before all pieces are placed.
 
     Args:
         game: the rules, with any ply cap and repetitions.
         table: replaces the stored table.
 
     Raises:
-        ValueError: the table is for other rules.
+        ValueError: the table is for other rules, or the stored table is damaged.
     """
 
     source: ClassVar[str] = "table of all positions (repetitions and the ply cap are left out)"
@@ -95,7 +95,7 @@ class OsironSolution(TableSolution):
         return values
 
     def decode(self, value: int) -> Value:
-        """The `Value` for a number: ``WIN`` minus the plies for a win, the negative for a loss."""
+        """The `Value` for a number: ``WIN - n`` a win in n plies, ``n - WIN`` a loss, 0 a draw."""
         return Value((value > 0) - (value < 0), plies=WIN - abs(value) if value else None)
 
     def _by_table(self, states: np.ndarray) -> Iterator[tuple[np.ndarray | slice, tuple]]:
@@ -138,7 +138,7 @@ def has_placing(game: Game) -> bool:
 
 
 def view_of_state(game: Game, state: np.record) -> tuple[RuleSet, np.ndarray]:
-    """The rule set of a position in which all pieces are placed, see `view_of`."""
+    """The rule set and record for a position in which all pieces are placed, see `view_of`."""
     first, second = (
         tuple(circle for circle in range(CIRCLES) if not counting >> (4 * circle + 3) & 1)
         for counting in state["counting"].tolist()
@@ -148,7 +148,7 @@ def view_of_state(game: Game, state: np.record) -> tuple[RuleSet, np.ndarray]:
 
 
 def view_of_game(game: Game) -> tuple[RuleSet, np.ndarray]:
-    """The rule set of a game whose start decides it, see `view_of`.
+    """The rule set and record for a game whose start decides them, see `view_of`.
 
     Raises:
         ValueError: the players decide it by placing their pieces.

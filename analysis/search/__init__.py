@@ -1,5 +1,5 @@
 """Exact values of late positions of any game, by search to the end of the game. Import
-`EndgameSolver`; WebAssembly modules also compile ``kernels``.
+`EndgameSolver`; WebAssembly modules also use ``kernels`` and ``solver``.
 
     solver = EndgameSolver(make_game("onyx", size=6))
     solver.actions(position)                     # {action: Answer}, the best first

@@ -1,7 +1,7 @@
 """Charts as SVG texts that follow the page's colours, light or dark, and any width.
 
-The colours are M. Okabe and K. Ito's set for all kinds of colour vision; every series has its own
-shape too. A chart is at most 640 user units wide; texts stay legible on a phone.
+The colours are M. Okabe and K. Ito's set for all kinds of colour vision; lines differ in their
+dashes too. A chart is `_WIDTH` user units wide, so that texts stay legible on a phone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def line_chart(
     y_range: tuple[float, float] | None = None,
     show: Callable[[float], str] = "{:g}".format,
 ) -> Markup:
-    """Lines over a common axis, with a legend."""
+    """Lines over a common axis, with a legend if there are several."""
     height = 230.0
     xs = [x for line in lines for x in line.x]
     ys = [y for line in lines for y in (*line.y, *line.low, *line.high)]
@@ -96,7 +96,7 @@ def dot_chart(
     show: Callable[[float], str],
     mark: float | None = None,
 ) -> Markup:
-    """A dot with its interval for each row; ``mark`` is a line to compare them with."""
+    """A dot with its interval for each row, and a vertical line at the value ``mark``."""
     label = _label_room(rows)
     low, high = min(row.low for row in rows), max(row.high for row in rows)
     ticks = _ticks(low, high, 4)

@@ -39,7 +39,7 @@ METHODS = {
 
 
 def complexity(study: Study) -> dict[str, Any]:
-    """Sizes of the game tree and of the state space, as powers of ten."""
+    """Sizes of the game tree and of the state space: estimates as log10, counts as they are."""
     random, strong = study.weakest, study.strongest
     found: dict[str, Any] = {
         "tree_knuth": _knuth(random).to_dict(),
@@ -67,7 +67,7 @@ def _knuth(sample: Games) -> IntervalEstimate:
 
 
 def _power(sample: Games) -> IntervalEstimate:
-    """Mean length times the mean logarithm of the choices, which is the mean of the products."""
+    """Mean length times the mean logarithm of the choices: the mean logarithm of the products."""
     return mean(_log_products(sample))
 
 
@@ -75,7 +75,8 @@ def _recaptured(study: Study, sample: Games) -> IntervalEstimate:
     """Logarithm of the sum of Chao's bounds over the plies.
 
     The interval comes from random halves of the games (J. Shao and C. F. J. Wu, "A General Theory
-    for Jackknife Variance Estimation", 1989); resampling would count games as met twice.
+    for Jackknife Variance Estimation", 1989): a bootstrap would repeat games, and so count their
+    positions as met twice.
     """
     numbers = np.full((len(sample), sample.actions.shape[1]), -1, np.int64)
     for ply in sample.replay():

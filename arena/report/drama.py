@@ -152,7 +152,7 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
         return found
     plies = games.plies[decided]
     clear = np.array([_clear_from(row[: n + 1]) / n for row, n in zip(chances, plies, strict=True)])
-    # At the start nobody has moved, so it does not count: a comeback is from later.
+    # The value of the start, where nobody has moved, does not make a later win a comeback.
     deepest = np.array([row[1 : n + 1].min() for row, n in zip(chances, plies, strict=True)])
     halfway = np.array([row[n // 2] for row, n in zip(chances, plies, strict=True)])
     ahead = halfway != 0.5

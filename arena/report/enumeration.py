@@ -1,8 +1,8 @@
 """Every position of a small game, counted ply by ply and solved from the last ply back.
 
-Positions are identified by the observation of the player to move, so histories that a game keeps
-for a rule on repetition do not count; positions at different plies count as different. In a larger
-game the first plies are counted.
+Positions are counted by the observation of the player to move, so histories that a game keeps for a
+rule on repetition do not count; positions at different plies count as different. Values are kept by
+the state, see `position_keys`. In a larger game the first plies are counted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ class Enumeration:
 
 
 def enumerate_positions(game: Game, limit: int) -> Enumeration:
-    """Count positions, and solve the game if there are at most ``limit`` in all.
+    """Count positions, and solve the game if it has at most ``limit`` states in all.
+
+    Counting ends at a ply after which ``limit`` or the memory for the next ply is exceeded.
 
     A game with a random start has no single start to count from; then there are no counts.
     """

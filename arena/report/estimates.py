@@ -47,7 +47,10 @@ def share(points: float, games: int) -> IntervalEstimate:
 
 
 def mean(values: np.ndarray) -> IntervalEstimate:
-    """The mean of one number, 0 or more, per game, plus and minus 1.96 standard errors."""
+    """The mean of one number per game, plus and minus 1.96 standard errors.
+
+    If no number is below 0, neither is the interval.
+    """
     games = len(values)
     half = Z_95 * float(np.std(values, ddof=1)) / games**0.5 if games > 1 else 0.0
     centre = float(np.mean(values))

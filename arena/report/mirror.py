@@ -1,4 +1,4 @@
-"""Mirror play: a player answers each turn by its image under a symmetry of the game.
+"""Mirror play: a player answers each opposing turn by its image under a symmetry of the game.
 
 In some games mirror play wins or draws without any thought, a flaw that a rule must mend. Every
 symmetry is tried from both seats.
@@ -27,7 +27,7 @@ _AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against th
 class MirrorAgent(Agent):
     """Plays the images of the opponent's last actions, and at random if they are not legal.
 
-    It is not a searcher, because it needs the moves of a game, not only its position.
+    It has no searcher, because only the action is known.
 
     Args:
         game: the rules.
@@ -78,7 +78,7 @@ class MirrorAgent(Agent):
         return chosen
 
     def _image(self, position: Position, action: int) -> int:
-        """The image of an action played in a position; both are the board's own numbers."""
+        """The image of an action played in a position; both numbers are in the board's frame."""
         table = self._symmetries.actions_of(position.states, self._number)[0]
         image = int(np.flatnonzero(table == action)[0])
         turn = self.game.canonical_turn

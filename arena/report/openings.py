@@ -116,7 +116,7 @@ def fit_chances(
     Estimates by networks and playouts tend to be in the right order, but too near to one half or
     too far from it. Their logits are fitted to the results by a slope and a shift (J. Platt,
     "Probabilistic Outputs for Support Vector Machines", 1999), by maximum likelihood with a weak
-    normal prior about 1 and 0, of deviation 1. The distance of the results from the fit, beyond
+    normal prior about 1 and 0, of deviation 1. The variance of the results about the fit, beyond
     their own error, is taken as that of any first move: it widens the intervals of moves that were
     not played, and it decides how far played moves shift from the fit to their results (R.
     DerSimonian and N. Laird, "Meta-Analysis in Clinical Trials", 1986: random effects by moments).

@@ -20,7 +20,7 @@ from .openings import without_swap
 from .pictures import heat_map, replay_data
 from .summary import percent, with_interval
 
-_BARS = 24  # most first moves in the chart that replaces the board if moves have no places
+_BARS = 24  # most first moves in their table, and in the chart that replaces a missing heat map
 _SIDES = ("player_0 wins", "drawn", "player_1 wins")
 
 
@@ -77,7 +77,7 @@ def _number(estimate: dict[str, Any]) -> Markup:
 
 
 def _tiny(estimate: dict[str, Any]) -> str:
-    """A number per game that may be far below 1."""
+    """A number per game and its interval; two significant digits below 1."""
     if not estimate["value"]:
         return "0"
     if estimate["value"] >= 1:
@@ -149,7 +149,7 @@ def _row(name: str, estimate: dict[str, Any], series: int = 0) -> Row:
 
 
 def _shown_moves(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """At most `_BARS` moves: the best, those nearest to one half, the worst."""
+    """All moves, or at most `_BARS` of more: the best, those nearest to one half, the worst."""
     if len(moves) <= _BARS:
         return moves
     part = _BARS // 3

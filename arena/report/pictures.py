@@ -15,7 +15,7 @@ from ludarium.envs.engine.game import Game
 
 from .charts import heat_marks, spot_radius
 
-_MOST_CHARACTERS = 700_000  # limit for the games of a report; the first is always shown
+_MOST_CHARACTERS = 700_000  # limit for all games of a report; the first is always shown
 
 
 def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_within: float) -> Markup:
@@ -35,7 +35,8 @@ def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_withi
 def replay_data(game: Game, report: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """The report's games for the page's replay script, and the distinct lines of their pictures.
 
-    Games that would make the page too large are left out, except the first.
+    The first game that would exceed `_MOST_CHARACTERS`, and all after it, are left out; the first
+    of the report is always there.
     """
     lines: dict[str, int] = {}
     replays: list[dict[str, Any]] = []
@@ -52,12 +53,12 @@ def replay_data(game: Game, report: dict[str, Any]) -> tuple[list[dict[str, Any]
 
 
 def _name(game: Game) -> str:
-    """A name for a game with its options, for ids, which must be unique on a page."""
+    """A name for a game with its options, which is put before the ids of its gradients."""
     return f"{game.name}{crc32(repr(game).encode()):x}"
 
 
 def _replay(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> dict[str, Any]:
-    """A game and its pictures; new lines are added to ``lines``."""
+    """A game with its pictures, whose new lines are added to ``lines``."""
     record = replay["record"]
     position = game.start(record["seed"])
     frames = [game.svg(position.state)]
@@ -85,8 +86,13 @@ def _characters(data: Any) -> int:
 def packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
     """Pictures as numbers of their lines, each stored as changes from the one before.
 
+    Args:
+        frames: the pictures as SVG.
+        lines: the number of each known line; new lines are added.
+
     Returns:
-        For each picture the changes: index, how many lines are removed, the numbers of new ones.
+        For each picture its changes, from the last line to the first: index, how many lines are
+        removed, the numbers of the new lines.
     """
     rows = [[lines.setdefault(line, len(lines)) for line in frame.split("\n")] for frame in frames]
     changes = []
@@ -102,7 +108,7 @@ def packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
 
 
 def _own_ids(svg: str, name: str) -> str:
-    """The picture with ids unique on the page, and as wide as its container."""
+    """The picture with ``name`` before the ids of gradients, and as wide as its container."""
     svg = re.sub(r'id="(\w+)"', rf'id="{name}\1"', svg)
     svg = re.sub(r"url\(#(\w+)\)", rf"url(#{name}\1)", svg)
     return re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg, count=1)

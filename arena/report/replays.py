@@ -1,4 +1,4 @@
-"""Games worth replaying: the shortest, the one with most lead changes, the one with most events."""
+"""Games worth replaying: shortest, most lead changes, best comeback, most of the first event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .drama import Trajectories
 from .estimates import rounded
 from .study import Study
 
-_OF_MATCHES = ("players", "opening_plies", "seconds")  # keys of a match's record
+_OF_MATCHES = ("players", "opening_plies", "seconds")  # keys that matches add to a record
 
 
 def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[str, Any]]:

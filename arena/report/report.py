@@ -46,7 +46,7 @@ class Report:
         return summary
 
     def write(self, path: Path) -> Path:
-        """Write the page to ``path`` and the figures beside it; return the path of the latter."""
+        """Write the page to ``path`` and the figures as JSON beside it; return the JSON's path."""
         figures = path.with_suffix(".json")
         write_whole(figures, (json.dumps(self.data, indent=1) + "\n").encode())
         write_whole(path, self.html.encode())
@@ -64,7 +64,7 @@ def make_report(
         task: task that receives the progress.
 
     Raises:
-        ValueError: the agent of the settings does not play this game.
+        ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
     """
     return Report((game,), measure(game, settings or ReportSettings(), task))
 
@@ -85,7 +85,8 @@ def compare_options(
         settings, task: as for `make_report`.
 
     Raises:
-        ValueError: there is no such option or value, or fewer than two.
+        ValueError: there is no such option or value, fewer than two values or equal ones, or the
+            agent does not play one of the games.
     """
     if len(values) < 2 or len({repr(value) for value in values}) < len(values):
         raise ValueError(f"a comparison needs two or more different values of {option}")

@@ -14,8 +14,8 @@ from .evaluators import exact_values
 from .study import Study
 
 _PERCENTILES = (5, 25, 50, 75, 95)
-_STILL_ON = 0.1  # a ply has a figure if at least this share of the games reaches it
-_LEAST_GAMES = 5  # and at least this many games, if there are so many
+_STILL_ON = 0.1  # branching is shown up to the last ply that this share of the games reaches
+_LEAST_GAMES = 5  # and that this many games reach, or all if there are fewer
 _NAMED = 20  # most actions listed by name
 
 
@@ -39,7 +39,7 @@ def _length_of(sample: Games) -> dict[str, Any]:
 
 
 def branching(study: Study) -> list[dict[str, Any]]:
-    """Number of legal actions by strength of play: on average, and ply by ply."""
+    """Number of legal actions by strength of play: on average, at most, and ply by ply."""
     return [_branching_of(sample) for sample in study.samples.values()]
 
 

@@ -17,14 +17,14 @@ from ludarium.training.evaluation import Games, Match, Rating, fit_ratings
 from .estimates import IntervalEstimate, rounded, share
 from .study import Study, with_settings
 
-#: Elo difference of a player who scores 64 %: one step of the ladder.
+#: Elo points of one step of skill: the better player scores 64 %.
 STEP = 100.0
 #: The report's name for a trained agent that plays by its policy alone.
 POLICY = "policy alone"
 
 
 def skill(study: Study) -> dict[str, Any]:
-    """The ladder, and the value of its rungs."""
+    """The ladder with its ratings and matches, Elo per doubling of playouts, and Elo spans."""
     rungs = [f"uct:{playouts}" for playouts in study.settings.rungs]
     pairs = [*pairwise(["random", *rungs])]
     specs = {name: name for pair in pairs for name in pair}
@@ -85,7 +85,7 @@ def _games_of(name: str, results: list[Match]) -> int:
 
 
 def _match_of(pair: tuple[str, str], match: Games) -> dict[str, Any]:
-    """The second player's result against the first, who is one rung below."""
+    """The second player's result against the first."""
     won = match.tally.reversed
     estimate = share(won.points, won.games)
     return {

@@ -27,7 +27,7 @@ from .evaluators import (
 )
 from .games import random_games
 
-#: Options that only change who chooses a side.
+#: The option that only changes who chooses a side.
 SWAP_OPTION = "swap_rule"
 
 #: The report's name for an agent with a network.
@@ -45,17 +45,18 @@ class ReportSettings:
     """How much to measure.
 
     Attributes:
-        games: games between equals of each strength except ``random``, which has ten times
-            as many; each step of the ladder has half as many. Even, at least 4. None: 400, and
-            fewer for long games.
+        games: games of the weak search, and of the agent, against itself. Random play has ten
+            times as many, the strong search and each match of the ladder half as many. Even, at
+            least 4. None: 400, and fewer for long games, but at least 40.
         seed: seed of everything that is drawn; the same seed gives the same report.
-        agent: name of the strongest player; None: the game's shipped agent, if it was trained
-            with these options.
+        agent: name of the strongest player; None: the game's shipped agent if it was trained
+            with these options, else the strong search.
         playouts: playouts of the weak and of the strong search.
         rungs: playouts of the players on the ladder, each double the one before.
         opening_playouts: playouts of each search for the value of a first move.
         opening_simulations: the same for the trained agent.
-        value_playouts: playouts of the search that values positions where there is no network.
+        value_playouts: playouts of the search that values positions, if there is neither a network
+            nor an exact value.
         positions: most positions to count one by one.
     """
 
@@ -76,7 +77,7 @@ class ReportSettings:
 
     @classmethod
     def quick(cls, **others: Any) -> ReportSettings:
-        """Settings for a first look: few games of weak players."""
+        """Settings for a first look: few games of weak players; ``others`` override if not None."""
         few: dict[str, Any] = {
             "games": 20,
             "playouts": (20, 100),
@@ -104,8 +105,8 @@ class Study:
         game: the rules.
         settings: the settings, with ``games`` filled in.
         task: task that receives the progress.
-        agent: name of the trained agent; None without one.
-        positions: the positions of the first plies, or of the whole game.
+        agent: name of the agent of the settings, or else of the shipped one; None without either.
+        positions: counts of the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
         evaluator: the best available values of any position.
         has_network: whether the agent has a network.
@@ -151,7 +152,7 @@ class Study:
 
     @property
     def strong_name(self) -> str:
-        """The report's name for that player: an agent with a network is ``trained``."""
+        """The report's name for the strongest player: ``trained`` if it has a network."""
         return TRAINED if self.has_network else self.strong_player
 
     @property
@@ -174,7 +175,7 @@ class Study:
     def match(
         self, title: str, first: Agent, second: Agent, games: int, seed: int, opening: int | None
     ) -> Games:
-        """Play a match; ``opening`` random plies come before the players take over."""
+        """Play a match after ``opening`` random plies; None draws 0 to 3 for each opening."""
         self.task.begin(title, games)
         return play_match(self.game, first, second, games, seed, opening, self.task)
 
@@ -189,7 +190,7 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     """Play the games between equals on which most sections of a report are based.
 
     Raises:
-        ValueError: the agent does not play this game, or there are too few games.
+        ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
     """
     few = random_games(game, 100, settings.seed)
     settings = settings.for_plies(float(few.plies.mean()))
@@ -225,7 +226,7 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
 
 
 def trained_agent(game: Game) -> str | None:
-    """Name of the shipped agent that was trained for this game with these options, if any."""
+    """Name of the shipped agent trained with these options (the swap rule apart), if any."""
     path = shipped_agent(game.name, game.options)
     if path is None:
         return None

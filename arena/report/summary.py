@@ -25,7 +25,7 @@ def summarise(report: dict[str, Any]) -> list[str]:
 
 
 def of_players(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
-    """The row of some players."""
+    """The first row for these players."""
     return next(row for row in rows if row["players"] == players)
 
 

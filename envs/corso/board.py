@@ -150,7 +150,7 @@ def _marble(radius: float, player: int) -> str:
 
 
 def _square(share: float, unit: float) -> str:
-    """The beginning of a square element, whose side is that share of a cell's."""
+    """The beginning of a square element; its side is ``share`` of a cell's side."""
     return square(share * unit, share * unit / 10)
 
 

@@ -25,7 +25,7 @@ def bit(cell):
 
 @rule
 def shifted(bits, steps):
-    """``bits`` moved ``steps`` (-63 to 63) cells up, or down if it is negative.
+    """``bits`` moved ``steps`` (-63 to 63) cells up, or down if ``steps`` is negative.
 
     Bits that leave the 64 are lost; mask those that must not go round an edge before the call.
     """

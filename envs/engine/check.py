@@ -1,7 +1,6 @@
-"""Checks of a new game: some run whenever a game is made, others play it (`check_game`).
+"""Checks that run whenever a game is made; those of `trial.check_game` play it.
 
-`check_spec` and `check_hooks` neither compile nor play anything, and take less than a millisecond;
-every `Game` runs them when it is made.
+`check_spec` and `check_hooks` neither compile nor play anything, and take less than a millisecond.
 """
 
 from __future__ import annotations
@@ -191,7 +190,8 @@ def check_hooks(game: Game, spec: Spec) -> None:
     """Check the functions of a game's rules and of its view.
 
     Raises:
-        ValueError: one is missing, takes other arguments, or lacks what goes with it.
+        ValueError: one is missing, takes another number of arguments, or lacks its counterpart in
+            the spec or the class.
     """
     for fault in _faults_of_hooks(game, spec):
         raise ValueError(f"{game.name}: {fault}")

@@ -68,7 +68,7 @@ class Encoded:
         return np.take_along_axis(self.actions, chosen[:, None], axis=1)[:, 0].astype(np.int64)
 
     def encode_policies(self, policies: np.ndarray) -> np.ndarray:
-        """Policies or logits [N, A] from the game's action numbers to the network's."""
+        """Reorder policies or logits [N, A] from the game's action numbers to the network's."""
         return np.take_along_axis(policies, self.actions, axis=1)
 
 

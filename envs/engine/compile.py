@@ -52,7 +52,8 @@ def leaf(function: Function) -> Function:
     return function
 
 
-#: Compilers of the template functions that are not entry points.
+#: Compilers of the template functions that are not entry points, by role. A kernel of another
+#: template module is compiled as a part.
 _COMPILE: dict[str, Callable] = {
     "kernel": jit.part,
     "part": jit.part,
@@ -92,9 +93,9 @@ def specialise(
         given: parts that take the place of the template functions of these names.
 
     Returns:
-        One attribute per template function. Compilation happens at the first call with new
-        argument types, or is loaded from the disk cache; a message on standard error says
-        when it takes seconds. Threads that ask at once get the same object.
+        One attribute per template function. The first call with new argument types compiles a
+        function, or loads it from the disk cache; a message on standard error announces the first
+        compilation for a game. Threads that ask at once get the same object.
     """
     with _is_specialising:
         return _specialised(templates, rules, view, **given)
@@ -180,8 +181,8 @@ def sources_of(
 ) -> str:
     """Digest of everything that the kernels of ``templates`` for one game's ``rules`` are made of.
 
-    These are the source of each module with functions that it may call, and the numbers that
-    those modules import, which become constants.
+    The digest covers the source of each module whose functions the kernels may call, and the
+    numbers and texts among those modules' globals, which become constants.
     """
     digest = hashlib.sha256()
     for name, part in sorted(given.items()):
@@ -201,14 +202,14 @@ def sources_of(
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether a value is a number or tuples of them, which no process writes in another way."""
+    """Whether a value is a number, a text or a tuple of them: every process writes it alike."""
     if isinstance(value, tuple):
         return all(map(_is_constant, value))
     return isinstance(value, int | float | str | np.generic)
 
 
 def _compiled_modules(modules: list[ModuleType]) -> list[ModuleType]:
-    """These modules, and all modules whose compiled functions or templates they use, in order."""
+    """These modules and all whose compiled functions or templates they use, sorted by name."""
     found = {module.__name__: module for module in modules}
     waiting = list(modules)
     while waiting:
@@ -238,7 +239,7 @@ def subject_of(function: Any) -> str:
 
 @cache
 def _announce_compilation() -> None:
-    """Make each later compilation print that it takes some time, once per process and subject."""
+    """From the next compilation on, announce the first one for each subject in this process."""
     jit.on_compile(lambda function: _announce(subject_of(function)))
 
 

@@ -17,9 +17,9 @@ def describe_game(game: Game) -> dict[str, Any]:
           (``names``);
         - ``actions``: ``names`` by number, and ``notation``, a sentence on how their text differs
           from the name, empty where it does not;
-        - ``canonical_turn``: None, or how a player's canonical view comes from the board's own
-          frame: where entry number ``upright`` of the observation is 0, by the permutation
-          ``cells`` of every plane (or of the features), and ``actions`` of the action numbers.
+        - ``canonical_turn``: None, or the turn from the board's own frame to a player's canonical
+          view, if plane or feature number ``upright`` is 0: the permutations ``cells``, of every
+          plane (or of the features), and ``actions``, of the action numbers.
     """
     return {
         "game": game.name,

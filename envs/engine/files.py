@@ -1,8 +1,8 @@
 """Reads files that may come from a stranger, with limits on size, depth and type.
 
-Every reader of this project uses this module, except those of networks, which know no games and
-take the same care: no name and no statement of a file about itself is trusted, and bytes never
-become anything but data.
+No name and no statement of a file about itself is trusted, and bytes never become anything but
+data. `ludarium.models.header` opens networks' files itself, with the same care, and checks their
+descriptions here.
 """
 
 from __future__ import annotations

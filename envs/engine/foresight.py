@@ -23,9 +23,10 @@ class Threats(NamedTuple):
 
     Attributes:
         actions: int32[2, num_actions], by player: -1 for an action that wins at once, else on how
-            many cells it takes something, as the game counts it; 0 where it is not legal.
+            many cells it takes something, see the hook ``at_hand``; 0 where it is not legal.
         cells: int32[2, height * width], by player: how many actions take something on each cell.
-        is_passed: whether the player who is not to move was asked: in some games nobody can pass.
+        is_passed: whether the arrays cover the player who is not to move: only while the game is
+            not over, and if the hook ``pass_turn`` returns True.
     """
 
     actions: np.ndarray
@@ -48,13 +49,13 @@ def threats(tables, states, scratch, actions, cells):
     Args:
         tables: structured [1].
         states: structured [1], the position.
-        scratch: structured [2], working room.
+        scratch: structured [2], working space.
         actions: int32[2, A], written: by player, `WINS` for an action that wins at once, else on
-            how many cells it takes something, as the game counts it; 0 where it is not legal.
+            how many cells it takes something, see the hook ``at_hand``; 0 where it is not legal.
         cells: int32[2, cells], written: by player, how many actions take something on each cell.
 
     Returns:
-        Whether the player who is not to move was asked too: in some games nobody can pass.
+        Whether the arrays cover the player who is not to move, see `Threats`.
     """
     table = tables[0]
     mover = int(states[0].mover)

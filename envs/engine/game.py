@@ -133,7 +133,7 @@ class Game(ABC):
         notation: how the text of an action differs from its name, in a sentence; empty if it
             is the name in every position.
         clock: the `Clock` that an option brings into the game, if one does.
-        boards: sets of options, besides the defaults, that a page with games offers.
+        boards: sets of options, besides the defaults, that the browser page offers.
         terminal_commands: (usage, explanation) of each command that `terminal_help` answers.
 
     Attributes:
@@ -178,7 +178,7 @@ class Game(ABC):
 
     @property
     def draws_scene(self) -> bool:
-        """Whether it has a picture of its own, rather than the default one of the planes."""
+        """Whether the game has a picture of its own, rather than the default one of the planes."""
         return type(self).scene is not Game.scene
 
     def _adopt(self, spec: Spec) -> None:
@@ -224,8 +224,8 @@ class Game(ABC):
     def text_to_action(self, state: np.record, text: str) -> int:
         """Action number of ``text``, read in lower case, legal in ``state`` or not.
 
-        `parse_action` also checks that it is legal. By default the text must be that of the action
-        in this position.
+        `parse_action` also checks that it is legal. By default the text must equal the result of
+        `action_to_text` for one of the actions.
 
         Raises:
             ValueError: the text is malformed; the message names it and says why.
@@ -369,7 +369,7 @@ class Game(ABC):
 
         Raises:
             NotImplementedError: cells of this game have no owners.
-            ValueError: there are no playouts.
+            ValueError: ``playouts`` is below 1, or ``seed`` is not a seed.
         """
         self._check_owners()
         if playouts < 1:
@@ -484,7 +484,7 @@ class Game(ABC):
         return found[1].strip() if found else ""
 
     def facts(self, state: np.record) -> np.ndarray:
-        """The numbers by which people are told of a position, int32[5]: see `engine.views`."""
+        """The mover's task, and both players' roles and points, int32[5]: see `engine.views`."""
         found = np.empty(NUM_FACTS, np.int32)
         self._ask("facts", self.tables, self._alone(state), found)
         return found
@@ -537,7 +537,7 @@ class Game(ABC):
         return SimpleNamespace(**{**views, **foresight})
 
     def _ask(self, name: str, *arguments: Any) -> Any:
-        """Call one of these functions; a ``ValueError`` says what cannot be compiled."""
+        """Call a function of `_viewing`; a ``ValueError`` says what cannot be compiled."""
         try:
             return getattr(self._viewing, name)(*arguments)
         except COMPILE_ERRORS as error:

@@ -1,7 +1,7 @@
-"""Records and arrays for checks of rules in plain Python: an index below 0 is an error in them.
+"""Views of records and arrays, for checks of rules in plain Python, that refuse indices below 0.
 
 numpy and compiled code count such an index from the end, so a step over an edge of the board
-silently ends on the other side. They also note which fields of a record a call reads.
+silently ends on the other side. The views also note which fields of a record a call reads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-#: Attributes of a field that tell nothing of its entries.
+#: Attributes of a field whose use reads none of its entries.
 _UNREAD = {"dtype", "fill", "name", "ndim", "reads", "shape", "size"}
 
 
@@ -19,7 +19,7 @@ class Reads:
     """What one call of a rule reads of a record.
 
     Attributes:
-        fields: the fields of which it reads something that it has not written itself.
+        fields: the fields that it reads, other than entries that it has written before.
     """
 
     def __init__(self) -> None:
@@ -28,14 +28,14 @@ class Reads:
         self._replaced: set[str] = set()  # fields that were written as a whole
 
     def read(self, field: str, index: Any = ...) -> None:
-        """Note that an entry of a field is read, or, if the index is not a number, some of them."""
+        """Note that an entry of a field is read, or some entries if the index is not a number."""
         if field not in self._replaced and not (
             _is_number(index) and (field, index) in self._written
         ):
             self.fields.add(field)
 
     def write(self, field: str, index: Any = ...) -> None:
-        """Note that an entry of a field is written, or all of them."""
+        """Note that an entry of a field, or every entry, is written; slices are not tracked."""
         if _is_number(index):
             self._written.add((field, index))
         elif _is_everything(index):
@@ -47,7 +47,7 @@ def watched(value: Any, reads: Reads | None = None) -> Any:
 
     Args:
         value: the record, array, or other value.
-        reads: is told what is read of a record.
+        reads: notes what is read of a record.
     """
     if isinstance(value, np.void):
         return _Record(value, reads)
@@ -103,11 +103,11 @@ class _Array(np.ndarray):
 
 
 class _Field(_Array):
-    """A field of a record, which tells what is read of it, and written; parts of it do not.
+    """An array in a record, which reports reads and writes; arrays sliced from it do not.
 
     Attributes:
-        name: its name.
-        reads: is told.
+        name: the name of the field.
+        reads: notes what is read and written.
     """
 
     name: str
@@ -129,7 +129,7 @@ class _Field(_Array):
         self.reads.write(self.name, index)
 
     def _array(self) -> _Array:
-        """The same entries, of which nothing is told."""
+        """The same entries, in an array that reports nothing."""
         return np.asarray(self).view(_Array)
 
     def fill(self, value: Any) -> None:
@@ -157,7 +157,7 @@ def _note_reads(values: Iterable[Any]) -> None:
 
 
 def _bare(value: Any) -> Any:
-    """The same array, without a watch; of a tuple, each; any other value as it is."""
+    """A watched array, or each in a tuple, as a plain array; any other value as it is."""
     if isinstance(value, tuple):
         return tuple(map(_bare, value))
     return np.asarray(value) if isinstance(value, _Array) else value

@@ -185,7 +185,7 @@ class Obelisk(Game):
         ]
 
     def _ply_cap(self, turns: int) -> int:
-        """Without the hourglass every turn uses up two blocks, which bounds the plies."""
+        """The most plies of a game; without the hourglass, no more than 7 for each turn."""
         if self.options["hourglass"]:
             return self.options["max_plies"] or _HOURGLASS_CAP
         longest = _PLIES_OF_A_TURN * turns
@@ -266,7 +266,7 @@ class Obelisk(Game):
         if kind < 0 and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
             return f"no {types[action].id} is left in the pile"
         if PICK_FIRST <= kind < PLACE and phase == PICK:
-            return "both blocks are the same; write the first"
+            return "both blocks are the same; pick the first"
         if PLACE <= kind < BLACK and phase in (PLACE_ACTIVE, PLACE_PASSIVE):
             return self._why_not_there(int(state.hand[state.mover]), kind - PLACE)
         if kind == TIMEOUT and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
@@ -394,7 +394,7 @@ class Obelisk(Game):
             for place, cubes in self.placements[block].items():
                 there = number_of[frozenset(moved(cube, own, mirrored) for cube in cubes)]
                 image[types + PLACE + place] = types + PLACE + there
-            # Numbers without a placement map, in order, to numbers without one of the image.
+            # Numbers without a placement are mapped, in order, to those without one of the image.
             rest, image_rest = (
                 [place for place in range(PLACEMENTS) if place not in self.placements[number]]
                 for number in (block, image_block)
@@ -431,7 +431,7 @@ def _largest_lead(blocks: Catalogue) -> int:
     """A bound on how many points one player can be ahead at any time.
 
     For each number of turns: the most valuable blocks on one tower, the least valuable on the
-    other, the last of these perhaps over the top; and all black blocks on the worse tower.
+    other, the last of these perhaps over the top; and every black block widens the lead.
     """
     values = sorted(value for b in blocks.types for value in [b.value] * b.count)
     least = list(accumulate(values, initial=0))

@@ -5,8 +5,8 @@ the cubes with this x and y.
 
 A block lies in one of 8 orientations, ``4 * flipped + quarter turns``, and is put down in one of 72
 placements, ``9 * orientation + position``, with ``position = 3 * least y + least x``. If several
-orientations give the same cubes, only the lowest has placements. At which height a block comes
-to rest is a rule, see `rules.resting_height`.
+orientations give the same cubes, only the lowest has placements. `rules.resting_height` computes
+the height at which a block comes to rest.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def mirror_images(
 ) -> list[int] | None:
     """For each block the number of its mirror image; None if some block has none.
 
-    A block and its mirror image are worth the same. A block that is its own mirror image stays
-    the same.
+    A mirror image must have the same worth, (value, count). A block with the same shape as its
+    mirror image keeps its number.
     """
     by_shape: dict[tuple[Cube, ...], list[int]] = defaultdict(list)
     for number, cubes in enumerate(blocks):
@@ -176,5 +176,5 @@ def mirror_images(
 
 
 def _any_way_round(cubes: Sequence[Cube]) -> tuple[Cube, ...]:
-    """A key that is the same for all orientations of a block, and differs between blocks."""
+    """A key that is the same for all orientations of a block, and differs between shapes."""
     return min(oriented(cubes, orientation) for orientation in range(ORIENTATIONS))

@@ -1,11 +1,11 @@
 """The picture of Obelisk: both towers from a corner and from above, blocks in play, the pile.
 
-In the middle are the blocks to choose from, or the places where the mover's block would come to
-rest. A cube ``(x, y, z)`` is seen from the corner of column a1: x goes to the right and back, y to
-the left and back, z upwards. Cubes are drawn whole, the nearest last, so they hide those behind.
+The middle shows the building zone, or the places where the mover's block would come to rest. A
+cube ``(x, y, z)`` is seen from the corner of column a1: x goes to the right and back, y to the left
+and back, z upwards. Cubes are drawn whole, the nearest last, so they hide those behind.
 
-A cube is defined once in the picture in each colour, and is used wherever it is drawn. The name of
-a definition encodes all that it contains, so several pictures on one page may share them.
+A cube is defined once in each colour and shade, and is used wherever it is drawn. The name of a
+definition encodes all that it contains, so several pictures on one page may share them.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ _HALF = WIDTH / 2 - 1.5 * _GAP  # width of the panel of a tower
 _TOWER_UNIT = 30.0  # side of a cube
 _MAP_UNIT = 46.0
 _BAND = 322.0  # height of the band with the blocks in play
-_FOOT = 236.0  # distance from its top to the foot of a block in the building zone
+_FOOT = 236.0  # distance from the band's top to the foot of a block in the building zone
 _TILE_HEIGHT = 136.0  # height of an orientation's tile
 _REST_UNIT = 36.0  # side of a landing place
 _PILE_COLUMNS, _PILE_ROW = 8, 134.0
 
-# The sides of a cube: the step to the cube beyond each. The first three are visible; each has its
-# lightness, and its corners in order.
+# The sides of a cube: the step to the cube beyond each. The first three are visible; `_SEEN` has
+# the lightness of each, and its corners in order.
 _STEPS: tuple[Cube, ...] = (
     *((0, 0, 1), (-1, 0, 0), (0, -1, 0)),
     *((1, 0, 0), (0, 1, 0), (0, 0, -1)),
@@ -97,7 +97,7 @@ _SEEN: tuple[tuple[float, tuple[Cube, ...]], ...] = (
 # The visible edges of a cube: the sides that meet there, see `view`.
 _EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (0, 4), (1, 4), (1, 5), (2, 3), (2, 5))
 
-# The choices of a landing place in words; the height tells when it is over the top.
+# The choices of a landing place in words; `_heights_in_words` says when it is over the top.
 _HOLES_IN_WORDS = (
     *("", "leaves no hole", "leaves 1 hole"),
     *(f"leaves {holes} holes" for holes in range(2, MOST_HOLES)),
@@ -170,7 +170,7 @@ def scene(game: Obelisk) -> Scene:
 
 
 def _handling(game: Obelisk) -> Handling:
-    """The handling of a block: it is turned, and put on a tower from above or from a corner."""
+    """How a block is turned and put on a tower, in the drawing from above or from a corner."""
     types = len(game.catalogue.types)
     places = np.full(game.num_actions, -1, np.int16)  # landing places, numbered as in the view
     places[types + PLACE : types + BLACK] = np.arange(PLACEMENTS)
@@ -367,7 +367,7 @@ def _band(game: Obelisk) -> list[Slot]:
 
 
 def _zone_frame() -> str:
-    """The beginning of the frame element around a block in the building zone, from its foot."""
+    """The beginning of the frame element around a block in the building zone, about its foot."""
     return (
         f'<rect x="{-_HALF / 2 + 10:g}" y="{48 - _FOOT:g}" '
         f'width="{_HALF - 20:g}" height="{_BAND - 60:g}" rx="10"'
@@ -399,7 +399,7 @@ def _legend(game: Obelisk, owner: int) -> str:
 
 
 def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
-    """An orientation of each block; nothing if it looks like a lower one."""
+    """Each block in an orientation; an empty text if it looks the same in a lower one."""
     for block, found in zip(game.catalogue.everything, game.placements, strict=True):
         if all(place // COLUMNS != orientation for place in found):
             yield ""
@@ -580,7 +580,7 @@ def _definitions(game: Obelisk) -> str:
 
 
 def _whole_cube(colour: str, shade: int) -> str:
-    """The definition of a cube; neighbouring blocks of one colour have different shades."""
+    """The definition of a cube in one of the shades of a colour."""
     sides = []
     for light, corners in _SEEN:
         fill = _shade(_shade(COLOURS[colour], 1 - 0.07 * shade), light)
@@ -618,7 +618,7 @@ def _shape_name(block: Block) -> str:
 
 
 def _outlined(cubes: Sequence[Cube], colour: str) -> dict[Cube, str]:
-    """The name of each cube of a lone block, with the edges where two of its sides meet."""
+    """Names of the definitions of a lone block's cubes, with edges where the block's sides meet."""
     own, found = frozenset(cubes), {}
     for cube in sorted(cubes, key=_nearness):
         beyond = [tuple(map(add, cube, step)) for step in _STEPS]

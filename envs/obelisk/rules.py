@@ -20,13 +20,14 @@ T types of blocks are numbered in the catalogue's order; the black block is numb
 
 Tables: for each block, the black one included, and each of its placements
 ``underside`` [T+1, 72, 9] is the height of its lowest cube over each column,
-``top`` [T+1, 72, 9] the height above its highest one (both far below every tower on columns
+``top`` [T+1, 72, 9] the height above its highest one (100 and -100, without effect, on columns
 that it does not cover), and ``above`` [T+1, 2, 10] how many of its cubes stand above height 9,
 by whether it is flipped and the height at which it rests; ``value`` [T+1]; ``tallest`` is the
 height of the tallest block. ``stock`` [T] are the blocks of a new pile, ``blocks`` their sum;
-``black_level`` [black blocks] counts from 0. ``first_slot`` [T] is where each type begins among
-the pile's blocks, type by type. ``open`` [T+4, actions] are masks, see `_open_actions`.
-``lead_offset`` makes player 0's lead at least 0; ``topple``, ``max_plies``: options.
+``black_level`` [black blocks] counts from 0. ``first_slot`` [T] is where each type begins in
+``slots`` of the position. ``open`` [T+4, actions] are masks, see `_open_actions`.
+``lead_offset`` is added to a player's lead to make it at least 0; ``topple`` is 1 for that scoring;
+``max_plies`` is the ply cap.
 """
 
 import numpy as np
@@ -77,7 +78,7 @@ PARTS_OF_CATALOGUE = LEAD + 2 * LEAD_SHOWN
 
 
 def state_dtype(types: int, blocks: int, placed: int) -> np.dtype:
-    """The dtype of a position with these many types and blocks, ``placed`` of which may be placed.
+    """The dtype of a position, for the pile's types and blocks and the most blocks ``placed``.
 
     ``heights`` holds the columns of the two towers, and ``points`` their value, minus
     the cost of blocks over the top; ``over`` is 1 for a tower with such a block. ``zone`` holds
@@ -184,7 +185,7 @@ def step(tables, state, action):
             _next_turn(tables, state)
     else:
         owner = 1 - int(state.mover)
-        # Judge it before the active player's block lies on it: as it was when the turn ended.
+        # Flatness is judged as the turn ended, before the active player's black block lies there.
         passive_is_flat = is_flat(state, 1 - active)
         if action != types + DECLINE:
             state.black_left -= 1
@@ -294,7 +295,7 @@ def _put(tables, state, owner, block, placement):
 
 @rule
 def _put_back(tables, state):
-    """Return the blocks in the building zone to the pile."""
+    """Return the block in the building zone, if there is one, to the pile."""
     if state.zone[0] != NO_BLOCK:
         block = state.zone[0]
         state.slots[tables.first_slot[block] + state.pile[block]] = 1
@@ -305,7 +306,7 @@ def _put_back(tables, state):
 
 @rule
 def _next_turn(tables, state):
-    """Swap the roles, or end the game if the pile has no two blocks left."""
+    """Swap the roles, or end the game if the pile has fewer than two blocks."""
     if state.pile_blocks < 2:
         _end_game(tables, state)
     else:
@@ -345,7 +346,7 @@ def _open_actions(tables, state):
 
 @rule
 def _end_game(tables, state):
-    """End the game: a lone block over the top loses if that decides, else points decide."""
+    """End the game: with ``topple`` a player alone over the top loses, else points decide."""
     lead = score(tables, state)
     if tables.topple & (state.over[0] != state.over[1]):
         lead = int(state.over[1]) - int(state.over[0])

@@ -18,7 +18,7 @@ from .rules import NO_BLOCK, resting_height
 if TYPE_CHECKING:
     from .board import Obelisk
 
-_WIDTH = 78  # longest line, in characters
+_WIDTH = 78  # longest line of drawings and titles, in characters
 _BESIDE = "    "  # stands between drawings side by side
 
 COMMANDS = (
@@ -173,7 +173,7 @@ def _heights(heights: np.ndarray) -> list[str]:
 
 
 def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
-    """The heights between which a block stands that slides down on columns of these heights."""
+    """The text of a placement: heights of the block's foot and top, ``!`` if over, cells lost."""
     tables = game.tables[0]
     low = plain(resting_height)(tables, heights, number, place)
     underside, top = (

@@ -61,9 +61,9 @@ OVER_THE_TOP = MOST_HOLES + 2
 # Choices of ``STANDING``.
 OVER, FLAT = 1, 2
 
-# The slots of a cube: its sides (nothing, a piece of rod, then colour by colour in shades that
-# distinguish neighbouring blocks of one colour), then its edges (a bit for each drawn edge, and
-# as many for the newest block's).
+# The slots of a cube: its sides (nothing, a piece of rod, then each colour in shades, chosen by the
+# block's number in the log), then its edges (a bit for each drawn edge, and as many for the
+# newest block's).
 ROD = 1
 FIRST_COLOUR = 2
 SHADES = 3
@@ -92,7 +92,7 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def word(tables, state, action):
-    """Picked blocks are named by type: these words follow those of the action numbers."""
+    """Name a picked block by its type; these words follow the action names."""
     types = len(state.pile)
     picked = action - types - PICK_FIRST
     if (picked >= 0) & (picked < PLACE) and state.zone[picked] != NO_BLOCK:
@@ -128,7 +128,7 @@ def points(tables, state, player):
 
 @rule
 def next_pose(tables, view, state, pose, way):
-    """The pose of the block to be placed, or of a black one: poses are orientations."""
+    """The orientation of the block to be placed, or of a black one, after a turn or a flip."""
     block = len(state.pile) if state.phase >= BLACK_ACTIVE else int(state.hand[state.mover])
     if block == NO_BLOCK:
         return int(pose)
@@ -170,7 +170,7 @@ def _show_hands(state, kind, shown):
 
 @rule
 def _show_zone(state, action, shown):
-    """Show the chosen blocks, and the black ones beside them."""
+    """Show the chosen blocks, and how many black ones are left."""
     shown[BLACK_LEFT] = 1 + int(state.black_left)
     chosen = 0
     for place in range(2):

@@ -70,8 +70,8 @@ def state_dtype(cells: int) -> np.dtype:
     ``stage``: stage of the turn, constants above. ``black``: the player who owns black. ``last``:
     the cell of the last token, ``cells`` before the first. ``empty``: dark and light cells without
     a token. ``claims``: by colour. ``influence``: by colour and cell, the influence tokens around
-    each target; 0 where there is no target. ``open``: the bits PLAYABLE of each action and, for
-    cells, IN_SIGHT; nothing is PLAYABLE when the game is over.
+    each target; 0 where there is no target. ``cells``: what each holds. ``open``: the bits PLAYABLE
+    of each action and, for cells, IN_SIGHT; nothing is PLAYABLE when the game is over.
     """
     return engine.state_dtype(
         ("stage", np.int8),

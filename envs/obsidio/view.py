@@ -23,7 +23,7 @@ PLAYABLE_CELL = 5
 LAST_TOKEN = 1
 LAST_ACTION = 2
 
-#: Reasons why an action is illegal; the last ones by the number of tokens of each colour.
+#: Reasons why an action is illegal; from ``TOO_FEW`` on, one by colour and number of tokens.
 IS_TAKEN, NO_SWAP_RULE, NO_SWAP_NOW, SECOND_IS_DUE, MORE_TO_DO, NO_LIGHT_CELL = range(6)
 TOO_NEAR, FIRST_SEES_IT_NOT, ONLY_CLAIMS, OTHER_DARK, OTHER_LIGHT, TOO_FEW = range(6, 12)
 REASONS = TOO_FEW + 2 * NEEDED
@@ -92,13 +92,13 @@ def role(tables, state, player):
 
 @rule
 def points(tables, state, player):
-    """Claims."""
+    """The number of targets that the player has claimed."""
     return int(state.claims[player ^ int(state.black)])
 
 
 @rule
 def owner(tables, state, cell):
-    """The player who has claimed a target."""
+    """1 for a target that player 0 has claimed, -1 for player 1, else 0."""
     content = int(state.cells[cell])
     if content < CONTROL:
         return 0
@@ -107,7 +107,7 @@ def owner(tables, state, cell):
 
 @rule
 def at_hand(tables, before, state, cell):
-    """Whether a target has been claimed."""
+    """Whether the last action claimed the target on this cell."""
     return (before.cells[cell] == EMPTY) & (state.cells[cell] >= CONTROL)
 
 

@@ -297,7 +297,7 @@ def _transposition(size: int) -> np.ndarray:
 
 
 def _turned_cell(cell: int, size: int) -> int:
-    """The image of a cell under half a turn; a corner that belongs to no cell stays."""
+    """The image of a cell under half a turn; a number that is no cell's stays."""
     return (size - 2) * (size + 1) - cell if _is_cell(cell, size) else cell
 
 

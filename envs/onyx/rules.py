@@ -6,11 +6,11 @@ each has a midpoint; a line divides the others into two triangles:
     6 +---+---+---+---+---+        Places: the corner of file and rank f, r (from 0) has the
       | / |   | / |   | / |        place r * size + f, the midpoint of the square to the upper
     5 +---+---+---+---+---+        right of that corner the place size**2 + r * size + f.
-      |   | \ |   | \ |   |        So corners and midpoints are two boards of cells; places
-    4 +---+---+---+---+---+        that belong to no square stay empty.
+      |   | \ |   | \ |   |        So corners and midpoints are two boards of cells; midpoint
+    4 +---+---+---+---+---+        places of cells that are no squares stay empty.
       | / |   | / |   | / |
-    3 +---+---+---+---+---+        Points: what actions stand for: the corners, then the
-      |   | \ |   | \ |   |        midpoints by place and without gaps, last of all the swap.
+    3 +---+---+---+---+---+        Points: where stones can go: the corners, then the midpoints by
+      |   | \ |   | \ |   |        place and without gaps. Actions: the points, then the swap.
     2 +---+---+---+---+---+
       | / |   | / |   | / |        Colours: V joins rank 1 to the last rank, H file a to the
     1 +---+---+---+---+---+        last file. Swapping sides swaps who plays which.
@@ -24,12 +24,12 @@ Tables (n = size**2 corners, 2 n places):
 - ``places`` [points]: the place of each point;
 - ``neighbours`` [2 n, 7]: the places that lines join to a place, filled up with itself;
 - ``edges`` [2, 2 n]: `FIRST` or `LAST` where a place is on that edge of a colour, else 0;
-  ``rim`` [2, 2 size]: the places where it is one of them;
+  ``rim`` [2, 2 size]: the places on either edge of a colour;
 - ``square_count`` [n]: how many squares a corner belongs to; ``squares``, ``opposites`` [n, 2]
   and ``sides`` [n, 2, 2]: their numbers (in the order of the midpoints), the opposite corner in
   each and the other two; ``middles`` [squares]: the places of their midpoints;
 - ``is_square``, ``is_rising`` [n]: cells that are squares, cells with a rising diagonal;
-- ``start_*``: fields of the start; ``swap_ply``: the ply before which swapping is allowed, or -1;
+- ``start_*``: fields of the start; ``swap_ply``: plies played when swapping is allowed, or -1;
   ``max_plies``: the ply cap.
 """
 
@@ -61,7 +61,7 @@ def state_dtype(size: int, squares: int) -> np.dtype:
     """The dtype of a position: what each place holds, and what follows from it.
 
     - ``v_player``: index of the player whose colour is V;
-    - ``open``: whether each action may be played, except that the game may be over;
+    - ``open``: whether each action may be played; the end of the game does not clear it;
     - ``occupied``: how many corners of each square have stones;
     - ``board``: what each place holds;
     - ``wave``: scratch space for walks along chains, all zero between plies.
@@ -169,7 +169,7 @@ def _place_stone(tables, state, point, colour):
 
 @rule
 def _capture(tables, state, corner, colour):
-    """Remove the stones that a stone of ``colour`` captures from an empty ``corner``.
+    """Remove the stones that a stone of ``colour`` captures by going to the empty ``corner``.
 
     The squares of a corner share no other corner, so a loss in one does not affect the other.
     """

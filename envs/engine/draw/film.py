@@ -39,7 +39,7 @@ def contact_sheet(pictures: Sequence[str], columns: int, title: str) -> str:
 
 
 def _resized(picture: str, place: str, width: float, height: float) -> str:
-    """An SVG element at a place, from a document."""
+    """A document as a nested SVG element of this size; ``place`` is the beginning of its tag."""
     own_width, own_height = size_of(picture)
     old = f'width="{own_width:g}" height="{own_height:g}"'
     new = f'width="{width:g}" height="{height:g}"'
@@ -62,7 +62,7 @@ def gif(
         task: task that counts the pictures.
 
     Raises:
-        ImportError: Pillow is missing; the message says how to get it.
+        ImportError: Pillow, resvg or pygame is missing; the message says how to get it.
     """
     image = _pillow()
     # One palette serves all pictures, so that only the changes between two are written.

@@ -114,7 +114,8 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
         layers: what each layer takes, by the names in `LAYERS`.
 
     Raises:
-        ValueError: a layer is unknown, or its data has the wrong shape or impossible numbers.
+        ValueError: a layer is unknown or not for this game, or its data has the wrong shape or
+            impossible numbers.
     """
     unknown = [name for name in layers if name not in LAYERS]
     if unknown:

@@ -1,7 +1,7 @@
 """A game's picture as data: its parts, for any program that draws it.
 
-The ``ground`` is always there. On it lie slots, one after the other: places at which shapes can
-be drawn. The function ``show`` of the game's view chooses them, see `Game`; so Python, and
+The ``ground`` is always drawn, then the slots in their order: places at which shapes can be drawn.
+The function ``show`` of the game's view chooses the shapes, see `hooks`; so Python, and
 a page with the game's WebAssembly module, draw the same from one source.
 """
 
@@ -45,8 +45,8 @@ class Slot:
     Attributes:
         x, y: the place, in user units.
         shapes: SVG elements about the origin; an empty text shows nothing.
-        several: whether the slot can show several shapes at once. The view writes the number of
-            the one shape, or else a number in which bit ``k`` stands for shape ``k``.
+        several: whether the slot can show several shapes at once. If so, the view writes a number
+            in which bit ``k`` stands for shape ``k``, otherwise the number of the one shape.
     """
 
     x: float
@@ -102,11 +102,11 @@ class Handling:
         pose_of: int[num_actions], the pose of the piece that an action puts down; -1 for an action
             that puts nothing down.
         slots: the slots that a preview draws as they are after the action.
-        drawings: for each drawing of the place, the slots that people point at, and their x and y.
-            People point at the middle of those that the action changes.
+        drawings: for each way in which the board is drawn, such as from above, the slots that
+            people point at, with x and y. They point at the middle of those that an action changes.
         stands: left, top, width and height of the parts of the picture where pieces come to rest.
-        told: what slots say of an action before it is played: int[num_actions], the slot, -1 for
-            none; and a text for each of its choices; or None.
+        told: what slots say of an action before it is played, as pairs: int[num_actions], the
+            slot, -1 for none; and a text for each of its choices, empty for nothing.
     """
 
     piece: str
@@ -193,7 +193,7 @@ def scene_document(
 
 
 def _side(game: Game, state: np.record, player: int, role: Role) -> list[str]:
-    """A player: piece, name, role, points; whether to move, has won, or drew."""
+    """A player's panel: piece, name, role and points, and what there is to do, or the result."""
     width, height = WIDTH / 2 - 12, HEAD - 16
     left = 8 + player * (width + 8)
     outcome, points = int(state.outcome), game.tally(state)
@@ -257,7 +257,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``clock``: where the game is played with its `Clock`: ``name``, ``seconds``, ``task``, and
             the number of its ``action``; or null;
         - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
-            lists of slot, x and y.
+            lists of slot, x and y;
         - ``diagram``: a `Diagram`, or null;
         - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
         - ``symbols``: marks of layers, see `layers.SYMBOLS`.
@@ -327,7 +327,7 @@ def _describe_handling(handling: Handling) -> dict[str, Any]:
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Whole numbers that rise, as first and last of each run without a gap."""
+    """The runs of consecutive numbers among ascending ones: first and last of each."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:
