@@ -8,8 +8,8 @@ An opponent is
 - an object that is given whole games, see `Player`, such as an agent of the training package;
 - `FromArrays`, around a function from observations and masks of many games to their actions.
 
-Environments of many games also take `Opponents`, which differ from game to game. Anything else
-is refused when the environment is made. Without other packages only random play is available.
+Environments of many games also take `Opponents`, which may differ from game to game. Anything else
+is refused when the environment is made. Without other packages the only name is ``"random"``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
 SEATS = (0, 1, "random", "alternate")
-#: Stands for no opponent in environments of many games.
+#: A further seat of `VectorBoardGameEnv`: the agent plays both sides.
 BOTH = "both"
 
 #: A game that ends before the agent's first turn begins anew, at most this often in a row.
@@ -61,7 +61,7 @@ class Player(Protocol):
         """Actions, integers [N], in the positions ``states`` [N] of these games."""
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
-        """Called once when these games are over, or abandoned; `GameInPlay.reward` says how."""
+        """Called once when these games are over or abandoned; `GameInPlay.reward` is the result."""
 
 
 @runtime_checkable
@@ -69,7 +69,7 @@ class Opponents(Protocol):
     """The opponent of each game of a `OneSide`; it is told when games begin and end."""
 
     def begin(self, games: np.ndarray) -> None:
-        """Called before these games, int64[K], begin."""
+        """Called when these games, int64[K], have begun and their openings have been played."""
 
     def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
         """Actions, integers [K], for games int64[K] of ``batch`` where the opponent is to move."""
@@ -82,7 +82,7 @@ class Opponents(Protocol):
 
 
 class FromArrays:
-    """An opponent that chooses in many games at once by what the agent would see in its place.
+    """An opponent that chooses in many games at once, by the observations of an agent in its place.
 
     Args:
         policy: function that takes observations [K, ...] and masks [K, A] of the games where it
@@ -153,7 +153,7 @@ class PlayerOpponents:
         ]
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Tell that games are over."""
+        """Tell the player that games are over or abandoned."""
         handles = [self._handles.pop(game) for game in games.tolist()]
         for handle, reward in zip(handles, rewards, strict=True):
             end_game(handle, is_forfeit=reward == -1)
@@ -175,7 +175,7 @@ class Chooser:
 
 
 def no_turn(seat: int | str) -> ValueError:
-    """The error if games end before the agent can act."""
+    """The error for a seat in which games end before the agent can act."""
     return ValueError(
         f"{MOST_BEGINNINGS} games in a row ended before the agent's first turn with seat={seat!r}: "
         "take another seat"
@@ -183,11 +183,11 @@ def no_turn(seat: int | str) -> ValueError:
 
 
 def end_game(handle: GameInPlay, is_forfeit: bool) -> None:
-    """End a game for a player, before it is told.
+    """End a player's handle of a game, before the player's `finish` is called.
 
     Args:
         handle: the player's handle.
-        is_forfeit: the other side has lost the game, which is not over by the rules.
+        is_forfeit: the other side has lost; it has forfeited if the rules let the game go on.
     """
     goes_on = handle.position.outcome == ONGOING
     handle.end(forfeited_by=1 - handle.seat if goes_on and is_forfeit else None)
@@ -202,7 +202,8 @@ def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
         who: its name, for errors.
 
     Raises:
-        ValueError: it returned neither a number nor the text of a legal action.
+        ValueError: it returned neither an integer nor the text of a legal action. Whether the
+            action of an integer is legal is not checked.
     """
     answer = policy(position.copy())
     if isinstance(answer, str):
@@ -232,7 +233,7 @@ def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
 
     Raises:
         ImportError: no installed package makes agents.
-        ValueError: it is none of these, or plays another game; or a name means no agent.
+        ValueError: the value is no opponent, or plays another game; or a name means no agent.
     """
     if isinstance(opponent, FromArrays):
         return opponent
@@ -257,7 +258,7 @@ def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
 
 
 def restarted(opponent: Any, made: Any, game: Game, random: np.random.Generator) -> Any:
-    """What `make_opponent` made of an opponent, with new random numbers if it has a name.
+    """The opponent that `make_opponent` made, reseeded or made again if it was given by name.
 
     Args:
         opponent: the value that stands for it.
@@ -275,7 +276,7 @@ def restarted(opponent: Any, made: Any, game: Game, random: np.random.Generator)
 
 
 def _takes_one(function: Any) -> bool:
-    """Whether a function can be called with one argument, as far as it tells."""
+    """Whether a function can be called with one argument, as far as its signature tells."""
     if any(kind.__module__.startswith("torch.nn") for kind in type(function).__mro__):
         return False  # a network takes observations, not a position
     try:
@@ -288,14 +289,14 @@ def _takes_one(function: Any) -> bool:
 
 
 def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
-    """The agent called ``spec`` from an installed package: a `Player`, or with `choose`."""
+    """The agent called ``spec`` from an installed package: a `Player`, or one with ``choose``."""
     makers = entry_points(group=OPPONENT_ENTRY_POINTS, name="make_agent")
     try:
         maker = next(iter(makers)).load()
     except (StopIteration, ModuleNotFoundError) as error:
         raise ImportError(
             f"the opponent {quoted(spec)} needs the training package: "
-            'pip install "ludarium[train]"; without it, opponents are "random" and functions'
+            'pip install "ludarium[train]"; without it, the only name is "random"'
         ) from error
     return maker(spec, game, seed)
 
@@ -317,7 +318,7 @@ def _ask_each(policy: Policy, batch: BatchEnv, games: np.ndarray) -> list[int]:
 
 
 def in_batch(made: Any) -> Opponents:
-    """An opponent from `make_opponent` that is not a `Player`, as the opponents in a batch."""
+    """Return `Opponents` as they are, and wrap any other opponent but a `Player` as `Opponents`."""
     if isinstance(made, Opponents):
         return made
     if isinstance(made, str):

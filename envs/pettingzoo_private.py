@@ -10,16 +10,17 @@ from .engine.private_names import PrivateNames
 
 required = PrivateNames("pettingzoo", "pettingzoo>=1.25,<1.28")
 
-# Methods of every AEC environment, and an attribute by which they pass the turn on and back.
+# Methods of every AEC environment, and the attribute in which they keep the agent whose turn it is
+# while dead agents step.
 _base = required("pettingzoo.AECEnv", "_accumulate_rewards", "_deads_step_first", "_was_dead_step")
 if "_skip_agent_selection" not in _base._was_dead_step.__code__.co_names:
     raise required.missing("pettingzoo.AECEnv._skip_agent_selection")
 
-# The class behind loops over ``agent_iter()``.
+# The classes behind loops over ``agent_iter()``.
 AECIterable = required("pettingzoo.utils.env.AECIterable", "__iter__")
 AECIterator = required("pettingzoo.utils.env.AECIterator", "__next__")
 
-# The words in which PettingZoo's wrappers warn and refuse.
+# The warnings and errors of PettingZoo's wrappers.
 EnvLogger = required(
     "pettingzoo.utils.env_logger.EnvLogger",
     *("error_agent_iter_before_reset", "error_observe_before_reset", "error_render_before_reset"),

@@ -35,7 +35,7 @@ def load_plugin(plugin: EntryPoint) -> Any:
     """The object that an entry point names.
 
     Raises:
-        PluginError: the import fails for whatever reason; the message names it and the package.
+        PluginError: the import fails; the message names the reason and the package.
     """
     try:
         return plugin.load()

@@ -39,8 +39,8 @@ class GameRegistry(MutableMapping[str, type[Game]]):
     """The game classes by name; iteration yields those that can be used.
 
     ``name in GAMES`` and `versions` import nothing. Looking a game up imports it; iterating imports
-    all games. If a package's game cannot be imported, iterating skips it with a warning that names
-    the package, and looking it up raises `PluginError`.
+    all games. If a package's game cannot be used, looking it up raises `PluginError`, and iterating
+    removes it with a warning that names the package.
     """
 
     def __init__(self, games: Mapping[str, type[Game]]) -> None:
@@ -163,8 +163,8 @@ def find_game(name: str) -> type[Game]:
     """The class of a game.
 
     Raises:
-        ValueError: there is none of that name (the message lists the games), or the package that
-            it comes with cannot be imported (`PluginError`).
+        ValueError: there is none of that name (the message lists the games), or the installed
+            package's class cannot be used (`PluginError`).
     """
     if not isinstance(name, str) or name not in GAMES:
         raise ValueError(

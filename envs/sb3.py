@@ -47,10 +47,10 @@ class BoardGameVecEnv(VecEnv):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         opponent, seat, illegal, observation_dtype, canonical: as for
-            `ludarium.envs.vector.VectorBoardGameEnv`.
+            `ludarium.envs.vector.VectorBoardGameEnv`; ``seat`` cannot be ``"both"``.
         opening_plies: each game starts with a random number of random plies, from 0 to this.
-        seed: fixes seats, starts, openings and the opponents; ``seed()`` does so for the
-            next reset.
+        seed: fixes seats, starts, openings and an opponent given by name; ``seed()`` does so for
+            the next reset.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -75,7 +75,7 @@ class BoardGameVecEnv(VecEnv):
         seed: int | None = None,
         **options: Any,
     ) -> None:
-        check_choice("seat", seat, SEATS)  # SB3 needs the successive values of one side
+        check_choice("seat", seat, SEATS)  # not "both": SB3 takes all values as one side's
         self.game = as_game(game, options)
         self.side = OneSide(
             self.game,

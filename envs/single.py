@@ -5,8 +5,9 @@
     action = choose(observation, info["action_mask"])
     observation, reward, terminated, truncated, info = env.step(action)
 
-Importing `ludarium.envs` registers ``ludarium/<Title>-v<version>`` for every game;
-``gymnasium.make_vec`` of the same id gives a `ludarium.envs.vector.VectorBoardGameEnv`.
+Importing `ludarium.envs` registers an id such as ``ludarium/MyGame-v1`` for every game, here
+``my_game``; ``gymnasium.make_vec`` of the same id gives a
+`ludarium.envs.vector.VectorBoardGameEnv`.
 """
 
 from __future__ import annotations
@@ -51,14 +52,15 @@ class SingleAgentEnv(gymnasium.Env):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         opponent: ``"random"``; a function from a `Position` to a legal action; another name
             that the training package knows, such as ``"uct:1000"``, ``"level:3"`` or a
-            checkpoint's path; or an agent, which is told of every game's begin and end. See
-            `ludarium.envs.opponents`.
+            checkpoint's path; an agent, which is told of every game's begin and end; or
+            `FromArrays`. See `ludarium.envs.opponents`.
         seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
             game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
         illegal: what an illegal action from 0 to ``num_actions`` - 1 does: ``"lose"``
             ends the game with reward -1 and the reason in ``info["illegal_action"]``; ``"raise"``
-            raises a ``ValueError`` and changes nothing. Anything else always raises one.
-        render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame.
+            raises a ``ValueError`` and changes nothing. Any other value always raises one.
+        render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame, but
+            `FromArrays` in the environment's.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -106,7 +108,7 @@ class SingleAgentEnv(gymnasium.Env):
         """Start a new game, up to the agent's first turn.
 
         Args:
-            seed: fixes seats, random starts and the opponent from here on.
+            seed: fixes seats, random starts and an opponent given by name from here on.
             options: not used.
         """
         super().reset(seed=seed)
@@ -165,7 +167,7 @@ class SingleAgentEnv(gymnasium.Env):
         return self.board.render()
 
     def close(self) -> None:
-        """Abandon the game in play and close the window, if any; `reset` opens both again."""
+        """Abandon the game in play and close the window, if any; `reset` begins another game."""
         self._is_over = True
         self._finish()
         self.board.close()

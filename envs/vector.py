@@ -35,8 +35,8 @@ class VectorBoardGameEnv(VectorEnv):
             opponent: each step is one ply, observations and masks are the mover's, also
             in ``infos["final_obs"]``, and a reward belongs to the player who moved.
         illegal: an illegal action from 0 to ``num_actions`` - 1 loses its game
-            (``"lose"``), or raises a ``ValueError`` and changes nothing (``"raise"``). Anything
-            else always raises one.
+            (``"lose"``), or raises a ``ValueError`` and changes nothing (``"raise"``). Any other
+            value always raises one.
         observation_dtype, canonical: as for `BatchEnv`; `FromArrays` sees and answers in the same
             frame.
         other_view: also give the observations from the other side, as ``infos["other_view"]`` and
@@ -98,7 +98,8 @@ class VectorBoardGameEnv(VectorEnv):
         """Start all games anew, each up to the agent's first turn.
 
         Args:
-            seed: one integer for all games; it fixes seats, random starts and the opponent.
+            seed: one integer for all games; it fixes seats, random starts and an opponent given by
+                name.
             options: not used.
 
         Raises:

@@ -1,4 +1,4 @@
-"""All examples measure their agents by points against random play."""
+"""Measures the agents of the PPO and DQN examples by points against random play."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def score_against_random(
     options: dict[str, Any],
     games: int = 400,
 ) -> float:
-    """The share of the points that an agent takes from random play, in alternating seats.
+    """The share of the points that an agent takes against random play, in alternating seats.
 
     Args:
         choose: a function from observations float32[N, ...] and masks int8[N, A] to N actions.

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .kernels import Called
 
-_ROUNDING = 1e-3  # probabilities may leave their range by this much
+_ROUNDING = 1e-3  # values may leave their range, -1 to 1, by this much
 
 
 class Evaluation(NamedTuple):
@@ -55,8 +55,8 @@ class NetworkInSearch(NamedTuple):
     """A network that compiled searches call themselves.
 
     Attributes:
-        net: the address that searches take, for one thread at a time.
-        network: what ``net`` is the address of; it must live as long.
+        net: the addresses of the network's kernel and arrays, for one thread at a time.
+        network: the owner of these arrays, which must live as long as ``net`` is used.
     """
 
     net: Called
@@ -75,8 +75,8 @@ def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
         searches: how many searches could have their leaves evaluated at once.
 
     Returns:
-        None if it can only be called from Python, or is faster there. Its answers are the same,
-        bit for bit, as when called from Python.
+        None if the evaluator can only be called from Python, or is faster so; else a network with
+        the same answers, bit for bit, as when called from Python.
     """
     made = getattr(evaluate, "in_search", None)
     return None if made is None else made(searches)
@@ -85,8 +85,8 @@ def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
 def version_of(evaluate: Evaluator) -> int | None:
     """A number that changes whenever the weights of an evaluator change.
 
-    Answers from before a change are void. It is None for an evaluator without such a number,
-    which always is the same network.
+    Answers from before a change are void. It is None for an evaluator without such a number, whose
+    weights never change.
     """
     version: int | None = getattr(evaluate, "version", None)
     return version
@@ -104,8 +104,8 @@ def checked(
         needs_score: whether the scores are used.
 
     Raises:
-        ValueError: the answer is not an `Evaluation` of these shapes, its logits or values are not
-            finite numbers, or there is no score.
+        ValueError: the answer is not an `Evaluation` of these shapes, a logit is not finite, a
+            value is not in [-1, 1], or a score is needed and NaN.
     """
     if not isinstance(answer, Evaluation):
         raise ValueError(

@@ -175,7 +175,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
 
 class _InBoardFrame(nn.Module):
-    """A network behind its turn: observations and actions are in the board's own frame."""
+    """A network with its turn, for observations and actions in the board's own frame."""
 
     cells: Tensor
     actions: Tensor

@@ -2,9 +2,9 @@
 
 None of its weights depends on a board's size: the trunk is convolutional, the policy is read off
 planes over the board, and value and score are read off pooled features (Wu, "Accelerating Self-Play
-Learning in Go", 2019, sections 3.1 and 3.3, who trains one network for Go boards of 7 x 7 to
-19 x 19). The options of a game are inputs that are the same in all of its positions: a bias of the
-first layer.
+Learning in Go", 2019, section 3.3, and KataGo's docs/KataGoMethods.md: one network for Go boards of
+9 x 9 to 19 x 19). The options of a game are inputs that are the same in all of its positions: a
+bias of the first layer.
 
 For one game with its options the family gives an ordinary network (`FamilyNetwork.member`), which
 is as fast as any other of its size. Only the learner has positions of several games at once. Boards
@@ -65,13 +65,13 @@ class FamilyNetwork(PolicyValueNetwork):
     """The weights that all games of a family share; see the module.
 
     Args:
-        shape: shape of the game with the most planes, those of the observation and of the policy.
+        shape: shape of the game with the most planes, both of the observation and of the policy.
         channels, blocks: size of the trunk.
         features: how many features options have.
         members: the games that `together` evaluates.
 
     Raises:
-        ValueError: the sizes make no network, or no family has such shapes.
+        ValueError: the sizes make no network, there are no features, or no family has such shapes.
     """
 
     def __init__(

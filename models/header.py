@@ -2,7 +2,7 @@
 
 The file has the safetensors format, https://huggingface.co/docs/safetensors; its library checks
 that the sizes in the header match the file. The description of the checkpoint is a text in
-the header. All that it says is checked against bounds first.
+the header. The sizes that it asks for are checked against bounds before they are used.
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ def open_checkpoint(
 
 @contextmanager
 def _naming(path: Path, what: str) -> Iterator[None]:
-    """A context in which every error becomes a short `ValueError` that names the file."""
+    """A context in which every error becomes a short one that names the file.
+
+    A `FileNotFoundError` stays one; all others become a `ValueError`.
+    """
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
     try:
@@ -122,7 +125,7 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
     Args:
         path: path of the file.
         framework: framework of the tensors that are read: ``np`` or ``pt``.
-        what: name of the expected content, for errors: ``checkpoint``.
+        what: name of the expected content, for errors, such as ``checkpoint``.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -172,7 +175,12 @@ class _Size(msgspec.Struct):
 
 
 def _header_of(text: str, tensors: int) -> CheckpointHeader:
-    """Read a description; ``ValueError`` if it is damaged, or does not fit the tensors' number."""
+    """Read a description; ``ValueError`` if it is damaged, or has too many blocks for ``tensors``.
+
+    Args:
+        text: the description.
+        tensors: number of the file's tensors.
+    """
     found: _Description = load_json(text, "its description", _Description)
     network = found.network
     if math.prod(network.shape.observation) > _MOST_ENTRIES:

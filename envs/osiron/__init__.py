@@ -1,5 +1,5 @@
 """Osiron: its rules, board and picture; README.md in this folder explains the game. Import
-`Osiron`; the solver also compiles ``rules``.
+`Osiron`; the solver also uses the tables of ``board`` and the code of ``rules``.
 """
 
 from .board import Osiron

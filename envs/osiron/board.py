@@ -1,8 +1,8 @@
 """Osiron's board: geometry and tables, text notation, symmetries, picture.
 
 The triangles lie in four rows and, by the middle of their base, in seven files: two that share
-a horizontal side are in the same file. The coordinates of a corner are half side lengths from
-the centre to the right, and in rows from the centre upwards.
+a horizontal side are in the same file. The coordinates of a corner count from the centre: half
+side lengths to the right, and rows upwards.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _points_up(row: int, file: int) -> bool:
 
 
 def _corners(row: int, file: int) -> frozenset[Point]:
-    """Corners of a triangle: the two of its base, then its tip."""
+    """The set of a triangle's corners: the two of its base, and its tip."""
     base, tip = (row, row + 1) if _points_up(row, file) else (row + 1, row)
     x, middle = file - _WIDTH // 2, _HEIGHT // 2
     return frozenset([(x - 1, base - middle), (x + 1, base - middle), (x, tip - middle)])
@@ -100,7 +100,7 @@ _KINDS = (range(BORDERING_PAIRS), range(BORDERING_PAIRS, PAIRS))
 
 
 def _circle_centres() -> list[Point]:
-    """The lattice points with six triangles around them, upwards and rightwards."""
+    """The lattice points with six triangles around them, in rows from the bottom, left to right."""
     points = sorted(set().union(*CORNERS), key=lambda point: (point[1], point[0]))
     return [point for point in points if sum(point in corners for corners in CORNERS) == 6]
 
@@ -214,7 +214,7 @@ def _check_diagram(letters: str) -> None:
 
 
 def _repetition(value: Any) -> int:
-    """Accepts 0, or a number of occurrences from 2 on, because every start occurs once."""
+    """Accepts 0, or a number of occurrences from 2 on; 1 would end a game at its start."""
     if type(value) is not int or not (value == 0 or 2 <= value <= _MOST_REPETITIONS):
         raise ValueError
     return value
@@ -258,10 +258,10 @@ class Osiron(Game):
         #: How many actions place a piece: one for each space, or none.
         self.placements = placements = SPACES if setup == "empty" else 0
         letters = self.diagram = _DIAGRAMS.get(setup, setup if len(setup) == SPACES else "")
-        #: For each player the circles that never count: those that they hold at the start.
+        #: For each player the circles that they hold in the setup, which never count for them.
         self.excluded_circles = [_circles_of(letters, letter) for letter in "LD"]
         turns = max(0, max_plies - placements) // 2 + 1 if repetition else 1
-        #: The number of pairs in this movement, which come first.
+        #: The number of pairs in this movement; they are the first actions.
         self.num_pairs = PAIRS if is_advanced else BORDERING_PAIRS
         pair_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
         backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
@@ -372,7 +372,7 @@ class Osiron(Game):
         return f"{marks}, circles that do not count: {'ld'[player]}"
 
     def symmetries(self) -> Symmetries:
-        """The symmetries of the hexagon that keep each player's excluded circles in place."""
+        """The symmetries of the hexagon that permute each player's excluded circles."""
         excluded = [
             [CIRCLE_SPACES[circle] for circle in circles] for circles in self.excluded_circles
         ]
@@ -427,7 +427,7 @@ class Osiron(Game):
     def action_spots(self) -> np.ndarray:
         """Points between the two spaces; for pointing pairs nearer to the lower one.
 
-        Three such pairs have the same middle.
+        Three such pairs have the same middle. A placement's point is the middle of its space.
         """
         ends = self._ends()
         spots: np.ndarray = ends.mean(axis=1)
@@ -436,7 +436,7 @@ class Osiron(Game):
         return spots
 
     def _ends(self) -> np.ndarray:
-        """The middles of the two spaces of each action, float[num_actions, 2, 2]."""
+        """The middles of each action's two spaces, alike for a placement; float[A, 2, 2]."""
         middles = _middles()
         alone = [(space, space) for space in range(self.num_actions - self.num_pairs)]
         ends: np.ndarray = middles[np.array([*PAIR_ENDS[: self.num_pairs], *alone])]
@@ -499,7 +499,7 @@ def _pairs_beside(pair: int) -> list[int]:
 
 
 def _spaces_beside(space: int, kind: int) -> list[int]:
-    """The spaces that border a space, or that it points at."""
+    """The spaces that border a space, or that it points at, by the kind of exchange."""
     pairs = (PAIR_ENDS[pair] for pair in _KINDS[kind])
     return [sum(ends) - space for ends in pairs if space in ends]
 
@@ -649,7 +649,7 @@ def _triangle(points_up: bool, size: float) -> str:
 
 
 def _pieces(points_up: bool) -> list[str]:
-    """The pieces of a space, numbered as in the view, and nothing."""
+    """The pictures of a piece on a space, numbered as in the view; the last shows no piece."""
     shape = f'<path d="{_triangle(points_up, _INSET)}"'
     pieces = [
         f'{shape} fill="url(#piece{player})" stroke="{edge}" stroke-width="1.5" '
@@ -662,7 +662,7 @@ def _pieces(points_up: bool) -> list[str]:
 def _labels(name: str, points_up: bool) -> list[str]:
     """The name of a space on a light piece, on a dark one, and on none.
 
-    Without a piece it leaves the middle free for the mark of a placement.
+    Without a piece, the name leaves the middle free for the mark of a placement.
     """
     offset = -_LABEL_OFFSET if points_up else _LABEL_OFFSET
     empty = svg_text(0, offset, name, SMALL_TEXT, _EMPTY_LABEL)
@@ -713,7 +713,7 @@ def _stock() -> list[Slot]:
 
 
 def _sample(player: int) -> str:
-    """A piece."""
+    """A player's piece, for the picture of their role."""
     return (
         f'<path d="M-24 16A48 48 0 0 0 0 -24A48 48 0 0 0 24 16A48 48 0 0 0 -24 16Z" '
         f'fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="2"/>'

@@ -77,8 +77,9 @@ def state_dtype(turns_kept: int) -> np.dtype:
     ``mixed`` is the set of pairs with one piece of each colour, once all pieces are placed.
     ``around`` counts each player's pieces in each circle, ``counting`` is the set of circles that
     count for each player. ``forbidden`` is the pair that may not be exchanged now, or `NO_PAIR`.
-    ``history[mover, turn]`` is the `position_key` that each player had to move in, in each of
-    their turns since the first exchange, and zero beyond the present turn.
+    ``history[mover, turn]`` is the `position_key` of the position before that turn of ``mover``,
+    counted from the first exchange. It is zero beyond the present turn, where the game has ended
+    without a repetition, and everywhere if ``repetition`` is 0.
     """
     return engine.state_dtype(
         ("forbidden", np.uint8),
@@ -213,7 +214,7 @@ def movement(tables, state):
 
 @rule
 def is_round_new(tables, state):
-    """Whether a round begins, in games where rounds matter."""
+    """Whether a round of exchanges begins; False in basic movement, where rounds do not matter."""
     return tables.is_advanced != 0 and state.empty == 0 and state.ply & 1 == 0
 
 
@@ -226,7 +227,7 @@ def pieces(state, player):
 
 @rule
 def at_least(around, number):
-    """The set of circles that hold at least ``number``, from 1 to 8, by ``around``."""
+    """The set of circles in which the counts ``around`` are at least ``number``, from 1 to 8."""
     return around + (8 - number) * ONES & ALL_CIRCLES
 
 
@@ -277,7 +278,7 @@ def _begin_exchanges(tables, state):
 
 @rule
 def _exchange(tables, state, pair):
-    """Exchange two pieces: both change colour, so every pair with one of them mixes or unmixes."""
+    """Exchange two pieces: each pair with one of the two spaces becomes mixed or stops being so."""
     mover = int(state.mover)
     gained = int(tables.gained[pair])
     if not state.light >> int(tables.ends[pair, 0]) & 1:
@@ -309,7 +310,7 @@ def _is_repetition(tables, state):
 
 @rule
 def _note_position(tables, state):
-    """Write the position into the history; return how often it has occurred."""
+    """Write the position into the history; return how often it has occurred, this time included."""
     key = np.int32(position_key(tables, state))
     mover = int(state.mover)
     turn = (state.ply - int(tables.placements)) >> 1

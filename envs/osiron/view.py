@@ -2,9 +2,9 @@
 
 Slots, one above the other: for each circle, whether its petals are gilded; all circles as lines;
 for each space, its piece and whether it was placed or exchanged last, then the name of each; for
-each circle, the stud of the players for whom it does not count; for each circle, its ring; for each
+each circle, the stud of the player for whom it does not count; for each circle, its ring; for each
 pair, whether it must not be exchanged back; in advanced movement a sign for the kind of exchange;
-for each player, twelve pieces, as many of which are shown as are left. View tables: none.
+for each player, twelve pieces, of which those left to place are shown. View tables: none.
 """
 
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, rule
@@ -22,13 +22,14 @@ from .rules import (
 DARK_PIECE = 1
 MARKED = 2
 EMPTY_SPACE = 4
-#: Choices of a circle's petals and of its ring: plain, golden.
+#: Choices of a circle's golden petals and of its golden ring: hidden, shown.
 #: Choices of a circle's stud: none, light's, dark's.
 #: Choices of a space's name: on a light piece, on a dark one, on none.
 NAME_ON_NONE = 2
 #: Choices of the sign: none, bordering, pointing.
 
-#: Reasons why pieces cannot be placed or exchanged; two of each, by kind and by colour.
+#: Reasons why pieces cannot be placed or exchanged. `OTHER_KIND` and `SAME_COLOUR` are each the
+#: first of two, by the kind of exchange and by colour.
 HOLDS_PIECE, TOO_EARLY, OTHER_KIND, WOULD_UNDO, SAME_COLOUR = 0, 1, 2, 4, 5
 
 # First slot of each run.
@@ -49,7 +50,7 @@ _PLACE = _OF_KIND + 2
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """Write the pieces, the circles that do not count, and those that have won or tied."""
+    """Write every slot; circles that have won or tied are golden."""
     marked = _touched(tables, action)
     full = _full_circles(state, 0) | _full_circles(state, 1)
     shown[_LINES] = 0
@@ -81,7 +82,7 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def reason(tables, state, action):
-    """The reason follows from what is on the spaces, or from the kind of exchange."""
+    """The reason follows from the spaces, the kind of exchange, or the forbidden pair."""
     if action >= tables.first_placement:
         return HOLDS_PIECE
     if state.empty:
@@ -135,7 +136,7 @@ def _left_to_place(state, player):
 
 @rule
 def _touched(tables, action):
-    """The spaces on which an action has put pieces; none for -1."""
+    """The set of spaces on which an action has put pieces; empty for -1."""
     if action < 0:
         return 0
     if action >= tables.first_placement:

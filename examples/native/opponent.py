@@ -24,7 +24,7 @@ class Corso:
         self.call("init", ctypes.c_int64(size))
 
     def call(self, name: str, *arguments: object) -> int:
-        """Call ``ludarium_corso_NAME``; a code below 0 is a ValueError with its text."""
+        """Call ``ludarium_corso_NAME``; raise ValueError with the error's text if it fails."""
         code: int = getattr(self._library, f"ludarium_corso_{name}")(self._buffer, *arguments)
         if code < 0:
             raise ValueError(self._library.ludarium_corso_error(code).decode())
