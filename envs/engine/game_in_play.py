@@ -12,7 +12,7 @@ from .rule import ONGOING, reward
 
 
 class GameInPlay:
-    """One game as one of its players sees it; the object stays the same from begin to finish.
+    """One game as one of its players sees it, the same object from ``begin`` to ``finish``.
 
     Attributes:
         game: the rules.
@@ -42,10 +42,10 @@ class GameInPlay:
         self._row = number
 
     def end(self, forfeited_by: int | None = None) -> None:
-        """Keep a copy of the position, because ``states`` go on to another game.
+        """Copy the position, because its row of ``states`` will hold another game.
 
         Args:
-            forfeited_by: the player who has just lost by an illegal action.
+            forfeited_by: the player who has just lost by an illegal action, if one has.
         """
         self.forfeited_by = forfeited_by
         self._states = self._states[self._row : self._row + 1].copy()

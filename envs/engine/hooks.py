@@ -1,6 +1,6 @@
-"""`HOOKS` lists the functions that a game may have; everything else consults this list.
+"""`HOOKS` lists the functions that a game may define.
 
-The compiler (`compile`), the checks (`check`, `trial`) and a page of the guide are made from it.
+The compiler (`compile`), the checks (`check`, `trial`) and a page of the guide use this list.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Hook:
         name: the function's name.
         module: the module that defines it.
         arguments: the arguments' names.
-        does: what it does, in a sentence.
+        does: what it does or returns, in words.
         default: the function that replaces a missing one; None if the game must have one.
     """
 
@@ -145,8 +145,8 @@ HOOKS = (
     _view(
         "reason",
         "state action",
-        "the number of the one of the `reasons` why `action` is not legal, plus their count times "
-        "the action that `{1}` in the text names; default: the first",
+        "the number of the reason, among the `reasons`, why `action` is not legal, plus the number "
+        "of reasons times the action that `{1}` in the text names; default: the first",
         _nothing_of,
     ),
     _view(
@@ -170,16 +170,16 @@ HOOKS = (
     _view(
         "at_hand",
         "before state cell",
-        "tells whether the action that led from `before` to `state` took something there, such as "
-        "a captured piece; default: threats are wins only",
+        "tells whether the action that led from `before` to `state` took something on `cell`, such "
+        "as a captured piece; default: threats are wins only",
         _nothing_at_hand,
     ),
     _view(
         "pass_turn",
         "state",
-        "writes the position in which the other player is to move, and returns `True`. It serves "
-        "only the picture of threats; a pass in the game is an action; default: "
-        "only the mover's threats are known",
+        "writes the position in which the other player is to move, and returns `True`. Only "
+        "`threats` uses it; a pass in the game is an action; default: only the mover's threats "
+        "are known",
         _nothing,
     ),
     _view(

@@ -1,4 +1,4 @@
-"""Compiled loops over a game's rules, for the faces of the engine.
+"""Compiled loops over a game's rules, for environments, agents and tools.
 
 Template functions: ``engine.compile.specialise`` makes one compiled copy per game, with
 ``rules`` set to that game's rule module. Shapes: N games, A actions; ``tables`` is an array
@@ -6,11 +6,11 @@ of one record, ``states`` a structured array, ``rngs`` int64[N, 2], ``masks`` in
 ``planes`` [N, planes, cells] of float32 or uint8 ([N, 1, features] for flat observations).
 
 The ``batch`` of the batch kernels is the tuple (tables, states, choices, planes, shown, movers,
-rewards, terminated, truncated, played, canonical). The kernels read the first three, which belong
-to the batch alone; ``choices`` has `choice_dtype`. They only write the others, for the caller:
-``shown`` is a copy of the masks, and ``played`` the actions. planes, shown and rewards come from
-`rows`. ``canonical`` says whether observations, masks and actions are all in the frame in which the
-player to move sees the board, or in the board's own.
+rewards, terminated, truncated, played, canonical). Only the batch writes ``states`` and
+``choices``, which has `choice_dtype`. The other arrays are output for the caller, whose changes
+have no effect: ``shown`` is a copy of the masks, and ``played`` the actions. planes, shown and
+rewards come from `rows`. ``canonical`` says whether observations, masks and actions are all in the
+frame in which the player to move sees the board, or in the board's own.
 """
 
 from typing import Any
@@ -95,7 +95,7 @@ def write_mask_twice(table, state, mask, shown):
 
 @leaf
 def show_twice(table, state, mask, shown, planes, canonical):
-    """`show`, which also writes the mask for the caller."""
+    """`show`, which also writes the mask into ``shown``, for the caller."""
     write_mask_twice(table, state, mask, shown)
     observe_as(table, state, state.mover, planes, canonical)
     if canonical and rules.is_turned(table, state, state.mover):
@@ -224,7 +224,7 @@ def start_one(tables, states, rngs, mask, planes):
 
 @kernel
 def play(tables, states, action, mask, planes):
-    """Play ``action`` in ``states[0]``, then write the next mask and its mover's observation.
+    """Play ``action`` in ``states[0]``, then write the next mover's mask and observation.
 
     Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal; then
     nothing is written. It is one large call, because calls from Python cost more than the game.
@@ -255,7 +255,7 @@ def observe(tables, states, player, planes):
 
 @kernel
 def encode(tables, states, planes, masks, actions, canonical):
-    """Write what movers observe, in the board's own frame or in the canonical one.
+    """Write what movers observe, and masks, in the board's own frame or in the canonical one.
 
     ``actions`` int32 [N, A] receives the board's number of each action.
     """
@@ -298,7 +298,7 @@ def note_result(outcome, rewards, terminated, truncated, i):
 
 
 def choice_dtype(num_actions: int) -> np.dtype:
-    """Dtype of what a batch draws an action by: the game's random numbers and mask."""
+    """Dtype of what a batch needs to draw an action of a game: its generator and its mask."""
     return record_dtype(("rng", np.int64, (2,)), ("mask", np.int8, (num_actions,)))
 
 
@@ -354,7 +354,7 @@ def batch_step(batch, actions, begin, end):
     for i in range(begin, end):
         choice = choices[i]
         action = actions[i]
-        # Another thread of the caller may have changed it just now.
+        # Another thread may have changed ``actions`` since they were checked.
         if is_refused(choice.mask, action):
             return i
         played[i] = action
@@ -441,7 +441,7 @@ def batch_observe(batch, numbers, players):
 
 @kernel
 def batch_random_actions(tables, states, rngs, actions, num_actions, begin, end):
-    """Draw a legal action of games ``begin`` to ``end`` uniformly, without given masks."""
+    """Draw a legal action of games ``begin`` to ``end`` uniformly; needs no masks."""
     for i in range(begin, end):
         actions[i] = random_action(tables[0], states[i], rngs[i], num_actions)
 

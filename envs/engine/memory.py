@@ -32,7 +32,9 @@ def available_memory() -> float:
 
 
 def require_memory(what: str, needed: int) -> None:
-    """Raise ``ValueError`` if fewer than ``needed`` bytes, which are written at once, are free.
+    """Raise ``ValueError`` if fewer than ``needed`` bytes are free.
+
+    Use it for arrays that are filled at once; for others see `zeros`.
 
     Args:
         what: the thing that takes them; the message begins with it.
@@ -41,8 +43,8 @@ def require_memory(what: str, needed: int) -> None:
     free = available_memory()
     if needed > free:
         raise ValueError(
-            f"{what} would take {needed / 2**30:,.1f} GB of memory, and {free / 2**30:,.1f} GB are "
-            "free: ask for less"
+            f"{what} would take {needed / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} GiB "
+            "are free: ask for less"
         )
 
 
@@ -50,7 +52,7 @@ def zeros(what: str, shape: Any, dtype: Any) -> np.ndarray:
     """An array of zeros, whose memory the system provides only as it is written.
 
     Raises:
-        ValueError: the system can never provide that much; the message begins with ``what``.
+        ValueError: the system cannot reserve that much; the message begins with ``what``.
     """
     try:
         return np.zeros(shape, dtype)

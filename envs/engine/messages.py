@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-_LONGEST_WORD = 60  # no similar word is sought for a longer one, which would take long
-_LEAST_LIKENESS = 0.75  # by difflib, at most 1: half of four letters match by chance
+_LONGEST_WORD = 60  # of a longer word only the beginning is compared, which bounds the time
+_LEAST_LIKENESS = 0.75  # difflib's ratio, 0 to 1; short words often share half of their letters
 _MOST_BITS = 128  # an integer with more bits is not written out
 
 
 class _Excerpt(reprlib.Repr):
-    """The beginning of a value, at a cost that does not grow with it."""
+    """Writes the beginning of a value: long texts, containers and integers are cut."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ def quoted(value: Any, limit: int = 60) -> str:
 
 
 def shortened(text: str, limit: int = 200) -> str:
-    """The beginning of a text, on one line with control characters escaped, such as a message.
+    """The beginning of a text such as a message, on one line with control characters escaped.
 
     Args:
         text: a text of any length.

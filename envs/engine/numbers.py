@@ -9,7 +9,7 @@ import numpy as np
 
 from .messages import quoted
 
-#: Seeds are below this: they have 128 bits, as the system's own do.
+#: Seeds are below this: they have 128 bits, like the seeds that numpy draws from the system.
 SEED_LIMIT = 2**128
 
 
@@ -28,7 +28,7 @@ def checked_whole(name: str, value: Any, least: int, most: int | None = None) ->
     """A whole number from ``least`` to ``most``.
 
     Raises:
-        ValueError: it is none; the message begins with ``name``.
+        ValueError: the value is not one; the message begins with ``name``.
     """
     try:
         number = index(value)

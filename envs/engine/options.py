@@ -26,8 +26,8 @@ class Option:
 
     ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
     value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
-    ``takes_path``: a text is the path of a file that holds the value. Only a person may name a
-    path, and no file (see `check_stored`).
+    ``takes_path``: a text is the path of a file that holds the value. A person may name a path, but
+    a file may not (see `check_stored`).
 
     Raises:
         ValueError: the default is not accepted.
@@ -62,7 +62,10 @@ class Option:
         return "what the game takes"
 
     def check(self, value: Any) -> Any:
-        """Return ``value`` in its normal form; ``ValueError`` names option, value and remedy."""
+        """Return ``value`` in its normal form; ``ValueError`` names option, value and remedy.
+
+        An ``OSError`` from ``accepts``, such as a missing file, is passed on.
+        """
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(self.accepts, range):
@@ -107,7 +110,7 @@ class Clock:
 
 
 def ply_cap(value: Any) -> int | None:
-    """Accepts a positive number of plies, or ``None`` for the game's default cap."""
+    """Accepts 1 to 1,000,000 plies, or ``None`` for the game's default cap."""
     if value is not None and (type(value) is not int or not 1 <= value <= 1_000_000):
         raise ValueError("not a positive integer up to 1,000,000")
     return value

@@ -84,17 +84,12 @@ class Position:
         game = self.game
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
-            code = game.kernels.start_one(game.tables, self._states, rng, mask, planes)
+            code = int(game.kernels.start_one(game.tables, self._states, rng, mask, planes))
         except COMPILE_ERRORS as error:  # most games are first compiled here
             raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
         self.outcome = code >> 1
-
-    def _read_state(self) -> None:
-        self._mask = None
-        self.mover = int(self._states["mover"][0])
-        self.outcome = int(self._states["outcome"][0])
 
     @classmethod
     def of_state(cls, game: Game, state: np.ndarray) -> Position:
@@ -102,7 +97,9 @@ class Position:
         position = object.__new__(cls)
         position.game = game
         position._states = np.array(state, game.state_dtype).reshape(1)
-        position._read_state()
+        position._mask = None
+        position.mover = int(position._states["mover"][0])
+        position.outcome = int(position._states["outcome"][0])
         return position
 
     def copy(self) -> Position:
@@ -292,7 +289,13 @@ class Position:
         return int(turn.actions[action]) if turn is not None and self.is_turned() else action
 
     def perft(self, depth: int) -> int:
-        """Number of action sequences of exactly ``depth`` plies from here, to check rules by."""
+        """Number of action sequences of exactly ``depth`` plies from here, to check rules by.
+
+        Raises:
+            ValueError: ``depth`` is negative.
+        """
+        if depth < 0:
+            raise ValueError(f"depth is 0 or more, not {depth}")
         game = self.game
         states = game.new_states(depth + 1)
         states[0] = self._states[0]
@@ -300,7 +303,7 @@ class Position:
         return int(game.kernels.perft(game.tables, states, next_action, game.num_actions))
 
     def action_to_text(self, action: int) -> str:
-        """Notation of an action number."""
+        """Notation of an action number, legal or not; ``ValueError`` if it is not one."""
         try:
             number = index(action)
         except TypeError:

@@ -15,7 +15,7 @@ class Task:
         return False
 
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
-        """Begin work of ``total`` units, None if unknown; it replaces the work before.
+        """Begin work of ``total`` units, None if unknown; it replaces the previous work.
 
         ``done`` units were finished earlier. They count as done, but not for the estimated speed.
         """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import rich.console
 
 _LINE_EVERY = 30.0  # seconds between lines where there is no terminal
-#: The time left is estimated from this progress on; compiling may come first.
+#: Share of the work from which the time left is estimated; compiling may come first.
 _ENOUGH = 0.05
 _FAST = 10.0  # units per second from which the speed is shown
 _SETTLED = 1.0  # seconds after which a speed is shown
@@ -133,7 +133,7 @@ def drawn(display: Live | Progress) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(*GONE, IndexError):  # rich raises the last if its start has failed
+        with suppress(*GONE, IndexError):  # rich raises IndexError if its start has failed
             display.stop()
 
 

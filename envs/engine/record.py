@@ -5,11 +5,12 @@
      "notes": {"2": "too near"},
      "variations": {"2": [{"moves": ["b4", "c4"], "notes": {"3": "the other way"}}]}}
 
-``result`` holds the final rewards, or ``None`` while the game goes on; only people read it.
+``result`` holds the final rewards, or ``None`` while the game goes on; it is not checked.
 ``seed`` matters where the start is random. ``notes`` and ``variations`` may be missing: they hold
-texts, and lists of other lines, by the number of the move that they belong to. A line has the same
-three keys, and its first move replaces that move. Moves are numbered from the start of the game,
-in variations too. ``play/js/record.js`` reads and writes the same format.
+texts, and lists of other lines, by the number of the move that they belong to. A line has the keys
+``moves``, ``notes`` and ``variations``, and its first move replaces that move. Moves are numbered
+from the start of the game, in variations too. ``play/js/record.js`` reads and writes the same
+format.
 """
 
 from __future__ import annotations
@@ -48,9 +49,8 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
 
 
 def split_moves(game: Game, text: str) -> list[str]:
-    """Split a text into moves: at commas and line ends, and at spaces if no move contains one."""
-    start = game.start(0)
-    has_spaces = any(" " in start.action_to_text(action) for action in start.legal_actions)
+    """Split a text into moves: at commas and line ends, and at spaces if no move has one."""
+    has_spaces = any(" " in word for word in game.words)
     pieces = re.split(r"[,\r\n]" if has_spaces else r"[,\s]", text)
     return [piece.strip() for piece in pieces if piece.strip()]
 
@@ -67,7 +67,7 @@ def read_record_file(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds neither, or is too large.
+        ValueError: it holds neither a record nor a text, cannot be read, or is too large.
     """
     name = quoted(os.fspath(path), 100)
     content = read_regular_file(path, _LARGEST_FILE, "a game record")

@@ -1,8 +1,9 @@
 """The building blocks of rule functions: the decorator, outcomes, random numbers.
 
-A rule function works on one position and is compiled three ways (plain Python, numba on the
-CPU, numba-cuda), so inside it there is no allocation, no exception, no array expression, no
-recursion and no Python randomness; every integer is computed as a plain ``int``.
+A rule function works on one position. It runs as plain Python, and numba compiles it for this and
+other processors, and for CUDA, so inside it there is no allocation, no exception, no array
+expression, no recursion and no Python randomness; integers are computed as plain ``int``, or as
+``uint64`` (see `ludarium.envs.engine.bits`).
 """
 
 from collections.abc import Callable
@@ -79,7 +80,7 @@ def table_record(**values: object) -> np.ndarray:
     """Constants of one option set as an array of one record: ``tables[0].neighbours[cell, k]``.
 
     Each value is an integer or an array; arrays keep their dtype and shape. An integer becomes
-    int64, a ``np.uint64``, or one too large for int64, uint64: see `ludarium.envs.engine.bits`.
+    int64, or uint64 if it is a ``np.uint64`` (see `ludarium.envs.engine.bits`) or too large.
 
     Raises:
         ValueError: a value is neither.
@@ -93,7 +94,7 @@ def table_record(**values: object) -> np.ndarray:
 
 
 def _table_type(name: str, array: np.ndarray) -> np.dtype:
-    """The type of a table, where a lone number is an integer."""
+    """The dtype of a table; ``ValueError`` unless it is an integer or an array of numbers."""
     is_number = array.dtype.kind in ("biu" if array.ndim == 0 else "biuf")
     if not is_number:
         raise ValueError(

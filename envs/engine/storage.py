@@ -18,8 +18,8 @@ PAUSES = (0.01, 0.03, 0.1, 0.3, 1.0)
 def cache_folder() -> Path:
     """The user's folder for files that this program makes and can make again.
 
-    ``~/.cache/ludarium`` or what ``XDG_CACHE_HOME`` names, on macOS ``~/Library/Caches/ludarium``,
-    on Windows ``%LOCALAPPDATA%/ludarium``.
+    ``$XDG_CACHE_HOME/ludarium`` or else ``~/.cache/ludarium``; on macOS
+    ``~/Library/Caches/ludarium``, on Windows ``%LOCALAPPDATA%/ludarium``.
 
     Raises:
         RuntimeError: the user has no home folder.
@@ -32,7 +32,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """A context in which a file is written: an error of the system becomes one that names it."""
+    """A context in which a file is written: an ``OSError`` becomes one that names the file."""
     try:
         yield
     except OSError as error:
@@ -44,8 +44,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """A context that yields a path to write to; at the end that file replaces ``path``.
 
-    It does so once the file is on the disk. If writing fails, ``path`` stays as it was; of several
-    processes the last one wins. Missing parents are made.
+    The new file is flushed to the disk first. If writing fails, ``path`` stays as it was; of
+    several processes the last one wins. Missing parents are made.
 
     Raises:
         OSError: it cannot be written, or ``path`` is something other than a file; the message

@@ -1,7 +1,7 @@
 """Threads for compiled kernels, which release the GIL: one pool, two ways to share work.
 
-- `split` cuts a range into even parts, one for each thread. The caller does the first part. The
-  threads wait for nothing but each other's locks, because some callers split thousands of
+- `split` cuts a range into even parts, one for each thread. The caller does the first part. Threads
+  are woken by locks and poll nothing, because some callers split thousands of
   times a second: batches of games, observations for a network, a layer of a retrograde analysis.
 - `take_turns` is for tasks of unequal length, from microseconds to minutes: each thread takes
   the next one when it is free. The caller watches, so that Ctrl-C and progress do not wait for a
@@ -10,7 +10,7 @@
 Threads that divide work among themselves loop inside one `split` with as many parts as threads:
 in self-play each takes the number of the next game, in a search of one tree the next leaves.
 
-Only the learner of AlphaZero has a pool of its own. Its threads run torch with one thread each, a
+The learner of AlphaZero has a pool of its own. Its threads run torch with one thread each, a
 setting that belongs to the thread and takes time to change, and they divide thousands of steps.
 
 numba's own parallel loops are not used: their default layer kills a process that forks after one,
@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TypeVar
 
-#: Works on games ``begin`` to ``end``.
+#: Works on the items from ``begin`` to ``end``, which is not among them.
 Share = Callable[[int, int], object]
 
 Result = TypeVar("Result")

@@ -27,10 +27,10 @@ _NOTHING = 777.0  # marks entries of an observation that nothing has written
 _UNWRITTEN = -777  # marks slots that the view has not written
 _IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
 _MOST_SYMMETRIES = 32  # symmetries to test, each in one game or more
-_IMAGES = 16  # games that test symmetries, if these are fewer: images often end alike by chance
-#: Files and folders whose lines in a traceback are not the game's.
+_IMAGES = 16  # games in all, if there are fewer symmetries: a wrong one may fit a game by chance
+#: Folders whose lines in a traceback are not the game's.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, numba.__file__, __file__))
-#: Functions that make a game what it is: a field that none of them reads is working room.
+#: Functions that make a game what it is: a field of which none reads an earlier value is scratch.
 _PLAYED = {hook.name for hook in HOOKS if hook.module == "rules"} | {"task", "role", "points"}
 
 
@@ -38,14 +38,14 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
     """Find errors of a game by playing it at random; returns an empty list if there are none.
 
     Rules run as plain Python, where an index out of bounds, or below 0, is an error rather than a
-    wrong answer. At the end compiled code replays a few of the games. Checks that need no play run
-    whenever a game is made.
+    wrong answer. At the end compiled code replays a few of the games. More checks run whenever a
+    game is made, see `check_spec` and `check_hooks`.
 
     Args:
         game: the rules with their options; check each option set that changes a size.
         games: how many to play; 50 take seconds if there are few actions.
         seed: seed of the random actions.
-        task: task that counts the played games; default: progress on standard error.
+        task: task that counts the games and symmetries; default: progress on standard error.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.
@@ -99,7 +99,7 @@ class _Trial:
         self._left: dict[str, str] = {}  # fields that differed from the start, and where
         #: Fields of which no rule has read what an earlier call left there.
         self._unread = {field for field in own if field not in game.log_fields}
-        self._movers: set[int] = set()  # players to move after the first plies of games
+        self._movers: set[int] = set()  # players to move in positions after the start
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
         if not holds:
@@ -173,7 +173,7 @@ class _Trial:
     # Checks.
 
     def check_code(self) -> None:
-        """Check that rules call only rules, and divide without fractions."""
+        """Check that rules and view call only rules, and divide without fractions."""
         for module in filter(None, (self.game.rules, self.game.view)):
             functions = [
                 value.py_func for value in vars(module).values() if hasattr(value, "py_func")
@@ -232,8 +232,8 @@ class _Trial:
         try:
             start, states = self._start(seed_rng(0)[0]), self._start(seed_rng(seed)[0])
             before, action = states, -1
+            self._where = " (at the start)"
             while states["outcome"][0] == ONGOING and not self.faults:
-                self._where = f" (after {len(played)} plies: {' '.join(played[-6:])})"
                 mask = self._look(states)
                 if played:
                     self._movers.add(int(states["mover"][0]))
@@ -246,6 +246,7 @@ class _Trial:
                     return
                 action = int(random.choice(np.flatnonzero(mask)))
                 played.append(self.game.action_names[action])
+                self._where = f" (after ply {len(played)}: {' '.join(played[-6:])})"
                 before = states.copy()
                 self._step(states, action)
                 self._count_events(before, action, states)
@@ -363,13 +364,13 @@ class _Trial:
             self._expect(False, "texts", f"text or picture: {self._message_of(error)}")
 
     def _note_left(self, states: np.ndarray, start: np.ndarray) -> None:
-        """Note the fields that differ from the start."""
+        """Note the fields in ``_unread`` that differ from the start."""
         for field in sorted(self._unread):
             if _differ(field, states, start):
                 self._left.setdefault(field, self._where)
 
     def check_movers(self) -> None:
-        """Check that player_1 is to move after the first ply of some game."""
+        """Check that player_1 is to move after some ply of some game."""
         self._where = ""
         self._expect(
             self._movers != {0},
@@ -392,8 +393,13 @@ class _Trial:
     def check_spots(self) -> None:
         """Check that `action_spots`, if the game has them, are for all actions."""
         self._where = ""
-        spots, expected = self.game.action_spots(), (self.game.num_actions, 2)
+        try:
+            spots = self.game.action_spots()
+        except Exception as error:  # a stranger's game may raise anything
+            self._expect(False, "spots", f"action_spots: {self._message_of(error)}")
+            return
         if spots is not None:
+            expected = (self.game.num_actions, 2)
             shape = np.shape(spots)
             message = f"action_spots has the shape {shape}, not {expected}"
             self._expect(shape == expected, "spots", message)
@@ -526,7 +532,7 @@ class _Trial:
             task.advance()
 
     def _check_turn(self, symmetries: Symmetries) -> None:
-        """Check that the canonical turn and a symmetry, in either order, are the same."""
+        """Check that the canonical turn commutes with every symmetry."""
         turn = self.game.canonical_turn
         if turn is None:
             return
@@ -551,7 +557,7 @@ class _Trial:
             return  # the image of the start is another position
         plies = 0
         while True:
-            self._where = f" (symmetry {number}, after {plies} plies)"
+            self._where = f" (symmetry {number}, after ply {plies})"
             mask, image_mask = self._mask(states), self._mask(image)
             row = (number, as_other)[int(states["mover"][0])]
             table = symmetries.actions_of(states, row)[0]
@@ -581,7 +587,7 @@ class _Trial:
             position, states = Position(self.game, seed), self._start(seed_rng(seed)[0])
             before, action = states, -1
             while not self.faults:
-                self._where = f" (after {position.ply} plies)"
+                self._where = f" (after ply {position.ply})"
                 self._compare(states, position)
                 self._compare_views(before, action, states)
                 if position.is_over or self.faults:

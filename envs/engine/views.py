@@ -1,7 +1,8 @@
 """Computes what a position shows: the shapes of its picture, and its texts by number.
 
 Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
-view, see `Game`. Programs without Python run the same functions from the game's WebAssembly module.
+view, see `Game`. Programs without Python run the same functions from the game's WebAssembly module
+or from the C library.
 """
 
 from typing import Any

@@ -229,7 +229,7 @@ def test_random_actions_can_be_written_into_an_array() -> None:
     ("arguments", "message"),
     [
         ({"num_envs": 0}, "num_envs is 0; accepted: a whole number from 1 on"),
-        ({"num_envs": 10**12}, r"num_envs=1000000000000 would take [\d,.]+ GB of memory, and "),
+        ({"num_envs": 10**12}, r"num_envs=1000000000000 would take [\d,.]+ GiB of memory, and "),
         ({"num_envs": 2.0}, r"num_envs is 2\.0"),
         ({"num_envs": 2, "threads": 0}, "threads is 0"),
         ({"num_envs": 2, "threads": True}, "threads is True"),

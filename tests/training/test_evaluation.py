@@ -168,7 +168,7 @@ def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
     [
         *((wrong, f"games is {wrong!r}; accepted: a whole number from 2 on") for wrong in (0, 2.0)),
         (7, "games is a positive even number .* not 7"),
-        (10**15, "500000000000000 openings would take .* GB of memory"),
+        (10**15, "500000000000000 openings would take .* GiB of memory"),
     ],
 )
 def test_the_number_of_games_is_even_and_within_memory(

@@ -55,7 +55,7 @@ def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, na
             "alphazero",
             ["backend=eager", "self_play.games=65536", "self_play.simulations=10000"],
             r"the run, most of all its self_play\.games or self_play\.simulations, would take "
-            r"[\d,.]+ GB of memory, and 24\.0 GB are free: ask for less$",
+            r"[\d,.]+ GiB of memory, and 24\.0 GiB are free: ask for less$",
         ),
         ("alphazero", ["replay.last=1000000000"], r"most of all its replay\.last, would take"),
         ("alphazero", ["self_play.cache=1000000"], r"most of all its self_play\.cache, would"),

@@ -321,7 +321,7 @@ def test_finished_games_and_empty_budgets_are_refused():
         Search(game, SearchSettings()).run(position.states, random_network(1, 9))
     with pytest.raises(ValueError, match="at least 1"):
         Search(game, SearchSettings(simulations=0))
-    with pytest.raises(ValueError, match=r"10+ simulations would take .* GB of memory"):
+    with pytest.raises(ValueError, match=r"10+ simulations would take .* GiB of memory"):
         Search(game, SearchSettings(simulations=10**15), batch=1)
 
 

@@ -1,9 +1,9 @@
-"""The only way to the compiler. Python calls what `kernel` compiles; kernels call what `part` does.
+"""Compiles functions with numba: kernels, which Python calls, and parts, which kernels call.
 
 Two modules do the work. `linked` knows numba's insides, compiles twice as fast and keeps kernels on
-disk, in `disk_cache`. `plain` needs only documented names, and replaces it with a warning if
-`private` does not know the installed numba. Networks, and modules for other machines, write
-instructions of their own: they import `linked` and `private`, and need a known numba.
+disk, in `disk_cache`. `plain` needs only documented names; it takes the place of `linked`, with a
+warning, if `private` does not know the installed numba. The code for networks and for other
+machines emits LLVM instructions: it imports `linked` and `private`, and needs a known numba.
 """
 
 from __future__ import annotations
@@ -61,5 +61,8 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
 
 
 def on_compile(call: Callable[[Any], None]) -> None:
-    """Call ``call`` with each kernel's Python function before it is compiled."""
+    """Call ``call`` with each Python function before numba compiles it, parts of kernels excepted.
+
+    Functions of other packages are included. With `plain` it is never called.
+    """
     _way.on_compile(call)

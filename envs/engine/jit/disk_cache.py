@@ -3,9 +3,9 @@
 numba's own cache has an index for each function beside numbered files of machine code. Two
 processes that compile at once can give the same number to different code, one that is killed
 between the two writes leaves a number that stands for older code, and a damaged file ends in a
-traceback. Here a file's name is a digest of all that its code depends on, its first bytes are a
-digest of the rest, and it is moved into place when it is whole. A file that fails a check is
-compiled anew.
+traceback. Here a file's name has a digest of all that its code depends on, the file begins with a
+digest of its content, and it is moved into place when it is whole. If a file is damaged, its
+kernel is compiled anew.
 
 The content is a pickle, as numba makes it: like Python's own ``__pycache__``, these folders must
 not be writable for people whom the user does not trust.
@@ -37,12 +37,12 @@ from .private import CompileResult, dumps
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
-_DAYS_UNUSED = 3  # code of other sources, and torn files, are then removed
+_DAYS_UNUSED = 3  # code of other sources and unfinished files are removed after so many
 _SECONDS_PER_DAY = 86_400
 
 
 def kernel_folder() -> Path | None:
-    """The folder of kernels: ``NUMBA_CACHE_DIR`` if that is set, else one among the user's caches.
+    """The folder of kernels: ``NUMBA_CACHE_DIR/ludarium`` if that is set, else `cache_folder`.
 
     It is None if the user has no home.
     """
@@ -103,7 +103,7 @@ class KernelCache:
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: tuple, compiled: Any) -> None:
-        """Keep a compiled kernel, if there is a folder that can be written."""
+        """Keep a compiled kernel, or warn that it cannot be kept; remove files of older sources."""
         folder = self._folder
         if folder is None or not _is_writable(folder):
             _warn_once(f"{folder or 'the home folder'} cannot be written")
@@ -117,13 +117,6 @@ class KernelCache:
         except OSError as error:
             _warn_once(f"{folder}: {error.strerror}")
         _remove_unused(folder, self._name, self._sources)
-
-    def enable(self) -> None:
-        """Do nothing: the cache is always enabled."""
-
-    def disable(self) -> None:
-        """Stop loading and saving compiled kernels."""
-        self._folder = None
 
     def flush(self) -> None:
         """Do nothing: a file name always stands for the same code."""
@@ -165,9 +158,9 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _remove_unused(folder: Path, name: str, sources: str) -> None:
-    """Remove files of other sources of a kernel, and torn ones, that were not used for days.
+    """Remove a kernel's files of other sources, and unfinished ones, that were not used for days.
 
-    They stay for a while because another process may run those sources from the same folder.
+    They stay that long because another process may run those sources from the same folder.
     """
     oldest = time.time() - _DAYS_UNUSED * _SECONDS_PER_DAY
     with suppress(OSError):

@@ -3,8 +3,8 @@
 numba compiles each function on its own: it optimises a callee, makes machine code and two wrappers
 of it, then optimises the same code again in every caller. A kernel here has dozens of callees that
 nobody calls but kernels, so a *part* is kept as LLVM's intermediate code only, and a *kernel* links
-all parts that it needs at once. That takes less than half the time, and because parts become
-functions that only one kernel has, the kernel gets somewhat faster.
+all parts that it needs at once. That takes less than half the time, and because the parts become
+internal functions of the kernel, the kernel gets somewhat faster.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .private import (
     lookup_environment,
 )
 
-#: Compiler flags of everything. Without ``_nrt``, compiled code counts no references to arrays:
-#: nothing here makes one, and callers keep those that they pass. The counts are locked, so
+#: Compiler flags of everything. With ``_nrt`` off, compiled code counts no references to arrays:
+#: nothing here makes one, and callers keep those that they pass. The counts are atomic, so
 #: threads that share an array would wait for each other.
 _OPTIONS: dict[str, Any] = {
     "nopython": True,
@@ -37,7 +37,7 @@ _OPTIONS: dict[str, Any] = {
     "boundscheck": None,
 }
 
-_ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of variables for the interpreter
+_ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of variables that point to numba's environments
 
 
 def kernel(function: Any, name: str, sources: str) -> Callable:
@@ -58,7 +58,7 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
 def address_of(kernel: Any, arguments: tuple[Any, ...]) -> int:
     """The address of a kernel's machine code for numba's types of arguments.
 
-    It takes arguments in numba's way, and is valid as long as the process runs.
+    The code has numba's calling convention; its address is valid as long as the process runs.
     """
     kernel.compile(arguments)
     compiled = kernel.overloads[arguments]
@@ -67,9 +67,9 @@ def address_of(kernel: Any, arguments: tuple[Any, ...]) -> int:
 
 
 def on_compile(call: Callable[[Any], None]) -> None:
-    """Give each kernel's function to ``call`` before it is compiled.
+    """Give each function to ``call`` before numba compiles it, those of other packages too.
 
-    Parts are left out: they belong to a kernel, or are compiled for another machine.
+    Parts for kernels are left out: they belong to a kernel, or are compiled for another machine.
     """
     event.register("numba:compile", _Listener(call))
 
@@ -87,7 +87,7 @@ def keep_unoptimised() -> None:
 
 
 def _leave_as_it_is(library: Any, *_: Any) -> None:
-    """Replaces a step that would optimise or store the compiled code."""
+    """Replaces a step that would optimise, load or store compiled code."""
 
 
 def intermediate_code(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, list[Any]]:
@@ -134,7 +134,7 @@ class _PartLibrary(JITCodeLibrary):
         return list(found)
 
     def _get_module_for_linking(self) -> Any:
-        """One module with all that the part calls, for callers outside this package."""
+        """One module with the part and all that it calls, for callers outside this package."""
         if self._whole is None:
             first, *others = self.all_parts()
             self._whole = first._get_module_for_linking().clone()
@@ -274,7 +274,7 @@ class _KernelCompiler(_FlaggedCompiler):
 
 
 class _Callee(CPUDispatcher):
-    """Called from compiled code only; integers of any kind come in as int64.
+    """Called from compiled code only; signed integers of any width come in as int64.
 
     Otherwise a constant, an int32 and an int64 would make three copies of the function.
     """
@@ -309,7 +309,7 @@ class _Part(CPUDispatcher):
 
 
 class _Listener(event.Listener):
-    """Numba reports to it each function that it compiles."""
+    """Passes on each function that numba is about to compile, except parts for kernels."""
 
     def __init__(self, call: Callable[[Any], None]) -> None:
         self._call = call

@@ -21,7 +21,7 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
 
 
 def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
-    """Compile a function that kernels call; the promises about it have no effect here."""
+    """Compile a function that kernels call; ``forceinline`` and ``disjoint`` have no effect."""
     return _compiled(function)
 
 

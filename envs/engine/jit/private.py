@@ -63,7 +63,7 @@ populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
 
-# How functions that write LLVM's instructions do so.
+# How LLVM's instructions are emitted, for networks and for the C library.
 cgutils = required(
     "numba.core.cgutils",
     *("alloca_once", "alloca_once_value", "get_or_insert_function", "unpack_tuple"),
@@ -82,8 +82,9 @@ def _mangling_args(record: Any) -> tuple[str, tuple[str]]:
 
 # In the symbols of compiled functions numba names a record type by its number among the types of
 # the process. Two processes, each with a record of its own, thus give functions the same symbol,
-# and one that loads both from the disk cache links the first for both: wrong games, or writing
-# past a record (numba issue 10486 reports this of functions). A name made of the layout is unique.
+# and a process that loads both from the disk cache links the first for both: wrong games, or
+# writes past a record (numba issue 10486 reports this of functions). A digest of the layout is the
+# same in all processes.
 required("numba.core.types.Record", "mangling_args").mangling_args = property(_mangling_args)
 
 

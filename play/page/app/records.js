@@ -89,7 +89,7 @@ function withEntries(objects) {
  */
 export function readText(text, catalog, { game, variant, table }) {
   if (!isRecord(text)) {
-    const hasSpaces = table.legal(table.root).some((each) => each.text.includes(" "));
+    const hasSpaces = table.scene.words.some((each) => each.includes(" "));
     const { version } = table.engine.manifest.description;
     const moves = splitMoves(text, hasSpaces);
     if (!moves.length) throw new Error("there is no move in it");
