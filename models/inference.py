@@ -41,13 +41,13 @@ FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
 #: Backends in which an observation's output does not depend on the rest of the batch, bit for bit.
 BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
 
-_TRIED = 8  # observations that check the outputs after an update
-_FEWEST = 8  # an additional core pays off from this many observations on
+_TRIED = 8  # observations on which the outputs are checked after an update
+_FEWEST = 8  # fewest observations for each core
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """A context that sets torch's threads, for this thread and threads that first use torch in it.
+    """A context with ``count`` torch threads, for this thread and those that first use torch in it.
 
     If torch is not imported, there is nothing to set.
     """
@@ -64,7 +64,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def is_network(candidate: object) -> bool:
-    """Whether this is a network for an `InferenceEngine`: layers, or a torch module."""
+    """Whether this is a network for an `InferenceEngine`: layers, or a `PolicyValueNetwork`."""
     if isinstance(candidate, BoardLayers | VectorLayers):
         return True
     of_torch = sys.modules.get("ludarium.models.network")
@@ -88,20 +88,21 @@ class InferenceEngine:
     """A network that evaluates numpy observations in a fast backend.
 
     Args:
-        network: layers or a torch module; weights are copied, so call `update` after changes.
+        network: layers, or a `PolicyValueNetwork`; weights are copied, so call `update` after
+            changes.
         observation_shape: shape of one observation.
         batch: largest batch; more observations are split into several batches.
-        backend: one of `BACKENDS`, or ``"auto"``: on a GPU ``graph-fp16``; else, for networks of
-            this package, ``compiled-int8`` with ``examples`` and ``compiled`` without, and
-            ``eager`` for others.
+        backend: one of `BACKENDS`, or ``"auto"``: on a CUDA device ``graph-fp16``, or ``eager``
+            if that fails; on the CPU, for networks of this package, ``compiled-int8`` with
+            ``examples`` and ``compiled`` without; otherwise ``eager``.
         device: a torch device.
         examples: float32 [n, *observation_shape], some hundred typical observations as the network
             itself sees them; ``compiled-int8`` takes the ranges of its numbers from them.
-        turn: the game's turn, if it has one: observations are then in the board's own frame.
+        turn: the game's turn, if it has one: calls then take observations in the board's own frame.
 
-    Calling it is safe from several threads at once, each with full batches. The compiled backends
-    divide a large batch among free cores; the others run in the calling thread, with torch's
-    settings.
+    Calling it is safe from several threads at once. The compiled backends divide a large batch
+    among the available cores, unless another call is using these; the others run in the calling
+    thread, with torch's settings.
 
     Attributes:
         version: how often weights were loaded; see `evaluation.version_of`.
@@ -230,7 +231,7 @@ class InferenceEngine:
         return "compiled" if is_layers else "eager"
 
     def _observations(self, size: int) -> np.ndarray:
-        """``count`` observations for checks: examples, or zeros and ones."""
+        """``size`` observations for checks: examples, or random zeros and ones."""
         if self._examples is not None:
             return np.resize(self._examples, (size, *self._observation_shape))
         random = np.random.default_rng(0)
@@ -263,7 +264,7 @@ class InferenceEngine:
         return self._compiled[backend]
 
     def _shared(self, network: CompiledNetwork) -> Evaluator:
-        """The network on all free cores."""
+        """The network on all available cores."""
 
         def evaluate(observations: np.ndarray) -> Evaluation:
             count = len(observations)
@@ -304,7 +305,7 @@ class InferenceEngine:
 
 
 def _has_layers(network: Network) -> bool:
-    """Whether the network is one of this package."""
+    """Whether the network is one that the compiled backends can run."""
     if isinstance(network, BoardLayers | VectorLayers):
         return True
     from .network import BoardNetwork, VectorNetwork

@@ -1,7 +1,7 @@
-"""A network as data: its layers as arrays, normalisation folded in, for all that computes them.
+"""A network as data: its layers as arrays, with batch normalisation folded in.
 
-The weights are those of a checkpoint by name, as `ludarium.models.network` defines them; torch is
-not needed. `ludarium.models.kernels` compiles the layers, `ludarium.models.onnx_graph` writes them
+The weights have the names that they have in a checkpoint and in `ludarium.models.network`; torch is
+not needed. `ludarium.models.kernels` computes the layers, `ludarium.models.onnx_graph` writes them
 as ONNX.
 """
 
@@ -71,7 +71,7 @@ class BoardLayers(NamedTuple):
         others: logits from the pooled trunk, [others, 2 channels], which come after the planes.
         order: int64 [A], the index of each action's logit among planes [planes, cells] and others;
             None: the action's own number, if no action has a place.
-        value_cells: the same layer as ``policy_cells``, for the value.
+        value_cells: a layer like ``policy_cells``, for the value.
         pools_value: whether ``value_hidden`` reads ``value_cells`` pooled, 2 hidden; else all of
             them, [hidden, cells].
         value_hidden: dense layer with a ReLU, from the pooled trunk and then the value's cells.
@@ -129,8 +129,8 @@ def layers(weights: Weights, shape: NetworkShape) -> Layers:
     """The layers of a network of one game.
 
     Args:
-        weights: weights of a `ludarium.models.network.BoardNetwork`, its like in a family, or a
-            `VectorNetwork`; see `member_weights` for those of a whole family.
+        weights: weights of a `ludarium.models.network.BoardNetwork` or `VectorNetwork`, or those
+            that `member_weights` takes from a family's.
         shape: the game's shape.
     """
     return _board(weights, shape) if len(shape.observation) == 3 else _vector(weights, shape)
@@ -275,7 +275,7 @@ def _vector(weights: Weights, shape: NetworkShape) -> VectorLayers:
 
 
 def weight_shapes(shape: NetworkShape, architecture: Architecture) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a network's weights; all are float32, but counts of batches int64.
+    """Names and shapes of a network's weights; all are float32, except counts of batches, int64.
 
     Args:
         shape: the network's shape; a family's is the one that it was made for.

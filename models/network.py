@@ -1,6 +1,6 @@
 """Residual policy-value networks for boards and for flat observations.
 
-The trunk is a residual network (He et al. 2016) with global pooling (Wu, "Accelerating
+The trunk is a residual network (He et al. 2016), for boards with global pooling (Wu, "Accelerating
 Self-Play Learning in Go", 2019, section 3.3): every other block adds to each channel a bias
 computed from the means and maxima over the board, so that the network sees the whole board
 early. Heads: policy logits, win/draw/loss logits, and the final score.
@@ -246,7 +246,7 @@ class VectorNetwork(PolicyValueNetwork):
         return self.after_stem(self.stem(observation))
 
     def after_stem(self, x: Tensor) -> Output:
-        """The outputs, from those of the first layer: [B, channels]."""
+        """The outputs, from the stem's output [B, channels]."""
         for block in self.blocks:
             x = x + block(x)
         x = F.relu(self.norm(x))
@@ -290,7 +290,7 @@ def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValu
         blocks: number of residual blocks.
 
     Raises:
-        ValueError: the sizes make no network.
+        ValueError: there is no network of these sizes, or for this shape.
     """
     check_sizes(channels, blocks)
     if len(shape.observation) == 3:

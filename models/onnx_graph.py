@@ -35,10 +35,9 @@ def onnx_of(
 
     Args:
         layers: the network's layers.
-        turn: how a network that sees the board from the mover's side has it turned, while input
-            and outputs are in the board's own frame: ``upright`` is the number of a plane, or of a
-            feature, which is 0 where the board is turned; ``cells`` and ``actions`` are
-            permutations and their own inverses. None: the network sees the board's own frame.
+        turn: the fields of a `Turn` by name, for a network that sees the board turned for one of
+            the players; input and outputs are in the board's own frame all the same. None: the
+            network sees the board's own frame.
         has_score: whether the score is among the outputs.
 
     Returns:
@@ -126,7 +125,7 @@ class _OnnxGraph:
         self.constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """A node."""
+        """Add a node."""
         from onnx import helper
 
         name = f"{operator}_{len(self.nodes)}"
@@ -164,13 +163,13 @@ class _OnnxGraph:
         return self.add("Concat", *parts, axis=1)
 
     def normalised(self, x: str, norm: Normalisation) -> str:
-        """Layer normalisation."""
+        """Add a layer normalisation."""
         return self.add("LayerNormalization", x, *map(self.constant, norm), epsilon=EPSILON)
 
     def model(
         self, observation_shape: Sequence[int], outputs: Mapping[str, Sequence[int]]
     ) -> onnx.ModelProto:
-        """The model whose outputs are these nodes', in the order of `OUTPUTS`."""
+        """The model; ``outputs`` maps nodes to their shapes, in the order of `OUTPUTS`."""
         from onnx import TensorProto, helper
 
         def described(name: str, shape: Sequence[int]) -> onnx.ValueInfoProto:

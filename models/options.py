@@ -13,9 +13,9 @@ def option_features(
     """The options of a game as the input of a network that learnt several sets of options.
 
     An option that is a number in all variants gives one feature, linear from -1 for the smallest to
-    1 for the largest; any other option gives a feature for each value that was learnt, 1 if the
-    game has this value and 0 otherwise. For any other value, the features are the mean of those
-    that were learnt. Options that never differ give none.
+    1 for the largest, and 0 for a value that is not a number. Any other option gives a feature for
+    each value that was learnt, 1 if the game has this value and 0 otherwise; for a value that was
+    not learnt, each is 1 divided by their number. Options that never differ give none.
 
     Args:
         variants: the complete sets of options that the network learns or learnt.

@@ -51,7 +51,7 @@ class Architecture:
 
 
 def check_member(family: NetworkShape, member: NetworkShape) -> None:
-    """Check that one network can have both shapes.
+    """Check that a network made for the shape ``family`` can serve a game of shape ``member``.
 
     Raises:
         ValueError: it cannot; the message says why.
@@ -78,7 +78,7 @@ def check_member(family: NetworkShape, member: NetworkShape) -> None:
 
 
 def policy_planes(shape: NetworkShape) -> tuple[int, int]:
-    """Planes over the board that have actions, and the number of actions without a place."""
+    """How many planes over the board the policy needs, and how many actions have no place."""
     if shape.action_places is None:
         raise ValueError("one network for many boards needs actions with places on the board")
     _, height, width = shape.observation

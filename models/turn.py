@@ -1,6 +1,7 @@
-"""The turn of the board under which a network sees one of the two players.
+"""The turn of the board with which a network sees the positions of one of the two players.
 
-Everything else uses the board's own frame: environments, searches, samples, agents, files.
+Everything else uses the board's own frame: searches, samples and files, and, unless they are asked
+to be canonical, environments and agents.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Turn:
     actions: Sequence[int] | np.ndarray
 
     def ask(self, evaluate: Evaluator, observations: np.ndarray) -> Evaluation:
-        """Evaluate observations in the board's own frame by a network that sees them turned."""
+        """Evaluate observations in the board's own frame by a network that has this turn."""
         rows = math.prod(observations.shape[1:]) // len(self.cells)
         planes = observations.reshape(len(observations), rows, len(self.cells))
         is_board = observations.ndim == 4

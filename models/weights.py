@@ -1,7 +1,7 @@
 """The weights of a checkpoint as numpy arrays, read without torch.
 
-A file is checked as `ludarium.models.checkpoint` describes. That module loads custom networks,
-whose weights only their class knows.
+A file is checked as `ludarium.models.checkpoint` describes. Custom networks are loaded only by that
+module, because the names and shapes of their weights follow from their class.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def read_tensors(
 def checksum_of(
     description: Mapping[str, Any], weights: Mapping[str, Any], to_bytes: Callable[[Any], bytes]
 ) -> str:
-    """SHA-256 of the rest of the description and of all weights, in hexadecimal."""
+    """SHA-256 of the description without `CHECKSUM`, and of all weights, in hexadecimal."""
     rest = {key: value for key, value in description.items() if key != CHECKSUM}
     checksum = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     for name in sorted(weights):

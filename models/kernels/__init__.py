@@ -1,5 +1,5 @@
-"""Networks compiled by the same compiler as rules and search; they need no other library. Import
-what is in `__all__`.
+"""Networks compiled by numba, like rules and search; they need no other library. Import only what
+is in `__all__`.
 
     network = CompiledNetwork(layers(weights, shape))
     evaluation = network(observations)
@@ -8,8 +8,8 @@ Compiled searches call a network themselves, see `CompiledNetwork.in_search`.
 
 `block` is the inner loop, `vector` a vector type for the rest, `parts` the layers, `evaluate`
 the networks, `packing` the order of the weights, `target` what depends on the processor, `address`
-how searches call a network. Sizes are known only at run time: a machine compiles each of the
-kernels once for all games, boards and networks, and keeps it on disk.
+how searches call a network. Sizes are read at run time, so a machine compiles each kernel once for
+all games, boards and networks, and keeps it on disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .address import NONE, Called, answer
 from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
 _SMALLER = 4  # weights in eight bits are smaller by this factor
-_BITS = 8  # bits of the ends of a range
+_BITS = 8  # significant bits of the ends of a range
 
 __all__ = [
     "NONE",
@@ -59,14 +59,14 @@ class CompiledNetwork:
 
     Args:
         layers: the network's layers.
-        ranges: ranges of the inputs of the trunk's layers, see `ranges_of`: products are then
-            of eight-bit integers; None: all is float32.
+        ranges: ranges of the inputs of the trunk's layers, see `ranges_of`: the trunk's products
+            are then of eight-bit integers; None: all is float32.
         turn: the game's turn, for searches, which know the board's own frame only.
 
     Attributes:
         batch: number of observations from which one call for all of them is faster than calls from
             compiled searches. Infinite, except for perceptrons: their weights do not fit the fast
-            caches, and a call for many observations reads them once.
+            caches, and a call reads them once per `Target.rows` observations.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class CompiledNetwork:
         self._memory = threading.local()
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
-        """Evaluate float32 [n, *shape.observation].
+        """Evaluate float32 [n, *shape.observation], in the network's frame.
 
         Raises:
             ValueError: the observations are of another shape.
@@ -96,7 +96,7 @@ class CompiledNetwork:
         return NetworkInSearch(Called(address.code_of(self._kernel), network.handle), network)
 
     def _of_thread(self) -> tuple[_Placed, _Placed]:
-        """The network with the calling thread's memory: as it is, and for searches."""
+        """The network with the calling thread's memory, without the turn and with it."""
         if not hasattr(self._memory, "networks"):
             packed = with_memory_of_its_own(self._packed)
             of_search = packed
@@ -108,7 +108,7 @@ class CompiledNetwork:
 
 
 class _Placed:
-    """A network's arrays, and the handle that kernels take as long as this exists."""
+    """A network's arrays, and their handle for kernels, valid as long as this object exists."""
 
     def __init__(self, arrays: PackedNetwork) -> None:
         self.arrays = arrays
@@ -119,17 +119,17 @@ class _Placed:
 def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     """The least and the greatest number that each layer of the trunk reads, in float32.
 
-    Ranges hold all numbers seen: cutting off even one number in 10,000 makes the answers worse.
+    Ranges hold 0 and all numbers seen: cutting off even one in 10,000 makes the answers worse.
     They are rounded outwards to `_BITS` bits, far more coarsely than sums in float32, which
     processors round in two ways. So the ranges of the shipped networks agree on all processors; one
-    in some hundred networks may have an end so close to a step that two processors differ.
+    in some hundred networks may have an end so near a rounding step that two processors differ.
 
     Args:
         layers: layers of a network.
         observations: float32 [n, *shape.observation], some hundred typical ones.
 
     Returns:
-        float32 [layers, 2].
+        float32 [layers of the trunk, 2].
     """
     packed = pack(layers)
     packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
@@ -182,9 +182,9 @@ def _kernel(kind: str, dtype: str, of_network: Any) -> Callable:
     def answer(handle, planes, logits, wdl, scores, first, end):
         return evaluate_all(read(handle), planes, logits, wdl, scores, first, end)
 
-    # Records of the layers are written in a module that is not digested; the type has their layout.
+    # `record_dtype`, which lays out the layers' records, is not digested; the type has the layout.
     sources = hashlib.sha256(f"{digest_of(target.current)}{of_network}".encode()).hexdigest()[:12]
-    answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"  # a message uses its beginning
+    answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"  # `subject_of` reads the beginning
     return jit.kernel(answer, f"network-{kind}s-{dtype}", sources)
 
 

@@ -1,7 +1,7 @@
-"""Networks by address: searches call a network that was compiled without them, and for all games.
+"""Networks by address: how searches call a network's kernel, which is compiled apart from them.
 
-A kernel that evaluates networks takes the places of a network's arrays, so that one kind of
-argument fits all networks, and searches need not be compiled for each.
+A kernel that evaluates networks takes the addresses and lengths of a network's arrays, so that one
+type of argument fits all networks, and searches need not be compiled for each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ludarium.envs.engine.jit.private import populate_array
 
 _I64 = ir.IntType(64)
 
-#: Types of the arguments of a kernel that evaluates networks: the address of the network's places;
+#: Types of the arguments of a kernel that evaluates networks: the address of `places_of` a network;
 #: observations [n, rows, cells]; logits [n, A], wdl [n, 3] and scores [n] of an `Evaluation`; the
 #: first observation, and the one after the last.
 ARGUMENTS = (
@@ -60,7 +60,7 @@ def places_of(network: Any) -> np.ndarray:
 
 
 def handle_of(network: Any, places: np.ndarray) -> Any:
-    """The first argument of a kernel that evaluates networks; both arguments must outlive it."""
+    """The first argument of a kernel that evaluates networks; its arguments must outlive it."""
     return places.ctypes.data if COMPILES else network
 
 
@@ -131,7 +131,7 @@ def answer(net, planes, evaluation, n):
     """Answer observation ``n`` of ``planes`` in row ``n`` of ``evaluation``.
 
     Args:
-        net: a `Called`; None in code for other machines, whose searches call no network.
+        net: a `Called`; None in code for other machines, where searches call no network.
         planes: float32 [B, rows, cells], observations in the board's own frame.
         evaluation: an `Evaluation` with B rows.
         n: the number of the observation.

@@ -1,18 +1,18 @@
 """The one inner loop of all networks: products of a block of activations with a block of weights.
 
-All that takes time in a network are sums of products of activations and weights. A block is
-a few cells of a row of the board, or a few positions, times a few vectors of outputs: as many sums
-as a processor has registers for. Each step loads the weights of one input for these outputs once,
-and each cell's activation once for all outputs.
+Most of a network's time goes into sums of products of activations and weights. A block is a few
+cells of a row of the board, or a few positions, times a few vectors of outputs: as many sums as a
+processor has registers for. Each step loads an input's weights for these outputs once, and each
+cell's activation once for all outputs.
 
 The lanes of a vector are outputs, so the products of one output are added in the same order on
 every processor and in blocks of every size. The arrays decide the type of number: float32; or
-activations in eight bits, whose products with int8 weights are added in int32, two or four
-neighbouring inputs at a time (see `Target`).
+eight-bit activations and int8 weights, with sums in int32, to which a step adds the products of two
+or four neighbouring inputs (see `Target`).
 
 In float32 a product and its sum are rounded once where the processor can do so, and twice
-elsewhere. In an eight-bit network all that remains in float32 is rounded twice everywhere: its
-answers are the same, bit for bit, on every processor.
+elsewhere. In an eight-bit network the parts in float32 are rounded twice everywhere, so its answers
+are the same, bit for bit, on every processor.
 
 Weights come packed: one block of outputs after another, each [tap][input / per][output][per],
 where ``per`` inputs are multiplied at a time; see `packing.packed`.
@@ -41,7 +41,7 @@ from .target import PER, Target
 
 #: Most cells of a row in one block. A row is cut into parts that differ by at most one.
 MOST_CELLS = 6
-#: Blocks of outputs that are computed at once for a single position.
+#: Blocks of outputs that are computed at once for a single row of a dense layer's input.
 STREAMS = 4
 
 # Parts at the ends of a row lack neighbours to the left or to the right.
@@ -63,7 +63,7 @@ class _Block(NamedTuple):
     """A block of a fixed size.
 
     Attributes:
-        cells: cells of a row, or positions.
+        cells: cells of a row of the board, or rows of a dense layer's input.
         outputs: `Target.step`, or `Target.narrow`.
         taps: 3 for the convolution's columns, 1 for a dense layer.
         ends: see `PARTS`.
@@ -94,9 +94,9 @@ class _Operands(NamedTuple):
         kind: numba's name of the activations' type.
         activations, weights, sums: addresses of cell 0's first input, of the first row's weights,
             and of the sums, [cell][output].
-        stride, pitch: steps from one cell to the next, and from one row to the next.
+        stride, pitch: steps from one cell to the next, and from one row to the next, in numbers.
         rows, inputs: how many there are.
-        stream: the step from one block of weights to the next.
+        stream: the step from one block of weights to the next, in numbers.
         fuses: whether a product in float32 may be added without being rounded first.
     """
 
@@ -129,7 +129,7 @@ def _write(builder: ir.IRBuilder, target: Target, block: _Block, given: _Operand
         first = builder.mul(row, given.pitch)
         for tap in range(block.taps):
             read = list(block.read(tap))
-            if not read:  # no cell of this row has this column
+            if not read:  # no cell has a neighbour at this tap: skip its weights
                 steps = builder.mul(builder.udiv(given.inputs, _I64(per)), weights_of_a_step)
                 builder.store(builder.add(builder.load(place), steps), place)
                 continue
@@ -249,7 +249,7 @@ def _pairs(builder: ir.IRBuilder, activation: Any, weight: Any) -> Any:
 
 @contextmanager
 def _loop(builder: ir.IRBuilder, end: Any, step: Any) -> Iterator[Any]:
-    """A loop that runs from 0, at least once; yields its number."""
+    """A loop that counts from 0 and runs at least once; yields its counter."""
     before = builder.block
     body, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
     builder.branch(body)
@@ -401,7 +401,7 @@ def _number(outputs: int, cells: int, other: int) -> int:
 
 
 def _chosen(builder: ir.IRBuilder, outputs: Any, cells: Any, other: Any) -> Any:
-    """The same number, computed when the code runs."""
+    """`_number`, computed when the code runs."""
     of_outputs = builder.mul(outputs, _I64(256))
     return builder.add(builder.add(of_outputs, builder.mul(cells, _I64(16))), other)
 
@@ -491,5 +491,5 @@ multiply_part: Callable = _multiply_part if COMPILES else _multiply_part_plainly
 #: ``multiply_rows(outputs, rows, streams, activations, first, stride, inputs, weights,
 #: first_weight, sums, trunk)``: writes a dense layer's sums for `Target.rows` rows and a block of
 #: outputs, or for one row and 1 or `STREAMS` blocks. ``sums`` get [row][output]. ``trunk`` are the
-#: weights of the network's trunk, whose type tells whether the network has eight bits.
+#: weights of the network's trunk: their dtype tells whether the network has eight bits.
 multiply_rows: Callable = _multiply_rows if COMPILES else _multiply_rows_plainly

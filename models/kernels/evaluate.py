@@ -1,7 +1,7 @@
-"""Whole networks: what kernels are made of, see `ludarium.models.kernels`.
+"""Whole networks, made of the layers in `parts`; `ludarium.models.kernels` makes kernels of them.
 
-Each takes a `packing.PackedNetwork`, which holds the weights and memory to compute in. The types
-of its arrays decide the type of number in which the trunk is computed.
+The functions take a `packing.PackedNetwork`, which holds the weights and memory to compute in. The
+dtypes of its arrays decide whether the trunk is computed in float32 or in eight bits.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def head(net, rows, x, stride, number, floor, out, at):
 
 @part
 def read_by_layer(net, number, values, count):
-    """Convert values to the activations that a layer of the trunk reads, in ``net.q``."""
+    """Convert values to a trunk layer's activations in ``net.q``; widen its range, if measured."""
     if len(net.ranges) > 0:
         widen(net.ranges, number, values, count)
     narrow(values, count, net.trunk[number], net.q)
@@ -63,7 +63,7 @@ def read_by_layer(net, number, values, count):
 
 @part
 def trunk_of_board(net, observation):
-    """Write an observation's features [cells, channels] to ``net.x``; it is [planes * cells]."""
+    """Write the features [cells, channels] of ``observation`` [planes * cells] to ``net.x``."""
     size = net.sizes[0]
     height, width, channels = size.height, size.width, size.channels
     cells, count = height * width, height * width * channels

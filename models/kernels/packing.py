@@ -1,14 +1,14 @@
 """Weights in the order in which the kernels read them, in eight bits if wanted.
 
-The eight-bit scheme is that of Jacob et al., "Quantization and Training of Neural Networks for
-Efficient Integer-Arithmetic-Only Inference" (2018): ``activation = scale * (number - zero)`` with
-one scale for a layer's activations and one for each output's weights, whose zero is 0. The products
-of numbers are added exactly. Stem of a board's network, residual stream, normalisation, pooling and
-heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
-output, so that files can hold them as such.
+The eight-bit scheme follows Jacob et al., "Quantization and Training of Neural Networks for
+Efficient Integer-Arithmetic-Only Inference" (2018): ``activation = scale * (number - zero)``, with
+a scale and a zero for a layer's activations, and a scale for each output's weights (their zero is
+0). The products of numbers are added exactly. Stem of a board's network, residual stream,
+normalisation, pooling and heads stay in float32; the heads' weights are whole numbers of eight bits
+times a scale for each output, so that files can hold them as int8.
 
 Layers are padded alike for all processors. So for two processors a network in eight bits differs
-only in the order of its weights, in its memory and, if activations are int8, in its start table.
+only in the order of its weights, in its memory and, if activations are int8, in ``table``.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .evaluate import HEADS, POOLED_BIASES
 from .parts import SUMS
 from .target import HOST, PADDED, PER, RANGES, Target
 
-#: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; both are 0 without such a
-#: layer. Its numbers begin at ``weights``, ``table`` and ``scale``. Values become activations
-#: by ``values * inverse + zero``, kept from ``least`` to ``most``, and cut to whole numbers.
+#: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; both are 0 for an absent
+#: layer. Its numbers begin at ``weights``, ``table`` and ``scale``. Values become activations by
+#: ``values * inverse + zero``, clipped to ``least`` and ``most``, and in eight bits truncated.
 LAYER = record_dtype(
     *((name, np.int64) for name in ("inputs", "outputs", "weights", "table", "scale")),
     *((name, np.float32) for name in ("inverse", "zero", "least", "most")),
 )
 
-#: ``channels`` includes padding, ``channels_used`` does not. ``planes`` of a board, or features.
+#: ``channels`` includes padding, ``channels_used`` does not. ``planes``: of a board, or features.
 SIZES = record_dtype(
     *(
         (name, np.int64)
@@ -63,9 +63,9 @@ class PackedNetwork(NamedTuple):
         head_weights, head_bias, head_scale: of the heads, float32.
         order: int64 [A], the index in ``policy`` of each action's logit.
         turn_cells, turn_actions: int64, a `Turn`; empty if the network sees the board as it is.
-        upright: int64 [2], row and cell of the entry that tells whether it is turned.
+        upright: int64 [2], row and cell of the observation's entry that is 0 if it is turned.
         ranges: float32 [layers of the trunk, 2], which the kernels widen so that they hold all
-            activations; or empty.
+            values that a layer reads; or empty.
         x, y, q, sums, seen, features, cells, policy, pooled, bias, hidden, outcome, head_sums,
             lanes: memory to compute in, for one thread at a time.
     """
@@ -161,7 +161,7 @@ class _Packer:
     Args:
         target: the target of the kernels.
         eight_bit: whether the layers read activations in eight bits.
-        rounds: whether weights are whole numbers of eight bits even so.
+        rounds: whether weights of layers in float32 are rounded to eight-bit numbers times a scale.
     """
 
     def __init__(self, target: Target, eight_bit: bool, rounds: bool = False) -> None:
@@ -175,7 +175,7 @@ class _Packer:
         self._sizes = [0, 0, 0]
 
     def skip(self) -> None:
-        """Add an absent layer, which the network does not have."""
+        """Add a record of zeros for a layer that the network does not have."""
         self.layers.append(np.zeros((), LAYER))
 
     def add(self, linear: Linear, low_high: np.ndarray | None = None, board: bool = False) -> None:
@@ -205,7 +205,7 @@ class _Packer:
             smallest, _ = RANGES[str(self.activations)]
             zero = round(-low / of_inputs)
             of_weights = np.abs(weight).max((1, 2)).astype(np.float64) / 127
-            # A bias must fit; weights that are negligible beside it may be lost.
+            # A bias must fit int32; weights that are negligible beside it may round to 0.
             of_weights = np.maximum(of_weights, np.abs(bias) / (of_inputs * 2**30))
             of_weights[of_weights == 0] = 1
             weight = np.rint(weight / of_weights[:, None, None]).astype(np.int8)
@@ -279,7 +279,7 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
         return Linear(np.concatenate([padded, rest], axis=1), linear.bias)
 
     def by_cell(weight: np.ndarray) -> np.ndarray:
-        """The layer with inputs [hidden, cells] reordered to [cells, hidden]."""
+        """Weights with inputs [hidden, cells], reordered to [cells, hidden]."""
         return weight.reshape(-1, hidden, cells).transpose(0, 2, 1).reshape(len(weight), -1)
 
     for number, block in enumerate(layers.blocks):

@@ -1,12 +1,12 @@
 """Layers of a network, made of blocks: dense layers, convolutions, pooling, normalisation.
 
 Activations are rows of ``channels`` numbers, one row for each cell of a board or for each position;
-channels are padded with zeros to a multiple of a block's outputs. Sizes are known
-only when these functions run, so the same machine code serves all networks.
+channels are padded with zeros to a multiple of `target.PADDED`. Sizes are arguments, so the same
+machine code serves all networks.
 
 Arrays are one-dimensional. ``layer`` is a record of `packing.LAYER`; it tells where the layer's
 numbers begin in ``weights``, ``table`` and ``scale``. An output is its sum plus ``table``, times
-``scale``. In float32 the table is the bias, and the scale 1.
+``scale``. In a network without eight bits the table is the bias, and the scale 1.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ SUMS = 16
 
 @part
 def finish(sums, begin, rows, width, table, t, scale, s, skips, floor, out, at, stride):
-    """Turn sums [rows, width] into outputs from ``begin`` on, in rows of ``out``, ``stride`` apart.
+    """Turn sums [rows, width], from ``begin`` on, into outputs: rows of ``out``, ``stride`` apart.
 
-    The outputs' ``table`` begins at ``t``, their ``scale`` at ``s``. With ``skips`` they are
-    added to the contents of ``out``. Outputs are at least ``floor``.
+    Outputs begin at ``out[at]``, their table at ``table[t]``, their scale at ``scale[s]``. With
+    ``skips`` they are added to the contents of ``out``. Outputs are at least ``floor``.
     """
     least = spread(floor)
     for lane in range(0, width, target.LANES):
@@ -136,9 +136,9 @@ def multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sum
 def convolve(x, height, width, channels, weights, table, scale, layer, sums, skips, out):
     """Compute a convolution with a ReLU, from ``x`` [height, width, channels] to ``out``.
 
-    Off the board an activation is the number for 0; if that is itself 0, it adds nothing. So the
-    table has 4 kinds of rows and of columns: 1 for the first one of the board, plus 2 for the last
-    one.
+    Sums leave out taps off the board. So the table's correction for an activation's zero depends on
+    the taps that are on it: the table has entries for 4 kinds of rows and 4 of columns, 1 for the
+    first one of the board, plus 2 for the last one.
     """
     o = 0
     while o < channels:
@@ -170,7 +170,7 @@ def convolve(x, height, width, channels, weights, table, scale, layer, sums, ski
 
 @part
 def fill_rows(row, rows, channels, out):
-    """Write the same row everywhere."""
+    """Fill ``out`` with ``rows`` copies of a row."""
     for channel in range(0, channels, target.LANES):
         values = load(row, channel)
         for k in range(rows):
@@ -179,7 +179,7 @@ def fill_rows(row, rows, channels, out):
 
 @part
 def add_scaled(factor, weights, place, channels, out, at):
-    """Add a row of weights, times a factor, to a row."""
+    """Add a row of weights from ``place`` on, times a factor, to the row of ``out`` at ``at``."""
     factors = spread(factor)
     for k in range(0, channels, target.LANES):
         store(out, at + k, load(out, at + k) + factors * load(weights, place + k))

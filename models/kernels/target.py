@@ -19,8 +19,7 @@ class Target:
         vectors: how many vectors of outputs a block has.
         rows: positions in a block of a dense layer, if there are enough.
         eight_bit: dtype of the activations in eight bits. With uint8 and int8, one instruction
-            adds four products to a sum; with int16 it is two, which every processor
-            has.
+            adds four products to a sum; with int16 it adds two, for which every processor has one.
         pairs: LLVM's name of the instruction for two; if empty, LLVM recognises the plain form.
     """
 
@@ -51,7 +50,7 @@ PADDED = 16
 #: Number of inputs whose products are added to a sum at once, by the dtype of the activations.
 PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
 
-#: Zero in eight-bit activations, and their smallest and largest number.
+#: Smallest and largest number of eight-bit activations, by their dtype.
 RANGES = {"uint8": (0, 255), "int16": (0, 255), "int8": (-128, 127)}
 
 
@@ -78,7 +77,7 @@ HOST = target_of(cpu_target.target_context.codegen())
 #: WebAssembly with vectors of 128 bits; machines that run it have 16 registers.
 WASM = Target(4, 2, 4, np.dtype(np.int16), "llvm.wasm.dot")
 
-#: The target of this process; its blocks' outputs and rows; and the numbers in a `vector`.
+#: The target of this process; outputs and rows of its blocks; and how many numbers a `vector` has.
 current = HOST
 STEP, ROWS, LANES = HOST.step, HOST.rows, HOST.narrow
 

@@ -73,7 +73,7 @@ for _operation, _names in _OPERATIONS.items():
 
 
 def _address(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> Any:
-    """The address of an array's entry as a vector's; array and index are the first arguments."""
+    """The address of an array's entry as a pointer to ``of``; array and index are the first two."""
     array, index, *_ = arguments
     data = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), of.as_pointer())
@@ -176,8 +176,8 @@ _PLAIN = not COMPILES
 load: Callable = (lambda array, at: array[at : at + target.LANES].copy()) if _PLAIN else _load
 #: ``store(array, index, vector)``: writes its numbers from an index on.
 store: Callable = _store_plainly if _PLAIN else _store
-#: ``store_activations(array, index, vector)``: writes numbers from 0 to 255 in the array's type;
-#: a float32 array takes any float32.
+#: ``store_activations(array, index, vector)``: writes numbers from 0 to 255, truncated and moved to
+#: the range of the array's type, see `RANGES`; a float32 array takes any float32 unchanged.
 store_activations: Callable = _store_activations_plainly if _PLAIN else _store_activations
 #: ``spread(value)``: a float32 in all lanes.
 spread: Callable = (lambda value: np.full(target.LANES, value, np.float32)) if _PLAIN else _spread

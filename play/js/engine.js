@@ -80,10 +80,9 @@ export class Engine {
   }
 
   /**
-   * Let searches of the games that are made from now on ask a network.
+   * Set the network for searches of the games that are made from now on.
    * @param {ArrayBuffer | ArrayBufferView | null} content a network's file; null for none.
-   * @throws {Error} it is not a network's file, a damaged one, or one for another game or other
-   *   versions.
+   * @throws {Error} it is not a network's file, is damaged, or is for another game or version.
    */
   useNetwork(content) {
     this.#network = content && readNetwork(content, this.manifest);
@@ -130,9 +129,9 @@ export class Game {
 
   /**
    * Start over. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
-   * and then gives the same start as in Python; it seeds `randomAction` and `playout` too.
-   * A diagram is another start of a game that begins with one: an array that tells for each place
-   * whether it has the first letter, see `Diagram` of Python's scenes.
+   * and then gives the same start as in Python; it seeds `randomAction`, `playout` and
+   * `randomGames` too. A diagram sets another start in a game that begins with one: an array that
+   * tells for each place whether it has the first letter, see `Diagram` of Python's scenes.
    */
   start(seed = 0, diagram = null) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
@@ -324,9 +323,9 @@ export class Game {
   /**
    * What each player could do at once, if it were their turn.
    * @returns {{actions: Int32Array[], cells: Int32Array[], isPassed: boolean}} by player: for each
-   *   action -1 if it wins, else on how many cells it takes something, as the game counts it; for
-   *   each cell how many actions take something there. `isPassed` tells whether the player who is
-   *   not to move was asked: in some games nobody can pass.
+   *   action -1 if it wins, else on how many cells it takes something, as the game counts it, and 0
+   *   if it is not legal; for each cell how many actions take something there. `isPassed` tells
+   *   whether this covers the player who is not to move: in some games nobody can pass.
    */
   threats() {
     const isPassed = this.#functions.game_threats() > 0;
@@ -397,7 +396,8 @@ export class Game {
 
 /**
  * A search from a game's position: Gumbel AlphaZero or PUCT, as in `ludarium.training.search`.
- * There is one for each game; its memory, and so the largest search, is fixed when it is built.
+ * There is one for each game; its memory, and so the largest search, is fixed when the module is
+ * built.
  */
 export class Search {
   #game;
@@ -406,14 +406,14 @@ export class Search {
   #running = false;
   #begun = false;
   #slice = 1; // answers of the network before the next check for other tasks
-  #answerer = null; // whose answers are cached: `evaluate`, or null for the engine's network
+  #answerer = null; // the `evaluate` that gave the cached answers; null: the engine's network
 
   /** Called by `Game`. */
   constructor(game, memory, functions, hasNetwork) {
     this.#game = game;
     this.#memory = memory;
     this.#functions = functions;
-    /** Whether the engine has a network. */
+    /** Whether the engine had a network when the game was made. */
     this.hasNetwork = hasNetwork;
   }
 
@@ -433,7 +433,7 @@ export class Search {
     this.#functions.search_seed(seed);
   }
 
-  /** Empty the cache of answers, as a search does that asks another network than the last one. */
+  /** Empty the cache of answers; a search by another network than the last does so itself. */
   forget() {
     this.#functions.search_forget();
   }
@@ -441,8 +441,8 @@ export class Search {
   /**
    * The answer of the engine's network for the game's position, for its mover.
    * @returns {{logits: Float32Array, wdl: Float32Array, score: number}} a logit for each action; the
-   *   probabilities of a win, a draw and a loss; the expected final lead over the largest.
-   * @throws {Error} there is no network, or a search is running.
+   *   probabilities of a win, a draw and a loss; the expected final lead divided by the largest.
+   * @throws {Error} there is no network, its answer is not finite, or a search is running.
    */
   evaluate() {
     this.#check();
@@ -463,18 +463,21 @@ export class Search {
    * @param {object} [run]
    * @param {(observation: Float32Array, shape: number[]) =>
    *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} [run.evaluate] a custom
-   *   network: takes the mover's observation and returns the same as `evaluate` above; the score may be
-   *   left out. The observation is a view of the module's memory, so read it at once.
+   *   network: takes the mover's observation and returns the same as `evaluate` above; the score may
+   *   be left out if the setting `score` is 0. The observation is a view of the module's memory, so
+   *   read it at once.
    * @param {AbortSignal} [run.signal] ends the search early, with the results so far; the
    *   network is asked at least once.
-   * @param {(simulations: number) => any} [run.onProgress] called some times a second, and after
+   * @param {(simulations: number) => any} [run.onProgress] called every few milliseconds, or after
    *   every answer of `evaluate`. If it returns a promise, the search waits for it, so that the
    *   signal or other tasks of its thread have a chance.
    * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without its
    *   own noise (`noise` 0 in the settings) adds to the logits.
-   * @returns {Promise<object>} the results, see `results`.
-   * @throws {RangeError} a setting is unknown or does not fit the memory.
-   * @throws {Error} the game is over, a search is running, or there is no network.
+   * @returns {Promise<object>} the results, see `results`, and the number of `evaluations`.
+   * @throws {RangeError} a setting is unknown or does not fit the memory, or the noise or an answer
+   *   of `evaluate` has the wrong form.
+   * @throws {Error} the game is over, a search is running, there is no network, or its answers are
+   *   not finite.
    */
   async run(settings = {}, { noise, ...run } = {}) {
     this.#check(run.evaluate);
@@ -702,7 +705,7 @@ export function manifestOf(module) {
   return sections.length ? JSON.parse(new TextDecoder().decode(sections[0])) : null;
 }
 
-/** The arrays in a module's memory, which never moves. */
+/** The arrays in a module's memory, which must not grow afterwards. */
 export class Memory {
   #buffer;
   #arrays = new Map();
