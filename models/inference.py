@@ -221,7 +221,8 @@ class InferenceEngine:
             )
         if backend not in BATCH_INVARIANT and isinstance(network, BoardLayers | VectorLayers):
             raise ValueError(
-                f"the backend {backend!r} is for networks of torch, not for layers; take compiled"
+                f"the backend {backend!r} is for networks of torch, not for layers; take compiled, "
+                "on the CPU"
             )
         if backend == "compiled-int8" and self._examples is None:
             raise ValueError(f"the backend {backend} needs examples of observations")

@@ -4,11 +4,12 @@
     python -m ludarium.play.build corso 'onyx?size=6'     # some, with options
     python -m ludarium.play.build --output page/modules --simulations 400 osiron
 
-writes NAME.wasm, NAME.scene.json, NAME.json, the manifest, which the module holds too, and, if a
-shipped agent fits, its NAME.network. Results of earlier runs with the same sources come from
-the user's cache folder. A game of your own that no installed package brings is taken from a module:
---game-module MODULE. It takes up to a minute a game, and the package ziglang as a linker: pip
-install 'ludarium[wasm]'. docs/guide/wasm.md explains how to use the files.
+writes NAME.wasm; NAME.scene.json; NAME.json, the manifest, which the module holds too; and
+NAME.network if a shipped agent fits. Results of earlier runs with the same sources come from the
+user's cache folder. A game of your own that no installed package registers comes from a module:
+--game-module MODULE. A game takes up to a minute. The linker is the package ziglang: pip install
+'ludarium[wasm]'; options of a game need 'ludarium[train]' too. docs/guide/wasm.md explains how to
+use the files.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         limits = Limits(given.simulations, given.max_considered, given.cache)
         for game in [read_game(text) for text in given.games or GAMES]:
             _build(given.output, game, limits)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         say(f"ludarium: {error}")
         return 2
     return 0

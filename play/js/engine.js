@@ -85,7 +85,7 @@ export class Engine {
    * @throws {Error} it is not a network's file, is damaged, or is for another game or version.
    */
   useNetwork(content) {
-    this.#network = content && readNetwork(content, this.manifest);
+    this.#network = content === null ? null : readNetwork(content, this.manifest);
   }
 
   /** A game at its start, with its own memory; see `Game.start` for seed and diagram. */
@@ -559,7 +559,7 @@ export class Search {
   #check(evaluate = null) {
     if (this.#running) throw new Error("a search of this game is running; wait for its end");
     if (evaluate === null && !this.hasNetwork) {
-      throw new Error("the game has no network: call useNetwork of its engine first");
+      throw new Error("the game has no network: call useNetwork of its engine, then make a new game");
     }
   }
 
@@ -632,7 +632,10 @@ export class Search {
 
 /** The network in a file that `network_content` of play/wasm/network.py has written. */
 function readNetwork(content, { network: layout, description }) {
-  const bytes = new Uint8Array(content.buffer ?? content, content.byteOffset ?? 0, content.byteLength);
+  const isBytes = content instanceof ArrayBuffer || ArrayBuffer.isView(content);
+  const bytes = isBytes
+    ? new Uint8Array(content.buffer ?? content, content.byteOffset ?? 0, content.byteLength)
+    : new Uint8Array();
   const text = (start, end) => new TextDecoder().decode(bytes.subarray(start, end));
   const start = NETWORK.length + 8;
   if (bytes.length < start || text(0, NETWORK.length) !== NETWORK) {

@@ -334,7 +334,7 @@ test("a game without a network says so", async () => {
 test("a network's file is checked", async () => {
   const { module } = engine;
   const fresh = await Engine.load(module);
-  for (const content of [new ArrayBuffer(0), new Uint8Array(99)]) {
+  for (const content of [undefined, "", new ArrayBuffer(0), new Uint8Array(99)]) {
     assert.throws(() => fresh.useNetwork(content), /not a network's file/);
   }
   const other = await Engine.load(module);
