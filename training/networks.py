@@ -1,4 +1,4 @@
-"""The network of a game: the shape that it must fit, and its architecture.
+"""The network of a game: its shape and architecture, evaluators, and checkpoints that fit a game.
 
 A network may be one for many sets of the game's options, see `ludarium.models.family`.
 """
@@ -111,7 +111,7 @@ def _features(variants: Sequence[Game], game: Game) -> list[float]:
 
 
 def turn_of(game: Game) -> Turn | None:
-    """The turn of a game's networks; None in games without a turn."""
+    """How a game's networks see the board turned (see `CanonicalTurn`); None if they never do."""
     turn = game.canonical_turn
     if turn is None:
         return None
@@ -139,7 +139,7 @@ def evaluator_of(
 
     A function is an evaluator already, and is returned unchanged.
 
-    In ``compiled-int8`` the ranges of the network's numbers are those in `examples_of` the game.
+    ``compiled-int8`` takes the ranges of activations from `examples_of` the game.
     """
     if not is_network(network):
         return cast("Evaluator", network)
@@ -151,7 +151,7 @@ def evaluator_of(
 def examples_of(game: Game) -> np.ndarray:
     """Observations from positions of random games, as a network sees them; always the same ones.
 
-    Eight-bit networks take the ranges of their numbers from them.
+    Eight-bit networks take the ranges of their activations from them.
     """
     return random_observations(game, _EXAMPLES, _SEED)
 
@@ -188,7 +188,7 @@ def stored_network(path: Path, game: Game, name: str) -> Network:
 
     Args:
         path: path of the file.
-        game: the game to play; a network for many boards becomes this one's.
+        game: the game to play; a network for many sets of options becomes the one for this game.
         name: the checkpoint's name, for messages.
 
     Returns:
@@ -231,7 +231,7 @@ def member_network(
 
 
 def fits(header: CheckpointHeader, game: Game) -> bool:
-    """Whether the network of a checkpoint can play a game: the rules, and the shapes."""
+    """Whether a checkpoint's network can play a game, by its rules, shapes and option names."""
     if (header.game, header.version) != (game.name, game.version):
         return False
     if not header.variants:
@@ -244,7 +244,7 @@ def fits(header: CheckpointHeader, game: Game) -> bool:
 
 
 def fitted(checkpoint: Checkpoint, game: Game, name: str) -> Checkpoint:
-    """The checkpoint of a network for one game; a network of many boards becomes this one's.
+    """The checkpoint of a network for one game; one for many sets of options becomes this game's.
 
     Args:
         checkpoint: a checkpoint of any kind.

@@ -17,11 +17,13 @@ _PLIES_BETWEEN = 7
 def random_observations(game: Game, count: int, seed: int, canonical: bool = True) -> np.ndarray:
     """Observations of random games at various plies, float32[count, *shape].
 
+    With ``canonical`` they are in the canonical frame, else in the board's own.
+
     Raises:
-        ValueError: they are more than memory is free for.
+        ValueError: there is not enough free memory for them.
     """
     size = 4 * math.prod(game.observation_shape)
-    require_memory(f"positions={count:,}", 2 * count * size)  # they are put together at the end
+    require_memory(f"positions={count:,}", 2 * count * size)  # the parts and the whole
     games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=canonical)
     found = []
     for _ in range(math.ceil(count / _GAMES_AT_ONCE)):

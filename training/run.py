@@ -47,11 +47,11 @@ class Iteration:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The metrics that are numbers, in the form for loggers."""
+        """The metrics that are numbers, as loggers take them."""
         return {n: v for n, v in self.metrics.items() if isinstance(v, int | float)}
 
     def agent(self, simulations: int | None = None) -> Agent:
-        """The present agent, which further training does not change.
+        """A copy of the current agent, which further training does not change.
 
         Args:
             simulations: per move; 0: the policy alone; default: ``evaluation.simulations``.
@@ -110,9 +110,10 @@ def train(
     Raises:
         ValueError: an argument is of a wrong type, or the configuration is wrong; or the folder is
             in use, holds another run, or is damaged.
+        FileNotFoundError: there is no such configuration, or no such agent to start from.
         StorageError: the folder cannot be written.
         DivergedError: a loss or a weight is not finite.
-        ImportError: a library that the algorithm needs is missing.
+        ImportError: a library that the algorithm or the cluster needs is missing.
     """
     if not isinstance(config, TrainingConfig | str | os.PathLike):
         raise ValueError(
@@ -144,7 +145,7 @@ def train_in(
     cluster: str | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
-    """`train` in a `RunFolder`; ``stop`` is also called before each iteration."""
+    """`train` in a `RunFolder`; ``stop`` is called before each iteration and in a bootstrap."""
     on_cluster = cluster is not None
     columns = columns_of(config.algorithm, on_cluster)
     reporter = TerminalReporter(folder, columns) if show else Reporter()
@@ -172,7 +173,7 @@ def train_in(
 
 
 def _as_json(key: str, value: Any) -> str:
-    """The value of a setting, which may be a number of numpy."""
+    """The value of a setting as JSON; the value may be or contain numpy's numbers."""
     try:
         return json.dumps(value, default=lambda number: number.item())
     except (AttributeError, RuntimeError, TypeError, ValueError):

@@ -70,12 +70,12 @@ class Batch(NamedTuple):
 
 
 class BatchMaker:
-    """Makes batches of samples, each in a random symmetry of the game.
+    """Makes batches of samples, with each sample in a random symmetry of the game.
 
     Args:
         game: the rules.
         search_value: weight of the search's value beside the game's outcome.
-        keep_decided: share of the decided positions that is kept among the samples.
+        keep_decided: share that was kept of the positions with `NO_CHOICE`; each weighs 1 / this.
     """
 
     def __init__(self, game: Game, search_value: float, keep_decided: float = 1.0) -> None:
@@ -118,15 +118,15 @@ class BatchMaker:
         result *= view
         ended = np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
         value = samples["search_value"]
-        # A value v means a win with (1 + v) / 2 and else a loss; in a drawn game the certainty
-        # that v leaves goes to the draw.
+        # A value v stands for a win with probability (1 + v) / 2, else a loss. In a drawn game it
+        # stands for a draw with probability 1 - |v|, else a win if v > 0, and a loss if v < 0.
         draw = np.where(result == 0, 1 - np.abs(value), 0)
         expected = np.stack([(1 - draw + value) / 2, draw, (1 - draw - value) / 2], axis=1)
         return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
 
 
 def _solved(samples: np.ndarray) -> np.ndarray:
-    """The field ``solved`` of the positions, int8 [B]; see `exact`."""
+    """The field ``solved``, int8 [B], see `exact`; `UNSOLVED` for samples without it."""
     if "solved" not in (samples.dtype.names or ()):
         return np.full(len(samples), UNSOLVED, np.int8)
     return samples["solved"]

@@ -1,6 +1,6 @@
 """Self-play on all cores, with a thread for each worker.
 
-If the network is a board's and compiled, the games call it themselves (see `in_games`).
+If the network is a compiled one for boards, the games call it themselves (see `in_games`).
 Then a worker plays one game after another, each from its beginning to its end, and takes the next
 number when it is free. A game follows from the seed and its number, and the first games by number
 that have enough positions count. So the samples are the same for any number of workers.
@@ -96,16 +96,17 @@ class SelfPlayResult:
     """The result of one iteration of self-play.
 
     Attributes:
-        samples: positions of ended games, structured array (``samples.sample_dtype``).
+        samples: positions of ended games, structured array (``samples.sample_dtype``), without
+            those that ``self_play.keep_decided`` drops.
         games: number of games that ended.
         plies: number of plies in these games, openings included.
         positions: number of positions searched, and so recorded.
         simulations: number of simulations.
         evaluations: positions that the network evaluated.
         hits: evaluations that came from the cache.
-        ended_positions: positions of the games that ended.
+        ended_positions: positions of the games that ended, dropped ones included.
         solved: how many of these have exact targets, see `exact`.
-        seconds: time in which they were played, if that is not the time of the call.
+        seconds: time in which they were played; None if that is the duration of the call.
     """
 
     samples: np.ndarray
@@ -174,12 +175,12 @@ class Group:
 
     @property
     def log(self) -> Log:
-        """The log of the games since they were begun."""
+        """The log since `begin`."""
         return self.games.log
 
     @property
     def positions(self) -> int:
-        """How many positions were searched since then."""
+        """How many positions were searched since `begin`."""
         return int(self.log.counts[POSITIONS])
 
     def set_up(self, settings: SearchSettings, seed: int) -> None:
@@ -195,7 +196,7 @@ class Group:
         empty(self.games.cache)  # the network may have changed
 
     def begin(self, number: int | None = None) -> None:
-        """Start games from this number on; None continues those that have not ended."""
+        """Start games from this number on; None continues the games in progress, if any."""
         counts = self.log.counts
         first = counts[NEXT_GAME] if number is None else number
         counts[:] = 0
@@ -223,7 +224,7 @@ class Group:
             self._evaluation = checked(evaluate(self.observations), count, actions, evaluate)
 
     def collect(self) -> Played:
-        """The positions of finished games, and the number of each one's game; others stay."""
+        """Positions of finished games, and the number of each one's game; others become pending."""
         log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
@@ -257,7 +258,7 @@ class Group:
     def state(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs to continue the games that have not ended.
 
-        It has no trees: `begin` starts the search of each present move again.
+        It has no trees: `begin` starts the search of each game's current position again.
         """
         return {
             "states": self.games.tree.states[:, 0],
@@ -286,7 +287,7 @@ class Group:
 
 
 def _new_log(game: Game, positions: int, endings: int) -> Log:
-    """Allocate a log for numbers of positions and of ends of games."""
+    """Allocate a log for these numbers of positions and of ended games."""
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
@@ -351,7 +352,7 @@ class SelfPlay:
         config: numbers of games and positions in all, which the workers share.
         settings: settings of the search, with the most simulations that will be asked for.
         workers: number of threads that play.
-        evaluate: the network; later networks must have the same calling convention.
+        evaluate: the network; `in_games` must decide alike for all later ones.
         dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
 
     Attributes:
@@ -445,11 +446,11 @@ class SelfPlay:
         return True
 
     def _in_threads(self, work: Callable[[int], None]) -> None:
-        """Call ``work(worker)`` in a thread each; the threads share torch's threads."""
+        """Call ``work(worker)`` in a thread per worker; torch's threads are divided among them."""
         each = torch_threads_of_worker(self.workers)
 
         def share(worker: int, _: int) -> None:
-            torch.set_num_threads(each)  # for this thread, which others use too
+            torch.set_num_threads(each)  # in this thread: other calls of `split` use it too
             work(worker)
 
         with torch_threads(each):

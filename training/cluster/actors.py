@@ -29,10 +29,10 @@ from .connection import received
 from .worker import PlayedChunk, SelfPlayer, identity_of
 
 _CHUNKS = 2  # chunks that an actor plays in an iteration
-_LEAST = 16  # positions of a chunk, and games of each variant: fewer make small batches
+_LEAST = 16  # fewest positions of a chunk, and games of each variant: fewer make small batches
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
-_FOREVER = -1  # means as often as needed to Ray
+_FOREVER = -1  # Ray restarts actors and repeats calls without limit
 _SILENCE = 300.0  # seconds without news from any actor, after which people are warned
 _LOOK = 1.0  # seconds to wait for a chunk before checking the cluster
 
@@ -44,7 +44,7 @@ class _Actor:
     Attributes:
         handle: Ray's handle.
         starts: Ray's reference that tells whether it has started.
-        orders: how many chunks it has been ordered to play.
+        orders: how many chunks it was ordered to play that have not arrived yet.
         process: number of the process that played its latest chunk; 0 before the first.
     """
 
@@ -180,9 +180,10 @@ class ClusterActors(Actors):
         advance: Advance,
         seconds: float = math.inf,
     ) -> None:
-        """Order and receive chunks until enough positions, or after ``seconds`` any, have come.
+        """Order and receive chunks until ``wanted`` positions have come.
 
-        ``advance`` is called meanwhile: an error that it raises ends the wait.
+        After ``seconds`` any positions are enough. ``advance`` is called meanwhile: an error that
+        it raises ends the wait.
         """
         began = time.perf_counter()
         self._staff()
@@ -196,10 +197,11 @@ class ClusterActors(Actors):
         self._waited += time.perf_counter() - began
 
     def _receive(self) -> bool:
-        """Receive a chunk, if one comes soon; return whether anything has come.
+        """Receive a chunk, if one comes soon; return whether a chunk or news of a start has come.
 
         Raises:
-            ValueError: an actor cannot start, or has raised an error.
+            ValueError: an actor cannot start, or its chunk is lost.
+            Exception: an error that an actor raised.
         """
         import ray
 
@@ -237,7 +239,7 @@ class ClusterActors(Actors):
             )
 
     def _take(self, most: float, advance: Advance) -> SelfPlayResult:
-        """The first chunks with at most ``most`` positions together, as one result."""
+        """Take the first chunks, until they have ``most`` positions or more, as one result."""
         taken: list[PlayedChunk] = []
         while self._arrived and _positions(taken) < most:
             taken.append(self._arrived.pop(0))

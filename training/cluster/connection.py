@@ -26,8 +26,8 @@ def joined(address: str = "") -> Iterator[None]:
 
     Raises:
         ImportError: Ray is not installed.
-        ValueError: there is no cluster at the address, or it runs another version of Ray or
-            Python, or the address is one of a Ray client.
+        ValueError: there is no cluster at the address, it runs another version of Ray or Python,
+            the address is one of a Ray client, or no cluster can be started here.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -65,10 +65,10 @@ def joined(address: str = "") -> Iterator[None]:
 
 
 def received(reference: Any) -> Any:
-    """The return value of an actor, by Ray's reference to it.
+    """The return value of an actor's call, by Ray's reference to it.
 
     Raises:
-        ValueError: the cluster has lost it.
+        ValueError: the actor or its answer is lost.
         Exception: whatever the actor raised.
     """
     import ray

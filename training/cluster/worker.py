@@ -110,7 +110,7 @@ class SelfPlayer:
         return PlayedChunk(result, weights.version, os.getpid(), metrics or {})
 
     def _make_actors(self, weights: Weights) -> LocalActors:
-        """Actors whose games nobody else plays: their seed comes from the system."""
+        """Make actors with a seed from the operating system, so that no two play the same games."""
         here = identity_of(self._games[0][0])
         if here != self._identity:
             raise ValueError(

@@ -49,8 +49,8 @@ class Ratings:
         game, version, options: the rules.
         date: date of the measurement, as YYYY-MM-DD.
         seed: seed of the matches.
-        players: their ratings; the intervals are those of the distance to the players whose
-            ratings were known before.
+        players: their ratings; an interval is for the distance to the players whose ratings
+            were known before.
         matches: the results.
     """
 
@@ -68,7 +68,7 @@ class Ratings:
         return {name: rating.elo for name, rating in self.players.items()}
 
     def fits(self, game: Game) -> bool:
-        """Whether the ratings are for this game with the same options."""
+        """Whether the ratings are for this game, in its version and with its options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
 
@@ -114,7 +114,7 @@ def measure_ratings(
         game: the rules.
         players: names of agents (see `make_agent`), from the weakest to the strongest.
         games: games of each match, an even number.
-        known: ratings that are not measured; the reference's always is among them.
+        known: ratings that are not measured; the reference's is always added.
         seed: seed of the matches.
         task: task that counts the finished games.
 
@@ -167,10 +167,10 @@ def play_anchors(
 ) -> AnchoredResult:
     """Rate an agent by games against the anchors that are nearest to it in strength.
 
-    The games are played in four parts. Each part is against one of the two anchors nearest to the
-    current estimate of the rating: the one that the agent has met less often. If the agent's
-    expected score against the second nearest is below 5 % or above 95 %, it is the nearest. The
-    same arguments give the same games.
+    The games are played in up to four parts. In each, the agent meets one of the two anchors
+    nearest to the current estimate of its rating: the one that it has met in fewer games. If its
+    expected score against the second nearest is below 5 % or above 95 %, it meets the nearest.
+    The same arguments give the same games.
 
     Args:
         game: the rules.
@@ -178,7 +178,7 @@ def play_anchors(
         anchors: their ratings in Elo points, by their names (see `make_agent`).
         games: how many in all, an even number: the two games of a pair share an opening.
         guess: a rating to begin with; without one, the agent begins at the weakest anchor.
-        seed: seed of openings and anchors.
+        seed: seed of openings and of both agents.
         task: task that counts the finished games.
 
     Raises:

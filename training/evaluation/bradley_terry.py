@@ -130,7 +130,7 @@ class BradleyTerry:
         return float(win[0] + draw[0] / 2)
 
     def _tally(self, scores: list[Score], points_only: bool) -> None:
-        """Fill one row for each pair in each order: who plays, and wins, draws and losses."""
+        """Make one row for each pair in each order: players, counts of results, and design."""
         tallies: dict[tuple[int, int], np.ndarray] = {}
         for score in scores:
             pair = self._numbers[score.first], self._numbers[score.second]
@@ -201,8 +201,8 @@ class BradleyTerry:
         """Maximise by Newton's method; with a ``contrast``, among parameters of equal contrast.
 
         Returns:
-            The parameters, and the logarithm of their likelihood; with a contrast, how fast that
-            rises with its value (the Lagrange multiplier) is left in ``self._multiplier``.
+            The parameters, and the logarithm of their likelihood. ``self._multiplier`` is set to
+            its derivative by the contrast's value (the Lagrange multiplier), 0 without a contrast.
         """
         parameters = parameters.copy()
         value = self._likelihood(parameters)
@@ -267,7 +267,8 @@ def fitted_by_points(matches: Sequence[Match], fixed: Mapping[str, float]) -> Br
     """The model fitted to matches whose draws and seats are not known.
 
     A draw is half a win and half a loss, so 400 points stand for 10/11 of the points whatever
-    the draws: anchors are rated in this way, because a run predicts its points by them.
+    the draws. Anchors are rated in this way, because then `statistics.expected_score` predicts the
+    points against them.
 
     Args:
         matches: the results.

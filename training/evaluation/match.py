@@ -67,7 +67,7 @@ def play_match(
 
 
 def check_games(games: int) -> None:
-    """Raise ``ValueError`` unless a match can have so many games."""
+    """Raise ``ValueError`` unless ``games`` is a positive even number."""
     checked_whole("games", games, 2)
     if games % 2:
         raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")

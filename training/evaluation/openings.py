@@ -25,7 +25,7 @@ class Openings:
 
     Attributes:
         states: structured[N] of the game's ``state_dtype``, the positions where agents take over.
-        seeds: the seed of each game's start, for games with random ones.
+        seeds: the seed of each game's start; it matters only where starts are random.
         actions: the actions of each opening.
     """
 
@@ -59,7 +59,7 @@ class Openings:
 
 
 def check_opening_plies(plies: int | None) -> int | None:
-    """The number of plies, None for a varied one; ``ValueError`` unless openings can have it."""
+    """Return a number of plies, None for a varied one; ``ValueError`` if it is out of range."""
     return None if plies is None else checked_whole("opening_plies", plies, 0, MOST_OPENING_PLIES)
 
 

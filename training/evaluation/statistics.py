@@ -1,9 +1,10 @@
 """Statistics of games: confidence intervals, Elo differences, and the type of a rating.
 
-Ratings follow the Bradley-Terry model (R. A. Bradley and M. E. Terry, "Rank Analysis of
-Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400 points higher expects
-10/11 of the points. A draw is half a win and half a loss, which makes intervals wider than
-necessary, never narrower, because a game that may be drawn varies less than one that may not.
+Ratings by points (`bradley_terry.fitted_by_points`) follow the model of R. A. Bradley and M. E.
+Terry ("Rank Analysis of Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400
+points higher expects 10/11 of the points. A draw is half a win and half a loss, which makes
+intervals wider than necessary, never narrower, because a game that may be drawn varies less than
+one that may not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 _POINTS = 400 / math.log(10)  # Elo points per unit of the logistic function
-_FAR = 20_000.0  # Elo points; no rating is further from its opponents'
+_FAR = 20_000.0  # Elo points; below minus this the expected score is 0, so exp cannot overflow
 
 Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
 
@@ -30,7 +31,7 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
         games: number of games, at least one.
 
     Raises:
-        ValueError: there are no games, or more points than games.
+        ValueError: there are no games, or ``points`` is not from 0 to ``games``.
     """
     if games < 1 or not 0 <= points <= games:
         raise ValueError(f"an interval needs games and points among them, not {points}/{games}")
@@ -64,8 +65,8 @@ def expected_score(difference: float) -> float:
 class Rating:
     """A rating with its 95 % interval, in Elo points.
 
-    The interval reflects the games alone: it takes the ratings of the opponents as exact, and the
-    games as independent.
+    The interval reflects the games alone: it takes ratings that were known before as exact, and
+    the games as independent.
     """
 
     elo: float
@@ -74,13 +75,13 @@ class Rating:
 
     @property
     def rounded(self) -> Rating:
-        """To a tenth of a point, as files hold it, so that a resumed run has the same ratings."""
+        """Rounded to 0.1 points, as in files, so that a resumed run has the same ratings."""
         return Rating(round(self.elo, 1), round(self.low, 1), round(self.high, 1))
 
 
 @dataclass(frozen=True)
 class Match:
-    """The result of a match between two players of a round robin; ``points`` are the first's."""
+    """The result of a match between two players; ``points`` are the first's."""
 
     first: str
     second: str

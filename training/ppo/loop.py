@@ -1,8 +1,8 @@
 """PPO; `ludarium.training.runs.trainer` calls these methods once for each iteration:
 
-    seconds = algorithm.play()         games against the pool of past selves
+    seconds = algorithm.play()         games against the current self and past selves
     metrics = algorithm.learn(seconds) epochs of minibatches of their positions
-    algorithm.publish()                the network joins the pool
+    algorithm.publish()                now and then a copy of the network joins the pool
 
 The trainer then evaluates `agent` and saves `state`.
 
@@ -101,7 +101,7 @@ class PPO:
         self.model.set_logger(Logger(folder=None, output_formats=[]))
 
     def play(self) -> float:
-        """Play the steps of an iteration against the pool; return how many seconds that took."""
+        """Play the steps of an iteration; return how many seconds that took."""
         rollout, learner, model = self.config.rollout, self.config.learner, self.model
         # Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
         set_random_seed(derived_seed(self.config.seed, self.run.iteration))

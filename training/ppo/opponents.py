@@ -60,7 +60,7 @@ class PastSelf:
 
 
 class Pool:
-    """Chooses the opponent of each game; these are the `Opponents` of the learner's environment.
+    """Chooses the opponent of each game and its actions, as `Opponents` of a `LearnerVecEnv`.
 
     All games whose opponent is to move are decided together, in one batch for each network
     that plays some of them; opponents draw their actions from their policies, as the learner does.
@@ -75,7 +75,7 @@ class Pool:
 
     Attributes:
         past: past selves, the oldest first.
-        active: indices of the past selves that new games meet.
+        active: numbers (`PastSelf.number`) of the past selves that new games meet.
         playing: int64[num_envs], the number of the opponent in each game, or `CURRENT`.
         points, finished: results of the learner since `prepare`.
     """
@@ -102,7 +102,7 @@ class Pool:
     def weights(self) -> np.ndarray:
         """The probability of drawing each past self, float64[len(past)].
 
-        It is in proportion to the square of its expected score: "hard" of Vinyals et al.
+        It is in proportion to (1 - `PastSelf.score`) squared: "hard" of Vinyals et al.
         """
         weights = np.array([(1 - each.score) ** 2 for each in self.past])
         weights = np.maximum(weights, 1e-6)  # keeps a chance for every past self, and a sum above 0
@@ -137,7 +137,7 @@ class Pool:
             self.playing[others] = self.random.choice(self.active, len(others))
 
     def choose(self, batch: BatchEnv, games: np.ndarray) -> np.ndarray:
-        """Actions of the opponents in games int64[K]; int64[K]."""
+        """Actions int64[K] of the opponents in ``games``, int64[K]."""
         seen = self.view(batch, games)
         chosen = np.empty(len(games), np.int64)
         playing = self.playing[games]
@@ -172,7 +172,7 @@ class Pool:
     # Saving.
 
     def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-        """The state except `playing` and the random numbers: JSON values, and groups of tensors."""
+        """JSON values and groups of tensors, for `restore`; `LearnerVecEnv` saves `playing`."""
         description = {
             "active": self.active,
             "past": [

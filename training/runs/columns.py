@@ -62,7 +62,7 @@ _COLUMNS = {
         Column("pool", 4, lambda m: f"{m['pool']}", 4),
     ),
 }
-#: Actors, mean age of the weights that played, seconds that the learner waited for positions.
+#: Actors, mean age in iterations of the weights that played, seconds that the learner waited.
 _OF_A_CLUSTER = (
     Column("actors", 6, lambda m: f"{m['actors']}", 5),
     Column("stale", 5, lambda m: f"{m['staleness']:.1f}", 6),

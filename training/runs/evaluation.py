@@ -53,7 +53,7 @@ class Measure:
         games: how many games in all.
         anchors: ratings of several opponents.
         truth: an exact test, if its correct moves are to be counted.
-        seed: seed of openings and opponents.
+        seed: seed of openings and of both agents.
     """
 
     against: str | Sequence[str]
@@ -71,7 +71,7 @@ class Measure:
 
         Args:
             agent: the agent.
-            guess: its rating by the evaluation before, if there is one.
+            guess: its rating in the previous evaluation, if there is one.
             task: task that counts the finished games.
         """
         found = {} if self.truth is None else _accuracy(agent, self.truth)

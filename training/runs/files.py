@@ -1,7 +1,7 @@
 """Durable files: written completely or not at all, and never through a link.
 
-Every file of a run is written by this module. So the guarantees for a kill, a power cut or
-a full disk are in one place, where tests can make them fail.
+Every file of a run is written by this module, except its lock and TensorBoard's curves. So the
+guarantees for a kill, a power cut or a full disk are in one place, where tests inject such faults.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@
 A run resumes from its latest state, and from nothing else: the state holds the SHA-256 of itself
 and of its replay chunks, and the configuration. A file is written under a temporary
 name and renamed once it is on the disk, and the previous state is kept. So the folder holds a whole
-state whenever the run is killed. The other files follow from the state: a resumed run writes them
-again.
+state whenever the run is killed. Configuration, log and latest agent follow from the state: a
+resumed run writes them again.
 
-No file is written through a link, and only files that a run has written are removed.
+No file is written through a link, and only files with the names above are removed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class SavedRun:
 
 
 class RunFolder:
-    """Reads and writes a run's folder; only one process at a time may do so.
+    """Reads and writes a run's folder; only one process at a time may write.
 
     Args:
         path: path of the folder; `open` makes it if needed.
@@ -216,7 +216,7 @@ class RunFolder:
     # Resuming.
 
     def _resume(self, say: Callable[[str], None]) -> SavedRun:
-        """Load the latest whole state."""
+        """Load the latest whole state, and write configuration and log to match it."""
         faults: list[str] = []
         for number in reversed(self._states()):
             try:
@@ -326,7 +326,7 @@ class RunFolder:
         return parse_config(json.dumps(state.description["config"]), str(self._state(number)))
 
     def _check_config(self, state: State, number: int) -> None:
-        """Refuse a configuration that differs from that of the resumed state."""
+        """Refuse a configuration that differs from the resumed state's."""
         differing = differences(compared(self._config_in(state, number)), compared(self._wanted))
         if differing:
             raise ValueError(
@@ -392,7 +392,7 @@ class RunFolder:
     def _prune(self, first_chunk: int) -> None:
         """Delete states, chunks and past agents that are no longer needed.
 
-        Agents that another ``save.every`` kept stay.
+        Past agents whose numbers are not multiples of ``save.every`` stay: another value kept them.
         """
         states = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
         every, agents = self._wanted.save.every, kept_agents(self._wanted.save, self._iteration)
