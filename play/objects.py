@@ -1,9 +1,10 @@
 """Compiles a game's kernels to object files, for any machine that LLVM knows.
 
-numba translates each kernel to LLVM's intermediate code. Its own next steps are for this
-machine's processor; here llvmlite, which comes with numba and knows many, continues instead. Every
-kernel gets an export: a function that takes and returns plain numbers, and calls the kernel with
-arrays at known places. Once that is inlined, numba's way of passing arrays is gone.
+numba translates each kernel to LLVM's intermediate code. numba itself would go on for this
+machine's processor; here llvmlite, which comes with numba and knows many processors, continues
+instead. Every kernel gets an export: a function that takes and returns plain numbers, and calls the
+kernel with arrays at known places. Once the kernel is inlined, numba's way of passing arrays is
+gone.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Machine:
 
 
 def in_own_process(build: Callable[..., Built], *arguments: Any) -> Built:
-    """The result of a function in a dedicated process, in which everything here must compile."""
+    """Run a function in a new process, as `begin_compiling` requires, and return its result."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
         return pool.submit(build, *arguments).result()
@@ -100,7 +101,7 @@ class Exports(ABC):
     """A module of functions that call kernels.
 
     Args:
-        memory: values of the kernels' arguments with these names: tuples of arrays.
+        memory: the kernels' arguments that are tuples of arrays, by name.
 
     Attributes:
         module: the functions and everything that they need.
@@ -122,7 +123,7 @@ class Exports(ABC):
 
     @abstractmethod
     def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:
-        """Address of an array in an export, and its length if that is not known yet."""
+        """Address of an array in an export; its length if known only at run time, else None."""
 
     @abstractmethod
     def as_number(self, builder: ir.IRBuilder, signed: bool, value: Any) -> Any:
@@ -133,7 +134,7 @@ class Exports(ABC):
 
         Args:
             name: the export's name.
-            function: the compiled copy of a kernel, see `specialise`.
+            function: ``py_func`` of a kernel's copy, see `specialise`.
             numbers: names of its arguments that are numbers, which come last.
         """
         entries = [
@@ -173,7 +174,7 @@ class Exports(ABC):
         return opened.emit_object(module)
 
     def finish(self, module: Any) -> None:
-        """Make all unnamed functions internal, so that code that no export needs vanishes."""
+        """Make everything outside `names` internal, so that code that no export needs vanishes."""
         for each in (*module.functions, *module.global_variables):
             if not each.is_declaration and each.name not in self.names:
                 each.linkage = "internal"

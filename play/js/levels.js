@@ -7,7 +7,7 @@
  *     const seed = Math.floor(Math.random() * 2 ** 53);
  *     const { action } = await game.search.playLevel(knobs, seed);
  *
- * It needs no library; `game` is a `Game` of engine.js.
+ * This file needs no library; `game` is a `Game` of engine.js.
  */
 
 /** Words for levels, spread evenly from the weakest to the strongest. */
@@ -81,7 +81,7 @@ function inRange(what, value, least, most) {
   return value;
 }
 
-/** The word for each level, empty if there is none; where two meet, the stronger word counts. */
+/** The word for each level, or an empty text; of two words for one level the stronger counts. */
 function namesOf(count) {
   const names = new Array(count).fill("");
   WORDS.forEach((word, index) => {

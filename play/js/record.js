@@ -79,7 +79,7 @@ export function writeRecord(record) {
   return text;
 }
 
-/** Check a record's or variation's moves, notes and variations; return the number of these moves. */
+/** Check a line's moves, notes and variations; return the number of moves in its variations. */
 function checkLine(line, what, first, depth) {
   const { moves } = line;
   if (!Array.isArray(moves)) throw new Error(`moves of ${what} are ${shown(moves)}, not a list`);
@@ -141,7 +141,7 @@ function checkDepth(value) {
 const isBranch = (value) => typeof value === "object" && value !== null;
 const isMapping = (value) => isBranch(value) && !Array.isArray(value);
 
-/** The beginning of a value for a message, control characters escaped. */
+/** The beginning of a value as JSON, for a message, without unescaped control characters. */
 function shown(value) {
   const text = JSON.stringify(value) ?? "missing";
   const short = text.length > 60 ? `${text.slice(0, 57)}...` : text;

@@ -12,7 +12,7 @@
 import { compiled, FORMAT, manifestOf, Memory } from "./engine.js";
 
 const FIRST_BUDGET = 1 << 14; // positions to search for a question in the first round
-const MOST_BUDGET = 1 << 20; // and in the last one: some tenths of a second
+const MOST_BUDGET = 1 << 20; // and at most, after doubling: some tenths of a second
 const BREATH = 25; // ms of searching between checks for other tasks
 
 const WORDS = { 1: "win", 0: "draw", "-1": "loss" };
@@ -35,7 +35,7 @@ export class Solver {
   /**
    * @param {string | URL | Response | BufferSource | WebAssembly.Module} source see `Engine.load`.
    * @returns {Promise<Solver>}
-   * @throws {Error} it is not such a module.
+   * @throws {Error} the module has no exact values, or another format.
    */
   static async load(source) {
     const module = await compiled(source);
@@ -57,15 +57,17 @@ export class Solver {
   }
 
   /**
-   * Find the values of a position and of its actions, from the easiest questions on.
+   * Find the values of a position and of its actions: easy ones first, with growing budgets.
    * @param {Uint8Array} record `game.record` of an unfinished position.
    * @param {object} [run]
    * @param {number} [run.time] most milliseconds, roughly.
    * @param {boolean} [run.leads] find leads too, not only who wins.
    * @param {AbortSignal} [run.signal] ends the search with the results so far.
-   * @param {(known: object) => void} [run.onProgress] called now and then, when more is known.
+   * @param {(known: object) => void} [run.onProgress] called now and then with the results so
+   *   far.
    * @returns {Promise<object>} `position` and `actions` as above; `isComplete`, whether everything
-   *   is known; `nodes`, how many positions were searched.
+   *   is known that can be; `nodes`, how many positions were searched.
+   * @throws {RangeError} the record has another length than those of this game.
    */
   async solve(record, { time = Infinity, leads = true, signal, onProgress = () => {} } = {}) {
     const states = this.#memory.bytes("solver_states");
@@ -99,7 +101,7 @@ export class Solver {
     return found(stages.length === 2 || this.#about.told !== "lead");
   }
 
-  /** The open questions: about the position itself, then about each legal action. */
+  /** The entries to ask about: the position's, then each legal action's. */
   #entries() {
     const legal = this.#bounds().flatMap(({ isLegal }, action) => (isLegal ? [action] : []));
     return [legal.at(-1), ...legal.slice(0, -1)];
@@ -127,7 +129,7 @@ export class Solver {
     return { position, actions };
   }
 
-  /** The meaning of bounds: who wins, and if that is known by how much, or how soon. */
+  /** The meaning of bounds: who wins, and if they are equal by how much, or how soon. */
   #answer({ low, high }) {
     const outcome = Math.sign(low) === Math.sign(high) ? Math.sign(low) : null;
     const { told, span, most, win } = this.#about;

@@ -2,8 +2,8 @@
 
 The arrays of a game lie in the caller's buffer, one after the other, behind `glue.c`'s fields. The
 library holds everything that is only read: the constants of the rules, and the network, once for
-all processors. `glue.c` writes its weights into the buffer, in the order in which the kernels of
-the machine's processor read them.
+all processors. `glue.c` writes the network's weights into the buffer, in the order in which the
+kernels of the machine's processor read them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _KEPT = 256
 
 
 class Asked(NamedTuple):
-    """Stands for a network in the search: the whole buffer, by its first bytes."""
+    """Takes a network's place in the search: the array at the buffer's start, for `ask`."""
 
     buffer: np.ndarray
 
@@ -122,8 +122,8 @@ def compile_game(
 def write_network(prefix: str, plain: PackedNetwork, machines: Sequence[Machine]) -> list[bytes]:
     """Object files, one for each machine, with the arrays of a network that processors share.
 
-    They define ``PREFIX_network_NAME`` for the arrays of these names; weights are int8, in the
-    order of `PLAIN`. Call this in a process of its own.
+    They define ``PREFIX_network_NAME`` for each name in `PACKED` and `_SHARED`; weights are
+    int8, in the order of `PLAIN`. Call this in a process of its own.
     """
     begin_compiling(HOST)
     exports = _BufferExports(prefix, {}, Layout({}, 0))
@@ -165,7 +165,7 @@ def compile_network(
 
 
 def kept_bytes(game: Game) -> int:
-    """Bytes at the start of the buffer for the data of `glue.c`, 4 for each action among them."""
+    """Bytes at the start of the buffer for the data of `glue.c`: 4 for each ply, and others."""
     return _KEPT + 4 * game.max_plies
 
 
@@ -208,12 +208,12 @@ def _asking(symbol: str) -> GivenPart:
 
 
 class _BufferExports(Exports):
-    """Functions that take the buffer first, and int64.
+    """Functions that take the buffer and then int64 numbers, and return int64.
 
     Args:
         prefix: prefix of their names.
         memory: see `Exports`.
-        layout: the part of it that lies in the buffer.
+        layout: the places of the arrays that lie in the buffer.
         shared: names of constants that another object defines.
     """
 

@@ -83,7 +83,7 @@ def _objects(
     plain: PackedNetwork,
     networks: dict[Target, PackedNetwork],
 ) -> dict[str, dict[str, bytes]]:
-    """Object files by target and name; each frontend runs once, in a dedicated process."""
+    """Object files by target and name; one process compiles for all targets that share code."""
     found: dict[str, dict[str, bytes]] = {name: {} for name in targets}
     machines = [target.machine for target in targets.values()]
     game, limits = library.game, library.limits
@@ -115,7 +115,7 @@ def _objects(
 def _linked(
     library: Library, target: Platform, objects: dict[str, bytes], sources: dict[str, str]
 ) -> dict[str, bytes]:
-    """The static and the shared library of a target."""
+    """Contents of a target's static library, and of its shared one if it has one, by file name."""
     zig = find_zig()
     with tempfile.TemporaryDirectory() as folder:
         for name, content in objects.items():

@@ -19,11 +19,11 @@ class Platform:
 
     Attributes:
         zig: zig's name of it.
-        machines: machines, by name, for which networks are compiled; the first one runs
-            everywhere, and rules and search are compiled only for it. On x86 the last one that
-            the processor supports computes the network; elsewhere the program chooses.
-        static, shared: names of the files, with ``{name}``; None: zig has no linker or no
-            libraries for it.
+        machines: machines, by name, for which networks are compiled, the oldest first; rules and
+            search are compiled only for the oldest. Unless the program chooses another, the last
+            one that the processor supports computes the network on x86, the first one elsewhere.
+        static, shared: names of the files, with ``{name}``; ``shared`` is None where zig has no
+            linker or no libraries.
     """
 
     zig: str

@@ -95,7 +95,7 @@ def template(library: Library, name: str) -> str:
 
 
 def buffer_layout(library: Library, networks: Iterable[PackedNetwork]) -> Layout:
-    """The layout of the buffer: a game, and behind it room for each of these networks."""
+    """The layout of the buffer: a game, and behind it room for any one of the networks."""
     of_game = game_layout(library.game, library.limits)
     layouts = [network_layout(packed, of_game.end) for packed in networks]
     largest = max(layouts, key=lambda layout: layout.end)
@@ -163,7 +163,7 @@ def readme(library: Library, targets: Mapping[str, Platform]) -> str:
 
 
 def build_number(library: Library, networks: Iterable[PackedNetwork]) -> str:
-    """A number that identifies a library, which refuses others' buffers: 60 bits, hexadecimal."""
+    """A number of 60 bits, hexadecimal; a library refuses buffers of one with another number."""
     sources = digest_of(library.game), template(library, "glue.c")
     layout = game_layout(library.game, library.limits)
     told = hashlib.sha256(repr((sources, layout, library.limits, library.ladder)).encode())

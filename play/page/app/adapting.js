@@ -1,7 +1,8 @@
 /**
- * The level that suits the person here, found from the results of games against it, like `level:auto`
- * in Python (`ludarium.arena.adaptive`): Bayes' rule over a grid of the strengths that the person
- * may have, with the Bradley-Terry model as likelihood. Results are kept in this browser, by board.
+ * The level that suits the person here, found from the results of games against adapting levels,
+ * like `level:auto` in Python (`ludarium.arena.adaptive`): Bayes' rule over a grid of the strengths
+ * that the person may have, with the Bradley-Terry model as likelihood. Results are kept in this
+ * browser, separately for each variant.
  */
 
 import { recall, remember } from "./dom.js";
@@ -53,7 +54,7 @@ function drifted(weights) {
   return changed.map((weight) => weight / sum);
 }
 
-/** The number of the level for the next game at a board. */
+/** The number of the level for the next game of a variant. */
 export function suitingLevel({ id }, levels) {
   const first = levels.find(({ name }) => name === FIRST_WORD) ?? levels[0];
   const elo = estimate(resultsAt(id), levels.at(-1).elo, first.elo);
@@ -61,13 +62,13 @@ export function suitingLevel({ id }, levels) {
   return levels.reduce((best, level) => (gap(level) < gap(best) ? level : best)).number;
 }
 
-/** Learn from a game: the person got `points` against a level of `elo`; its last end counts. */
+/** Keep a game's `points` against a level of `elo`; if it ends again, the later result counts. */
 export function learnResult({ id }, game, elo, points) {
   const others = resultsAt(id).filter((result) => result.game !== game);
   remember(`results.${id}`, [...others, { game, elo, points }].slice(-MOST_RESULTS));
 }
 
-/** The readable results at a board; stored data may be of a visitor's own making. */
+/** The valid results of a variant; visitors can change what is stored. */
 function resultsAt(id) {
   const stored = recall(`results.${id}`);
   const isResult = (each) => Number.isFinite(each?.elo) && [0, 0.5, 1].includes(each.points);

@@ -40,7 +40,7 @@ function standing(session, value) {
   return { words, mark: winner === 0 ? `◂ ${text}, exact` : `${text}, exact ▸` };
 }
 
-/** Who is ahead and by how much, in words beside that player's side. */
+/** Who is ahead and by how much: in words, and as a mark that points to that player's side. */
 function lead(session, value) {
   if (value === null) return { words: "not known yet", mark: "…" };
   const by = Math.abs(value).toFixed(2);

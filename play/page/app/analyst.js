@@ -159,7 +159,7 @@ export class Analyst {
     this.update();
   }
 
-  /** Begin or end the search of the position on view, as is due. */
+  /** Begin or end the searches of the position on view, as is due. */
   update() {
     const node = this.#session.view;
     const idle = this.#session.agent === null && this.#review === null;
@@ -208,7 +208,7 @@ export class Analyst {
     this.#tell.found();
   }
 
-  /** Find exact values from the end of a line backwards, as far as time allows. */
+  /** Find exact values from the end of a line backwards, until `FAILURES` in a row are missing. */
   async #solveBackwards(nodes, stop) {
     let failures = 0;
     for (const node of [...nodes].reverse()) {
@@ -254,7 +254,7 @@ export class Analyst {
   }
 }
 
-/** Write the loss of a node's move, for its player, on the node if it is known. */
+/** Write on a node its move's `loss` for the player, and `isExact`, if both values are known. */
 function judge(node) {
   if (!node.parent) return;
   const before = valueFor0(node.parent);

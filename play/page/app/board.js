@@ -71,7 +71,8 @@ export class BoardView {
    * @param {HTMLElement} container
    * @param {object} on
    * @param {(action: number) => void} on.play
-   * @param {(texts: string) => void} on.aim called with what the keys point at.
+   * @param {(texts: string) => void} on.aim called with the texts of the actions that the keys
+   *   point at.
    * @param {(action: number | null) => void} on.miss a click means no legal action; the argument is
    *   the action of its place, if it has one.
    */
@@ -239,8 +240,8 @@ export class BoardView {
         nearest = { away, spot: this.#spot(each.action), action: each.action };
     }
     if (nearest === null || nearest.away > this.#reach) return [];
-    // A place beside it that is not legal now; places that overlap with it do not count, nor spots
-    // between two places if a place itself is meant.
+    // A spot that is nearer but has no legal action; spots that overlap with the found one do not
+    // count, nor do spots between two places if the found one is a single place.
     const joinsTwo = this.#joinsTwo(nearest.action);
     const isOther = (spot, action) =>
       spot !== null &&

@@ -54,7 +54,7 @@ export class Catalog {
     this.games = games;
   }
 
-  /** The addresses of the files of a variant and its game. */
+  /** The addresses of the files of a game and its variant, without those for exact values. */
   filesOf({ rules }, { module, scene, network, levels }) {
     return [rules, module, scene, network, levels].filter(Boolean).map(address);
   }
@@ -111,7 +111,7 @@ export class Catalog {
     return named ? { game, variant: named, diagram: null } : { game, variant: own, diagram };
   }
 
-  /** The variant of a kept game, by its id, or else by the options of its record; or null. */
+  /** The variant of a kept game, by the variant's id or else by the record's options; or null. */
   findKept({ game, options }, id) {
     const found = this.find(game, id);
     if (!found) return this.withOptions(game, options);
@@ -132,7 +132,7 @@ export class Catalog {
     });
   }
 
-  /** The levels of a variant from `readLevels`; none if it has no ladder. */
+  /** The levels of a variant from `readLevels`; none without a ladder or a network. */
   levels(variant) {
     if (!variant.levels || !variant.network) return Promise.resolve([]);
     return kept(this.#ladders, variant.id, async () => {

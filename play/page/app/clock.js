@@ -12,7 +12,7 @@ const TOLD = [30, 10]; // seconds left that are announced
 function hourglass(share) {
   const fill = "currentColor";
   const drawn = (d, more) => el("svg:path", { d, ...more });
-  // The sand sinks in the upper half, from 4 to 12, and rises in the lower one, from 20 to 12.
+  // The sand sinks in the upper half, from 5 to 12, and rises in the lower one, from 20 to 13.
   const top = 12 - 7 * share;
   const heap = 20 - 7 * (1 - share);
   const half = (y) => 6 * (Math.abs(y - 12) / 8);

@@ -1,4 +1,4 @@
-/** A start that the players agree on, set up by clicking: a picture of it, and a button on each place. */
+/** A start that the players set up by clicking: its picture, with a button on each place. */
 
 import { placeOf, shapesOf } from "./board.js";
 import { el } from "./dom.js";

@@ -3,7 +3,7 @@
 import { button, el } from "./dom.js";
 
 /**
- * Show a dialog; Escape and its buttons close it.
+ * Show a modal dialog; Escape or a click beside it closes it.
  * @returns {HTMLDialogElement}
  */
 export function openDialog(title, ...content) {

@@ -1,4 +1,4 @@
-/** Elements of the page, made in one call. */
+/** Elements of the page, values that the browser keeps, and numbers as text. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -7,7 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
  * @param {string} tag "svg:circle" and so on for elements of pictures.
  * @param {object} [attributes] functions under "on..." listen to events; true and false set or
  *   leave out; null and undefined leave out.
- * @param {...(Node | string | null)} children null is left out.
+ * @param {...(Node | string | null | Array)} children arrays are flattened; null is left out.
  */
 export function el(tag, attributes = {}, ...children) {
   const element = tag.startsWith("svg:")

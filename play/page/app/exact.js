@@ -23,26 +23,27 @@ export class ExactValues {
     return this.#variant.exact.source;
   }
 
-  /** The addresses of the loaded files. */
+  /** The addresses of the files that are loaded, or being loaded. */
   get files() {
     return this.isThere && this.#thread.isOpened ? [address(this.#variant.exact.module)] : [];
   }
 
-  /** Whether the variant has any. */
+  /** Whether the variant has exact values. */
   get isThere() {
     return Boolean(this.#variant?.exact);
   }
 
   /**
    * Find the values of a position and of its actions, and write them on its node as `exact`: the
-   * result of `Solver.solve`, with `time`, the milliseconds that it was given.
+   * result of `Solver.solve`, with `time`: the milliseconds that the search was given, or 0 if
+   * another one of the same time may find more, because it was stopped or did not look for leads.
    * @param {object} node an unfinished node.
    * @param {Uint8Array} record the record of its position.
    * @param {object} run
    * @param {number} run.time most milliseconds.
    * @param {boolean} [run.leads] find leads too.
    * @param {AbortSignal} run.signal
-   * @param {() => void} run.onFound called when more is known.
+   * @param {() => void} run.onFound called after each report.
    */
   async find(node, record, { time, leads = true, signal, onFound }) {
     const keep = (found) => {
@@ -79,7 +80,7 @@ export function exactAnswer(node) {
 
 /**
  * Who wins at a node with best play, for player 0: 1, 0, -1, or null if that is not known. If
- * nobody has asked about it, its parent's actions may tell.
+ * the node has no exact value, its parent's actions may have one for it.
  */
 export function exactFor0(node) {
   const own = exactAnswer(node);

@@ -37,8 +37,8 @@ export class Hand {
   #at = null; // the place where the piece is held
   #point = null; // the point to which it was last moved
   #fingers = new Map(); // fingers on the pad, by id
-  #tap = null; // the effect if the first finger were lifted now
-  #twist = null; // the two fingers' angle at which counting starts
+  #tap = null; // where the first finger touched, and whether lifting it there plays
+  #twist = null; // two fingers' angle at their last turn, and whether they have turned
 
   /**
    * @param {HTMLElement} panel element that describes a piece in hand.

@@ -22,7 +22,7 @@ const FOR_AND_AGAINST = [
 /** The colour for a share of the largest, from 0 to 1, and the colour of a text on it. */
 export const heat = (share) => colours(HEAT, share);
 
-/** The colour for a value, from -1 (bad, orange) to 1 (good, blue), and that of a text on it. */
+/** Colours for a value, from -1 (bad, orange) to 1 (good, blue), and for a text on it. */
 export const forAndAgainst = (value) => colours(FOR_AND_AGAINST, (value + 1) / 2);
 
 function colours(scale, at) {

@@ -1,4 +1,4 @@
-/** Layers on top of the board, as envs/engine/draw/layers.py draws them. */
+/** Layers on the board, as envs/engine/draw/layers.py draws them, but with visits as shares. */
 
 import { el } from "./dom.js";
 import { exactAction, exactMark } from "./exact.js";

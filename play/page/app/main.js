@@ -99,7 +99,7 @@ function say(text) {
   byId("live").textContent = text;
 }
 
-/** Show a message until the next move, or hide it. */
+/** Show a message until the next move; an empty text hides it. */
 function complain(text, { isFault = true } = {}) {
   const message = byId("message");
   message.hidden = text === "";
@@ -108,7 +108,7 @@ function complain(text, { isFault = true } = {}) {
   if (text) say(text);
 }
 
-/** The page's name for a player of the rules, who count from 0. */
+/** The page's name for a player; the rules count players from 0. */
 const asPeopleCount = (_, number) => `player ${Number(number) + 1}`;
 
 /** Answer a click that is not a legal move now. */
@@ -335,7 +335,7 @@ function showControls() {
   if (label) byId("controls").querySelector(`[aria-label="${label}"]:enabled`)?.focus();
 }
 
-/** Show the move that the agent would play. */
+/** Show the move that the network finds in a search of `HINT_SIMULATIONS` simulations. */
 async function hint() {
   const { view: node, table } = session;
   shown.hint = node;
@@ -499,7 +499,7 @@ async function resume(id) {
   });
 }
 
-/** Continue with what this window showed before a reload. */
+/** Continue the game that this window showed before a reload or at the same address, if any. */
 async function resumeCurrent(fragment) {
   const [loading] = performance.getEntriesByType("navigation");
   const current = recall("current", "sessionStorage");
