@@ -105,7 +105,7 @@ class TrainedFactory(NetworkFactory):
     @property
     @abstractmethod
     def label(self) -> str:
-        """The agent's name in tables, without its simulations."""
+        """The agent's name in tables, without its settings."""
 
     @abstractmethod
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
@@ -113,6 +113,7 @@ class TrainedFactory(NetworkFactory):
 
         Raises:
             FileNotFoundError: there is no such file.
+            ImportError, ValueError: it cannot be fetched from a hub, see `hub.fetch`.
         """
 
     def choose_game(self, options: dict[str, Any]) -> Game:
@@ -181,8 +182,8 @@ class ShippedFactory(_OfGame):
 class PocketFactory(_OfGame):
     """Makes the small agent of a game, for programs that ship one.
 
-    Most shipped agents are small anyway: 130 kB in eight bits, and those for all boards up to
-    200 kB. If the default agent of a game is larger, a smaller one is used instead.
+    A smaller agent in ``shipped/pocket`` replaces the shipped one of the same name. Others are used
+    as they are; most of them have 130 kB in eight bits.
     """
 
     @property
@@ -209,7 +210,7 @@ class CheckpointFactory(TrainedFactory):
 
     @property
     def label(self) -> str:
-        """The name of the file or folder."""
+        """The name of the file, without its suffix, or of the folder."""
         return self.path.resolve().name.removesuffix(_SUFFIX)
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
@@ -255,9 +256,9 @@ def shipped_agents(game: str) -> list[Path]:
 def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
     """The shipped agent of a game for these options; None if the game has no shipped agent.
 
-    Of several agents this is the one whose own options agree with most of ``options``. In a tie,
-    an agent that fits the game comes before others, one for these options alone before one for
-    many, and the default one first.
+    Agents that fit the game with these options come first, then those that learnt a set of options
+    that agrees with most of ``options``, then those that learnt a single set. In a tie, the default
+    agent comes first.
     """
     agents = shipped_agents(game)
     if len(agents) < 2 or not options:
@@ -274,7 +275,7 @@ def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | No
 
 
 def _plays(header: CheckpointHeader, options: dict[str, Any]) -> bool:
-    """Whether a checkpoint's network fits its game with these options, which may be wrong."""
+    """Whether a checkpoint's network fits its game with these options; false if they are wrong."""
     try:
         game = make_stored_game(header.game, header.options, **options)
     except ValueError:
@@ -289,11 +290,11 @@ def fitting_agent(game: Game) -> Path | None:
 
 
 def selecting_options(game: str) -> dict[Path, dict[str, Any]]:
-    """For each shipped agent of a game, options that select it; those of one set of options first.
+    """For each shipped agent of a game, options that select it; agents of a single set come first.
 
-    Of an agent of many sets of options these are the options of its evaluation, or else the first
-    set that it learnt for which no other agent is selected. Options that are the game's defaults
-    are left out, unless agents of one set differ in them.
+    For an agent of many sets of options these are the options of its evaluation or, if they select
+    another agent, the first set that it learnt and that selects it. The game's defaults are left
+    out, unless an agent of a single set has another value.
     """
     headers = {path: load_header(path) for path in shipped_agents(game)}
     of_one = [header.options for header in headers.values() if not header.variants]

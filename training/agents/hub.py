@@ -1,9 +1,9 @@
 """Agents on the Hugging Face Hub, named ``hf:OWNER/NAME``: fetching and publishing them.
 
-Only the file ``agent.safetensors`` of a repository is used, a checkpoint that `load_checkpoint`
-reads as any stranger's: numbers and a description, nothing that is run or unpickled. Its size is
-checked before it is fetched. It is kept where the client library keeps files (``HF_HOME``); that
-library also handles tokens, other hubs (``HF_ENDPOINT``) and offline work (``HF_HUB_OFFLINE=1``).
+Only the file ``agent.safetensors`` of a repository is used, an untrusted checkpoint: numbers and a
+description, nothing that is run or unpickled. Its size is checked before it is fetched. It is kept
+where the client library keeps files (``HF_HOME``); that library also handles tokens, other hubs
+(``HF_ENDPOINT``) and offline work (``HF_HUB_OFFLINE=1``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .checkpoints import TrainedFactory
 
 #: Name of the agent's file in a repository.
 FILE = "agent.safetensors"
-#: The limit is 50 times the largest shipped network.
+#: Largest file that is fetched, in bytes: about 70 times the largest shipped network.
 MOST_BYTES = 200 * MEGABYTE
 
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
@@ -54,11 +54,11 @@ class HubFactory(TrainedFactory):
 
     @property
     def label(self) -> str:
-        """The repository's name."""
+        """``OWNER/NAME`` or ``OWNER/NAME@REVISION``."""
         return self.repository + (f"@{self.revision}" if self.revision else "")
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file, which is fetched if it is not there; see `TrainedFactory.checkpoint_path`."""
+        """The file, which is fetched unless it is cached; see `TrainedFactory.checkpoint_path`."""
         return fetch(self.repository, self.revision)
 
 
@@ -68,7 +68,7 @@ def fetch(repository: str, revision: str | None = None) -> Path:
     Raises:
         ImportError: the client library is not installed.
         ValueError: there is no such repository, revision or file, it is too large, or the hub
-            cannot be reached; the message names it.
+            cannot be reached; the message names the repository.
     """
     hub = _library()
     name = f"hf:{repository}" + (f"@{revision}" if revision else "")
@@ -96,7 +96,8 @@ def push(
 
     Raises:
         ImportError: the client library is not installed.
-        ValueError: the hub refuses, for example without a token; the message says why.
+        ValueError: ``repository`` is not of that form, or the hub refuses, for example without a
+            token; the message says why.
     """
     if not _REPOSITORY.fullmatch(repository):
         raise ValueError(f"{quoted(repository)} is not a repository: OWNER/NAME")

@@ -1,7 +1,7 @@
 """Agents by name: one grammar for all places that take an agent.
 
-These places are `make_agent` and, through it, every command, matches, Gymnasium's
-``opponent=``, ``evaluation.against`` of a configuration, and ratings. A name is
+These places are `make_agent` and `read_agent` and, through them, every command, matches,
+Gymnasium's ``opponent=``, ``evaluation.against`` of a configuration, and ratings. A name is
 
     WORD[:ARGUMENT][?KEY=VALUE[&KEY=VALUE...]]
 
@@ -74,10 +74,10 @@ class AgentKind:
     Attributes:
         usage: the form of its names, such as ``uct[:PLAYOUTS]``.
         help: a description of the kind in a line.
-        factory: a dataclass that makes the agent, with the settings that a name may give as fields
-            (see `setting`); its `AgentFactory.read` reads the text after the colon.
-        risk: what a name may do, such as ``runs code``; such names are refused in files. Empty
-            for a harmless kind.
+        factory: class that makes the agent; if it is a dataclass, the settings that a name may give
+            are fields (see `setting`). Its `AgentFactory.read` reads the text after the colon.
+        risk: what a name may do, such as ``runs code``; then names of this kind are refused in
+            files. Empty for a harmless kind.
     """
 
     usage: str
@@ -116,6 +116,7 @@ def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool =
         ValueError: ``spec`` names no agent, its number is out of range, or the agent cannot
             play ``game``; the message says what is accepted.
         FileNotFoundError: the game has no shipped agent, or the folder has no agent.
+        ImportError: the agent needs a package that is not installed.
     """
     return read_agent(spec, from_file).make(as_game(game, {}), seed)
 
@@ -141,16 +142,17 @@ def as_agent(
             in training, of these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
         game: the rules, or a game's name.
         seed: seed of its random numbers.
-        name: the name in tables; default: the player's own.
-        simulations: a module's simulations for each move. Default: no search, it plays the most
-            probable legal action. A search needs values.
+        name: the name in tables of a function or module; default: its own.
+        simulations: a module's simulations for each move. By default there is no search: it plays
+            the most probable legal action. A search needs values.
         temperature: a module's temperature, see `network_agent`.
         canonical: whether a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.
 
     Raises:
-        ValueError: it cannot play this game; or it is nothing that can play.
+        ValueError: ``player`` is nothing that can play, or it cannot play this game.
+        FileNotFoundError, ImportError: see `make_agent`.
     """
     game = as_game(game, {})
     if isinstance(player, str):
@@ -166,7 +168,9 @@ def as_agent(
 
 
 def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
-    """Parse an agent's name into an `AgentFactory`, without loading anything.
+    """Parse an agent's name into an `AgentFactory`, without loading a network.
+
+    The object of ``python:MODULE:OBJECT`` is imported, and so is an installed package's kind.
 
     Args:
         spec: the name.

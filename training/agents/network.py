@@ -25,7 +25,7 @@ from .trees import Trees
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
-#: By default, after a time, lower bounds of this many standard errors choose an action.
+#: Default ``bound`` of searches with seconds, in standard errors.
 BOUND = 3.0
 
 _BATCH = 128
@@ -48,8 +48,8 @@ class NetworkSearcher(Searcher):
             not used for a function.
         score: share of the final score in the value that it maximises, 0 to below 1. Above 0
             it plays for points too. It needs a network with a score, and a game that has one.
-        bound: standard errors, with seconds, of the lower confidence bounds by which the action is
-            chosen; 0 takes the most visited one. See `TreeSearch.best_action`.
+        bound: with seconds, the action with the greatest lower confidence bound is chosen, this
+            many standard errors below its value; 0: the most visited. See `TreeSearch.best_action`.
 
     Raises:
         ValueError: ``score`` is out of range, or the game has none.
@@ -148,7 +148,7 @@ class NetworkSearcher(Searcher):
     def preferences(
         self, states: np.ndarray, budget: Budget, rng: np.random.Generator
     ) -> np.ndarray:
-        """The search's policy; with seconds the network's. See `Agent.preferences`."""
+        """The search's policy; with seconds the network's logits. See `Agent.preferences`."""
         if budget.seconds is not None:
             return self.evaluate(states).logits
         return self.find(states, budget, rng).policies
@@ -163,7 +163,8 @@ class NetworkSearcher(Searcher):
             The answers, for the players to move.
 
         Raises:
-            ValueError: the evaluator's answer is not valid, see `Evaluation`.
+            ValueError: ``states`` is not such an array, or the evaluator's answer is not valid, see
+                `Evaluation`.
         """
         answer = self._evaluator(observations_of(self.game, as_positions(self.game, states)))
         found = checked(answer, len(states), self.game.num_actions, self._evaluator)
@@ -194,15 +195,15 @@ def network_agent(
         game, network, backend, score: see `NetworkSearcher`.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: the name in tables.
-        seed: seed of the choices. Without ``temperature`` and time it plays the same moves.
+        seed: seed of the moves that ``temperature`` draws; without it the seed has no effect.
         temperature: 0 plays the best action found. Above 0, the action is drawn from the policy to
             the power 1/temperature: the search's policy, or without a search the network's.
         seconds: seconds for each move of each game, 0.001 to 3,600, in place of simulations.
         bound: see `NetworkSearcher`, 3 by default; only with ``seconds``.
 
     Raises:
-        ValueError: ``simulations``, ``seconds``, ``temperature`` or ``score`` is out of range or
-            not used.
+        ValueError: ``simulations``, ``seconds``, ``temperature`` or ``score`` is out of range;
+            ``bound`` is given without ``seconds``, or ``score`` without a search.
     """
     if seconds is not None:
         check_duration(seconds)

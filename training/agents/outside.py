@@ -1,6 +1,6 @@
 """Players from outside: functions, torch modules and exported networks as agents.
 
-``python:MODULE:OBJECT`` and ``onnx:FILE`` name one; `names.as_agent` makes an agent of each.
+Their names are ``python:MODULE:OBJECT`` and ``onnx:FILE``; `names.as_agent` takes objects, too.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ObjectFactory(AgentFactory):
 
     Attributes:
         player: the object.
-        name: the agent's name; default: its own.
+        name: the agent's name; default: the name of the object or of its class.
     """
 
     argument = "simulations"
@@ -207,7 +207,7 @@ def _label(player: Any) -> str:
 
 
 def _as_module(player: Any) -> Any:
-    """The torch module that the user gave, or its class; None if it is something else."""
+    """The torch module, made without arguments if its class is given; None for anything else."""
     torch = sys.modules.get("torch")  # a module exists only if torch is imported
     if torch is None:
         return None
@@ -225,7 +225,7 @@ def _as_module(player: Any) -> Any:
 
 
 def _makes_agents(player: Any) -> bool:
-    """Whether it is a class of agents, or a function of a game that makes one."""
+    """Whether it is a class of agents, or a function whose parameters begin with game and seed."""
     if inspect.isclass(player):
         return issubclass(player, Agent)
     try:
@@ -238,7 +238,7 @@ def _makes_agents(player: Any) -> bool:
 def _of_module(
     module: Any, game: Game, name: str, is_search: bool, canonical: bool
 ) -> PolicyValueNetwork | Evaluator:
-    """The network or evaluator of a torch module, in the board's own frame."""
+    """A network of this package as it is; else the module's evaluator in the board's own frame."""
     from ludarium.models import PolicyValueNetwork
 
     if isinstance(module, PolicyValueNetwork):
@@ -249,11 +249,11 @@ def _of_module(
 
 
 def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> Evaluator:
-    """A torch module as an evaluator; values are 0 where the module returns none.
+    """A torch module as an evaluator; values are 0 if the module returns none.
 
     Raises:
-        ValueError: its answer to one observation has other shapes than `names.as_agent` describes,
-            or is not finite; or it returns no values and ``needs_values``.
+        ValueError: the module fails on one observation; or its answer has other shapes than
+            `names.as_agent` describes, is not finite, or has no values although ``needs_values``.
     """
     import torch
 
@@ -281,7 +281,12 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
 
 
 def _evaluation_of(answer: Any, count: int, name: str, needs_values: bool) -> Evaluation:
-    """The return value of a torch module for ``count`` observations, see `names.as_agent`."""
+    """A torch module's answer to ``count`` observations as an `Evaluation`, see `names.as_agent`.
+
+    Raises:
+        ValueError: it is no tensor or tuple of these forms, or has no values although
+            ``needs_values``.
+    """
     import torch
 
     given = answer if isinstance(answer, tuple) else (answer,)

@@ -187,7 +187,7 @@ def _read(stream: IO[bytes], inbox: Queue[bytes | None], process: subprocess.Pop
 
 
 def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
-    """Copy its standard error to ours, line by line with the agent's name; keep the last lines."""
+    """Copy a program's standard error to ours, each line with the agent's name; keep the last."""
     with stream:
         while words := stream.readline(_LONGEST_WORDS):
             for line in words.replace(b"\r", b"\n").split(b"\n"):
@@ -198,7 +198,10 @@ def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) -> None:
-    """End a program: first its input, then whatever still runs of it and of its children."""
+    """End a program: close its input, then kill what still runs of it (on POSIX its children too).
+
+    It has `_GRACE` seconds to end by itself.
+    """
     outbox.put(None)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
@@ -211,7 +214,7 @@ def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) ->
 
 
 def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
-    """The words of a command; on Windows backslashes belong to paths, and quote nothing."""
+    """The words of a command; on Windows a backslash is part of a path, not an escape."""
     words = shlex.split(command, posix=posix)
     if not posix:
         words = [word[1:-1] if re.fullmatch(r"([\"']).*\1", word) else word for word in words]
@@ -236,8 +239,8 @@ class ProgramSearcher(Searcher):
     """Asks a program that thinks about whole games: it is told moves, not positions.
 
     The program is told a budget's simulations and seconds, if there are any. `prepare` starts it,
-    and it ends with this object; a copy starts its own. A program that fails is
-    ended, and the error goes to the caller, which ends a match.
+    and it ends with this object; a copy of this object starts its own. A program that fails is
+    ended, and the caller gets the error.
 
     Args:
         game: the rules.
@@ -278,7 +281,11 @@ class ProgramSearcher(Searcher):
         return self._program
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """The moves at starts of games; elsewhere the program would need earlier moves."""
+        """The program's moves at the game's start; see `Searcher.find`.
+
+        Raises:
+            ValueError: as for `find_in`; other positions would need the moves before them.
+        """
         states = as_positions(self.game, states)
         return self.find_in(games_from(self.game, states), states, budget, rng)
 
@@ -321,7 +328,7 @@ class ProgramSearcher(Searcher):
         return Finding.of(chosen, policies)
 
     def _action(self, program: _Program, line: _PlayedGame, answer: _Answer) -> int:
-        """The best move of an answer, if it is legal."""
+        """The best move of an answer, as an action; ``ValueError`` if there is no legal one."""
         played = shortened(" ".join(line.texts), 200) or "no moves"
         if not answer.move_infos:
             raise program.fail(f"told no move after {played}")
@@ -368,7 +375,7 @@ class ProgramFactory(AgentFactory):
         return super().read(None, settings, command=argument or "")
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`. ``seed`` does not reach it."""
+        """Make the agent; see `AgentFactory.make`. The program is not told ``seed``."""
         name = f"engine:{self.command}"
         told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
         name += settings_text(told)

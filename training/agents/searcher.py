@@ -55,8 +55,8 @@ class Drawn:
 class Searcher:
     """Searches positions of one game, within any given budget.
 
-    Its random numbers are the caller's, who can reseed them. It keeps only data that speed up
-    the next search, and games from `begin` to `finish`.
+    It draws from the caller's random generator. It keeps only data that speed up the next search,
+    and data of games from `begin` to `finish`.
 
     Args:
         game: the rules.
@@ -78,7 +78,7 @@ class Searcher:
         Args:
             states: structured array [N] of ``game.state_dtype``, of unfinished games.
             budget: budget of each search.
-            rng: generator of its random numbers.
+            rng: the generator to draw from.
         """
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class Searcher:
     ) -> TreeSearch | UCTSearch | None:
         """A search of one position, structured array [1], by all cores without a time limit.
 
-        ``None`` if it has none.
+        ``None`` if this searcher offers no such search.
         """
         return None
 

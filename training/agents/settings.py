@@ -40,7 +40,7 @@ def check_score(game: Game, share: float) -> None:
 
 
 def split_settings(spec: str) -> tuple[str, dict[str, str]]:
-    """Split a name into the part before ``?`` and its settings; settings may replace the argument.
+    """Split a name into the part before ``?`` and its settings; ``:KEY=VALUE`` is a setting too.
 
     Raises:
         ValueError: a setting is not ``KEY=VALUE``, or is given twice.
@@ -57,11 +57,11 @@ def split_last_settings(spec: str, known: Container[str]) -> tuple[str, dict[str
 
     Args:
         spec: the name.
-        known: keys of settings; the text after the last ``?`` belongs to the argument unless it
-            sets only these.
+        known: keys of settings; the text after the last ``?`` belongs to the argument unless all
+            its keys are among these.
 
     Raises:
-        ValueError: a setting is given twice.
+        ValueError: a setting is not ``KEY=VALUE``, or is given twice.
     """
     name, _, query = spec.rpartition("?")
     if name and all(text.partition("=")[0] in known for text in query.split("&")):

@@ -130,7 +130,7 @@ class Trees:
                     empty(batch.cache)
 
     def _compile(self) -> None:
-        """Compile everything before the first search, whose time it would take."""
+        """Compile everything, so that the first search does not spend its time on it."""
         search = self._fresh(self.game.start(0).states, self._batches[0], 1)
         search.think(Budget(simulations=1))
         search.play(search.best_action())
@@ -142,7 +142,7 @@ class Trees:
     def _think(
         self, count: int, search_in: Callable[[int, list[LeafBatch]], TreeSearch], budget: Budget
     ) -> list[Finding]:
-        """Search ``count`` positions; setting up counts as time of the search."""
+        """Search ``count`` positions; the seconds of the budget include setting up a search."""
 
         def task(thread: int, number: int) -> Finding:
             started = time.perf_counter()

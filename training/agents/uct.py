@@ -38,12 +38,11 @@ _PLAYOUTS_AT_ONCE = 200_000  # playouts between checks for Ctrl-C
 
 
 class UCTSearcher(Searcher):
-    """Plays random games in a UCT search (see `kernels.uct` for the sources).
+    """Searches by UCT with random playouts (see `kernels.uct` for the sources).
 
     A budget's simulations are playouts for each position; the finding then does not depend on
-    the number of cores. With seconds, one position gets all
-    cores; of several, one per core is searched at a time, and a search ends early after 10
-    million playouts.
+    the number of cores. With seconds, one position gets all cores; of several, one per core is
+    searched at a time. A search ends early after 10 million playouts.
 
     Args:
         game: the rules.
@@ -182,7 +181,7 @@ class UCTSearcher(Searcher):
 
 @dataclass(frozen=True, kw_only=True)
 class UCTFactory(AgentFactory):
-    """Makes an agent that plays the most visited action of a `UCTSearcher`."""
+    """Makes an agent that plays the action that a `UCTSearcher` visits most."""
 
     argument = "playouts"
 

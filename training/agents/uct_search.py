@@ -53,7 +53,10 @@ class UCTSearch:
         self._factors = ucb_factors(exploration, 0)
 
     def restart(self, state: np.ndarray, streams: np.ndarray | None = None) -> None:
-        """Start over with an unfinished position, structured array [1], and new random streams."""
+        """Start over with an unfinished position, structured array [1].
+
+        ``streams`` replaces the random streams, if given.
+        """
         self._root[0] = state[0]
         if streams is not None:
             self._streams = streams
@@ -136,7 +139,7 @@ class UCTSearch:
         return factors
 
     def action_statistics(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Visits, sums of results (for player 0) and draws of the root's actions, int64 [A]."""
+        """Visits, sums of player 0's results, and draws of the root's actions, int64 [A] each."""
         counts = np.zeros((3, self.game.num_actions), np.int64)
         for tree in self._trees:
             first, width = int(tree[0].children), int(tree[0].width)
@@ -194,7 +197,7 @@ class UCTSearch:
 
 
 def ucb_factors(exploration: float, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """``c * sqrt(ln(n))`` and ``1 / sqrt(n)``, float64 [most + 1], for n visits, at least 1."""
+    """``c * sqrt(ln(n))`` and ``1 / sqrt(n)`` for n from 0 to ``most``, float64; 0 counts as 1."""
     visits = np.maximum(np.arange(most + 1), 1)
     return exploration * np.sqrt(np.log(visits)), 1 / np.sqrt(visits)
 

@@ -1,8 +1,8 @@
 """Actors play the games that the learner learns from.
 
-The loop knows two things about them: they take weights (`Actors.publish`), and they return the
-positions that they have searched (`Actors.bootstrap`, `Actors.play`). `LocalActors` are threads of
-this process; the actors of `ludarium.training.cluster` are processes on many machines.
+They take weights (`Actors.publish`), and return the positions that they have searched
+(`Actors.bootstrap`, `Actors.play`). `LocalActors` are threads of this process; the actors of
+`ludarium.training.cluster` are processes on many machines.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Weights:
     """A version of the network with which actors play.
 
     Attributes:
-        version: how many iterations it has learnt.
-        networks: the network of each game that is played, with its weights; they may change later.
+        version: how many iterations the network has learnt.
+        networks: the network of each game that is played; its weights may change in place later.
         examples: for each game float32 [n, *observation_shape], typical observations as the network
             sees them.
     """
@@ -96,8 +96,9 @@ class LocalActors(Actors):
 
     Args:
         games: the games, and each one's share of the positions.
-        mixture: the mixture that their samples are of.
-        config: the run's configuration; games in parallel and positions are divided by the shares.
+        mixture: packs the samples of all games into records.
+        config: the run's configuration; games in parallel, positions, cache and minutes are divided
+            by the shares.
         workers: number of threads.
         device: torch's name of the network's device.
         weights: weights of the first version.
@@ -162,7 +163,8 @@ class LocalActors(Actors):
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Play an iteration of each game.
 
-        The seeds of new games follow from the version of the weights and how often it has played.
+        The seeds of new games follow from the version of the weights and how often `play` has been
+        called with it.
         """
         key = self._version, self._chunks
         self._chunks += 1
@@ -264,7 +266,7 @@ def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
     """Search settings of self-play at ``progress`` (0 to 1) of the run.
 
-    Keys of the configuration that are called like a setting are that setting.
+    A key of ``self_play`` that has the name of a setting sets it.
     """
     play = config.self_play
     gumbel = play.algorithm == "gumbel"

@@ -36,10 +36,11 @@ def bootstrap_samples(
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
+    There are fewer if the seconds of the configuration run out: then random moves finish the games
+    in progress without a search, so that long games are not left out.
+
     The policy target is the distribution of the playouts over the root actions. Moves are drawn
-    from the same distribution, so games differ. When the seconds of the configuration are over,
-    the searches end: random moves finish the games in progress, so that long games are not left
-    out.
+    from the same distribution, so games differ.
 
     Args:
         game: the rules.
@@ -60,7 +61,7 @@ def bootstrap_samples(
     play = specialise(match_kernels, game.rules).play
 
     def played() -> np.ndarray:
-        """Play games to their ends."""
+        """Play ``games`` games to their ends; return their samples."""
         states = np.concatenate(
             [
                 draw_openings(

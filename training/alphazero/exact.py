@@ -1,14 +1,16 @@
 """Exact targets: exact values from a search to the end replace the results of self-play games.
 
 From the end of each game of self-play backwards, positions are searched for the exact values of
-their actions, until one takes more than a number of positions. Leela Chess Zero corrects its games
+their actions, until a search exceeds its limit of positions. Leela Chess Zero corrects its games
 by tablebases in this way (its "rescorer"). From a solved position the network learns
 
 - its value, instead of the result of the game and of the search's value;
 - as a policy, the *set* of the actions that keep the value; the loss does not prescribe how the
   probability is divided among them. If all actions have the same value, the target is unchanged.
 
-The rest of the game learns the value of its first solved position instead of the result.
+From the positions before, it learns the value of the game's first solved position instead of the
+result. Of the solved positions whose actions all have one value, the share ``keep_decided`` is
+kept.
 
 Another package, found by an entry point, is the source of the values: a table of all positions, or
 a solver.
@@ -51,7 +53,10 @@ class ExactSource(Protocol):
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
     ) -> Mapping[int, ExactAnswer]:
-        """The value of each legal action, found within ``limit`` searched positions."""
+        """The value of each legal action, found within ``limit`` searched positions.
+
+        ``leads`` asks for the lead at the end too.
+        """
 
 
 class ExactTargets:
@@ -59,8 +64,8 @@ class ExactTargets:
 
     Args:
         game: the rules.
-        limit: positions to search for one position.
-        keep_decided: share of the decided positions that are kept.
+        limit: how many positions the search of one position may visit.
+        keep_decided: share of the positions with `NO_CHOICE` that are kept.
 
     Raises:
         ImportError: no installed package has exact values.
@@ -81,8 +86,8 @@ class ExactTargets:
 
         Args:
             samples: structured [N] with a field ``solved``, of finished games; changed in place.
-            games: int64 [N], the game of each sample.
-            seed: seed of the choice of those that are kept.
+            games: int64 [N], the number of each sample's game.
+            seed: seed for the choice of the samples that are kept.
             threads: how many threads search; the result does not depend on it.
         """
         order = np.lexsort((-samples["state"]["ply"], games))
@@ -96,7 +101,7 @@ class ExactTargets:
         return kept | (samples["solved"] != NO_CHOICE)
 
     def _correct_part(self, samples: np.ndarray, of_games: Sequence[np.ndarray]) -> None:
-        """Correct the samples of some games, with a search that remembers only these."""
+        """Correct the samples of some games, with a source whose memory only they share."""
         prober = self._prober_of(self.game, TABLE_BYTES)
         for rows in of_games:
             self._correct_game(samples, rows, prober)
@@ -121,7 +126,7 @@ class ExactTargets:
                 samples["policy"][row, keeping] = 1
 
     def _values(self, state: np.ndarray, prober: ExactSource) -> dict[int, int] | None:
-        """The value of each action for the mover, 1, 0 or -1; None if that takes too long."""
+        """Each action's value for the mover, 1, 0 or -1; None if one is not found in the limit."""
         position = Position.of_state(self.game, state)
         answers = prober.actions(position, self.limit, leads=False)
         values = {action: answer.outcome for action, answer in answers.items()}
@@ -130,5 +135,5 @@ class ExactTargets:
 
 
 def _outcome(value: int) -> int:
-    """The outcome of a game whose value for player 0 is this."""
+    """The outcome that has this value for player 0."""
     return (DRAW, PLAYER_0_WINS, PLAYER_1_WINS)[value]

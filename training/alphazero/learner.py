@@ -76,7 +76,7 @@ class Learner:
         self.step = 0
         self._replicas = [self.network]
         if self.device.type == "cpu":
-            parts = min(workers, config.batch)  # an empty part would have no mean
+            parts = min(workers, config.batch)  # more threads would get no positions
             self._replicas += [_sharing_weights(self.network) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
         decayed = [weight for weight in self.network.parameters() if weight.ndim > 1]
@@ -139,7 +139,7 @@ class Learner:
 
     @torch.no_grad()
     def _average_statistics(self) -> None:
-        """Average the replicas' batch-normalisation statistics."""
+        """Average the replicas' batch-normalisation statistics into the network's."""
         buffers = zip(*(_statistics(replica) for replica in self._replicas), strict=True)
         for first, *others in buffers:
             if others:
@@ -155,7 +155,7 @@ class Learner:
         keep = min(self.config.ema_decay, (1 + self.step) / (10 + self.step))
         averages, weights = self.ema_network.state_dict(), self.network.state_dict()
         once = {  # tied weights occur under two names
-            average.data_ptr(): (average, weights[name])  # or as views of each other
+            average.data_ptr(): (average, weights[name])  # or as views; the largest counts
             for name, average in sorted(averages.items(), key=lambda each: each[1].numel())
         }
         for average, weight in once.values():

@@ -41,7 +41,7 @@ from .mixture import Mixture
 from .replay import ReplayBuffer
 from .self_play import SelfPlayResult, choose_threads
 
-#: How many observations calibrate the activation ranges of the int8 backend.
+#: How many observations calibrate the activation ranges of the int8 backend, on average per game.
 _EXAMPLES = 512
 
 
@@ -56,7 +56,7 @@ class AlphaZero:
     Attributes:
         rng: generator for drawing batches.
         workers: number of threads that play, and that learn on a CPU.
-        mixture: maker of records of the replay and of batches, from samples of all games.
+        mixture: packs the samples of all games into records, and makes batches of records.
         replay: the latest positions.
         learner: learner of the network.
         actors: the actors.
@@ -173,7 +173,7 @@ class AlphaZero:
         return self.learner.ema_network
 
     def state(self) -> State:
-        """Networks, optimizer, replay, and the games in progress."""
+        """Networks, optimizer, random generator, replay, and the games in progress."""
         tensors = {
             "network": self.network.state_dict(),
             "ema": self.learner.ema_network.state_dict(),
@@ -188,7 +188,7 @@ class AlphaZero:
         return State(description, flatten(tensors), playing, self._chunk, list(self.replay.chunks))
 
     def restore(self, state: State) -> None:
-        """Load a state that `state` returned."""
+        """Load a state that `state` returned, and give its weights to the actors."""
         self.learner.step = state.description["step"]
         self.rng.bit_generator.state = state.description["rng"]
         self.network.load_state_dict(unflatten(state.tensors, "network"))
@@ -225,7 +225,7 @@ class AlphaZero:
     def examples(self) -> list[np.ndarray]:
         """Example observations of each of the `games`; the same for the same iteration of a run.
 
-        float32 [n, *observation_shape]; they come from random positions while the replay is empty.
+        float32 [n, *observation_shape]; from random games for a game of which none was drawn.
         """
         found = [np.zeros((0, *game.observation_shape), np.float32) for game in self.games]
         if len(self.replay):

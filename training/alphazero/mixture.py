@@ -28,8 +28,8 @@ class Mixture:
 
     Attributes:
         dtypes: dtype of each game's samples.
-        dtype: dtype of the records: the samples of one game, else ``game``, the game's number,
-            and ``sample``, the bytes of the sample.
+        dtype: dtype of the records. With one game they are its samples, else they have the fields
+            ``game``, the game's number, and ``sample``, the bytes of the sample.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Mixture:
             return samples
         records = np.zeros(len(samples), self.dtype)
         size = samples.dtype.itemsize
-        plain = np.zeros(len(samples), samples.dtype)  # has zeros between the fields
+        plain = np.zeros(len(samples), samples.dtype)  # with zeros as padding between the fields
         plain[...] = samples
         fields: Any = records  # structured arrays have no static types
         fields["game"] = number

@@ -18,15 +18,15 @@ from .samples import Batch
 #: The policy, outcome and score losses.
 Terms = tuple[Tensor, ...]
 
-_IMPOSSIBLE = -1e9  # log-probability of the impossible; sums of it stay finite
+_IMPOSSIBLE = -1e9  # log-probability of an excluded action; sums of it stay finite
 
 
 @dataclass(frozen=True)
 class Objective:
     """A weighted sum of cross-entropies of policy and outcome and the squared error of the score.
 
-    For a solved position, the policy's loss is minus the log-probability of all actions that
-    keep the value together.
+    For a solved position whose actions differ in value, the policy's loss is minus the logarithm of
+    the total probability of the actions that keep it.
 
     Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
     through self-play" (2018), with one more head; the optimizer does the weight decay.

@@ -16,7 +16,7 @@ class ReplayBuffer:
     chunk, the positions of one iteration; the oldest positions leave first.
 
     Args:
-        dtype: dtype of the positions, from `samples.sample_dtype`.
+        dtype: dtype of the positions, see `Mixture.dtype`.
         capacity: the largest window.
 
     Attributes:
@@ -84,8 +84,8 @@ class ReplayBuffer:
 
         Args:
             chunks: the attribute ``chunks`` of the saved buffer.
-            load: function that returns all positions of an iteration; mapped files are copied
-                once, from the disk into the buffer.
+            load: function that returns all positions of an iteration; from a memory-mapped file
+                only those that are kept are read.
 
         Raises:
             ValueError: a chunk has positions of another dtype, or fewer than it should, or

@@ -4,10 +4,10 @@ Template functions for ``engine.compile.specialise``. Alpha-beta pruning: Knuth 
 Analysis of Alpha-Beta Pruning", 1975. Values are in the view of player 0, who maximises
 while player 1 minimises, so the order of turns does not matter.
 
-The search goes to 1, 2, ... ``depth`` plies in turn; each round tells the next which actions
-to try first: at the root the best ones so far, elsewhere the *killer* (the last action that
-caused a cutoff at that ply; Akl and Newborn, 1977), then those that caused the most cutoffs
-(*history heuristic*: Schaeffer, 1989).
+Iterative deepening: the search goes to 1, 2, ... ``depth`` plies, and each round orders the actions
+of the next. First come, at the root, the best actions of the round before, elsewhere the *killer*
+(the last action that caused a cutoff at that ply; Akl and Newborn, 1977), and then those that
+caused the most cutoffs (*history heuristic*: Schaeffer, 1989).
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from ludarium.envs.engine.rule import ONGOING, random_below, reward
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
-#: Value of a game that player 0 has won, minus the plies it took; far above any score.
+#: A win of player 0 has this value minus the plies that it took; it is far above any score.
 WIN = 1 << 24
 _INFINITY = 1 << 30
 _FIRST = 1 << 62  # ordering key of an action that is tried before all others
@@ -43,7 +43,7 @@ FRAME = np.dtype(
 
 @part
 def evaluate(table, state, ply):
-    """Value of a position ``ply`` plies from the root: the score, or the result.
+    """Value of a position ``ply`` plies from the root: its score, or the result of a finished game.
 
     A win is worth more the sooner it comes, and a loss is better the later it comes.
     """
@@ -54,7 +54,7 @@ def evaluate(table, state, ply):
 
 @part
 def open_frame(table, state, frame, actions, keys, history, num_actions):
-    """List the legal actions of a position with their keys: higher keys are tried first."""
+    """Begin a frame: list the position's legal actions with their keys; higher keys come first."""
     mover = int(state.mover)
     frame.sign = 1 - 2 * mover
     frame.best = -frame.sign * _INFINITY
@@ -87,8 +87,8 @@ def bring_forward(actions, keys, start, end):
 def search_to(table, line, frames, actions, keys, history, best, depth):
     """Search ``line[0]`` to ``depth`` plies; return its value, mark its best actions in ``best``.
 
-    Actions that were marked before are tried first. The window of the root's children is one
-    wider than necessary, so that all actions of the same value are found, not only the first.
+    Actions that the previous round marked are tried first. The window of the root's children is one
+    wider than necessary, so that all actions of the best value are found, not only the first.
     """
     num_actions = len(best)
     frames[0].lower = -_INFINITY
@@ -102,7 +102,8 @@ def search_to(table, line, frames, actions, keys, history, best, depth):
     while True:
         frame = frames[ply]
         if frame.tried < frame.width and frame.lower < frame.upper:
-            # Try the next action. Ordering the last ply would cost more than it saves.
+            # At the last ply only the first action is chosen by its key: ordering the others
+            # would cost more than it saves.
             if ply + 1 < depth or frame.tried == 0:
                 bring_forward(actions[ply], keys[ply], frame.tried, frame.width)
             action = actions[ply, frame.tried]
@@ -118,7 +119,7 @@ def search_to(table, line, frames, actions, keys, history, best, depth):
                 continue
             value = evaluate(table, line[ply + 1], ply + 1)
         elif ply > 0:
-            # All actions are tried, or a cutoff: this is the value of the action one ply up.
+            # All actions are tried, or there was a cutoff: the value goes to the ply above.
             value = frame.best
             ply -= 1
             frame = frames[ply]
@@ -158,7 +159,7 @@ def search(
     begin,
     end,
 ):
-    """Search positions with the workers ``begin`` to ``end``; worker w takes every workers-th one.
+    """Search with the workers ``begin`` to ``end``; worker w takes positions w, w + workers, ...
 
     Args:
         tables: the game's tables, array of one record.
@@ -168,8 +169,8 @@ def search(
         lines: structured [workers, depth + 1], the line of play being looked at.
         frames: `FRAME` [workers, depth].
         actions: int32[workers, depth, A], the legal actions at each ply of the line.
-        keys: int64[workers, depth, A], how early to try them.
-        history: int64[workers, 2, A], weighted cutoffs by each player's action.
+        keys: int64[workers, depth, A], their ordering keys; the highest is tried first.
+        history: int64[workers, 2, A], weighted number of cutoffs that each player's actions caused.
         chosen: int64[N], receives a random one of the best actions, -1 where the game is over.
         values: int32[N], receives the minimax value in player 0's view.
         best: int8[N, A], receives 1 for every action of that value, 0 for the others.

@@ -41,7 +41,7 @@ NODE = np.dtype(
 
 @part
 def take_room(table, state, tree, node, free, num_actions):
-    """Allocate the children of ``node``, all untried, from ``free`` on; return the next index."""
+    """Allocate the children of ``node`` from ``free`` on, untried; return the next free index."""
     first = free
     for action in range(num_actions):
         if rules.is_legal(table, state, action):
@@ -106,7 +106,8 @@ def grow_tree(
 ):
     """Run ``playouts`` more playouts from the position ``root[0]``.
 
-    ``work[0]`` is a scratch position. Takes and returns the index of the first free node.
+    ``work[0]`` is a scratch position, ``path`` a scratch list of nodes. Takes and returns the index
+    of the first free node.
     """
     for _ in range(playouts):
         work[0] = root[0]
@@ -171,7 +172,7 @@ def search(
     begin,
     end,
 ):
-    """Search positions with the workers ``begin`` to ``end``; worker w takes every workers-th one.
+    """Search with the workers ``begin`` to ``end``; worker w takes positions w, w + workers, ...
 
     Args:
         tables: the game's tables, array of one record.
@@ -227,7 +228,7 @@ def plant(tables, root, tree, num_actions):
 
 @kernel
 def grow(tables, root, work, rngs, tree, path, free, num_actions, playouts, spreads, inverse_roots):
-    """`grow_tree` for such a search; ``rngs`` int64[1, 2]."""
+    """`grow_tree` for a search that continues from call to call; ``rngs`` int64[1, 2]."""
     return grow_tree(
         tables[0],
         root,
