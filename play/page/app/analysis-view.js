@@ -6,6 +6,7 @@ import { valueFor0 } from "./analyst.js";
 import { exactAction, exactAnswer, exactBest } from "./exact.js";
 import { judgement } from "./moves.js";
 import { capital, playerName } from "./panels.js";
+import { MOST_SIMULATIONS } from "./seats.js";
 
 const BEST = 8; // moves in the table
 const SECONDS = [0, 3, 10, 30, 120]; // choices of the time for exact values
@@ -46,7 +47,7 @@ function lead(session, value) {
   const by = Math.abs(value).toFixed(2);
   if (by === "0.00") return { words: "even", mark: by };
   const leader = value > 0 ? 0 : 1;
-  const words = `${playerName(session, leader)}, is ahead by ${by}`;
+  const words = `${playerName(session, leader)} is ahead by ${by}`;
   return { words, mark: leader === 0 ? `◂ ${by}` : `${by} ▸` };
 }
 
@@ -151,7 +152,7 @@ function seconds(analyst, on) {
 }
 
 function sizes(analyst, on) {
-  const options = [50, 100, 200, 400, 800, analyst.mostSimulations].map((each) => [each, `${each}`]);
+  const options = [50, 100, 200, 400, 800, MOST_SIMULATIONS].map((each) => [each, `${each}`]);
   const take = (value) => on.size(Number(value));
   return choice("analysis-size", "Simulations of an analysis", options, analyst.simulations, take);
 }

@@ -1,7 +1,6 @@
 /** Analyses positions: the one on view, and all positions of a game in a review. */
 
 import { exactBest, exactFor0 } from "./exact.js";
-import { MOST_SIMULATIONS } from "./seats.js";
 
 const REVIEW_TIME = 3000; // ms for the exact values of a position in a review
 const FAILURES = 3; // positions in a row without exact values after which a review asks for no more
@@ -129,10 +128,6 @@ export class Analyst {
   /** Whether exact values are being computed. */
   get isSolving() {
     return this.#solution.isAtWork;
-  }
-
-  get mostSimulations() {
-    return MOST_SIMULATIONS;
   }
 
   get isReviewing() {

@@ -7,7 +7,7 @@ const SAME = 1; // units within which two spots are one
 const REACH = [44, 100]; // smallest and largest distance in units from a click to its spot
 const HELD_REACH = 150; // likewise, to the place where a piece in hand would come to rest
 const OVERLAP = 0.5; // share of the reach within which two places overlap
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** The SVG of a slot for a number that the view has written, about the slot's place. */
 export function shapesOf(scene, slot, number) {
@@ -19,7 +19,13 @@ export function shapesOf(scene, slot, number) {
 /** The place of a slot, as the transformation of an element about the origin. */
 export const placeOf = ([x, y]) => `translate(${x} ${y})`;
 
-const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
+export const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
+
+/** The place of a pointer's event in the units of an SVG. */
+export function pointIn(svg, { clientX, clientY }) {
+  const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+  return [x, y];
+}
 
 /** A ring that shows on any colour. */
 function rings([cx, cy], r) {
@@ -261,10 +267,7 @@ export class BoardView {
   }
 
   #point(event) {
-    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
-      this.#parts.svg.getScreenCTM().inverse(),
-    );
-    return [x, y];
+    return pointIn(this.#parts.svg, event);
   }
 
   #hover(event) {

@@ -6,6 +6,7 @@
  * the picture after the action.
  */
 
+import { ARROWS, distance, pointIn } from "./board.js";
 import { button, byId, el } from "./dom.js";
 import { capital } from "./panels.js";
 
@@ -13,9 +14,6 @@ const TURN = 0;
 const FLIP = 1;
 const STILL = 8; // most px that a finger moves in a tap
 const TWIST = Math.PI / 4; // angle between two fingers that makes a turn
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-
-const apart = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
 
 function middle(points) {
   const sum = points.reduce(([x, y], [right, down]) => [x + right, y + down], [0, 0]);
@@ -112,7 +110,7 @@ export class Hand {
   nearest(point) {
     let best = null;
     for (const place of this.isHolding ? this.#placesOf(this.#pose) : []) {
-      const away = Math.min(...place.points.map((each) => apart(each, point)));
+      const away = Math.min(...place.points.map((each) => distance(each, point)));
       if (best === null || away < best.away) best = { place, away };
     }
     return best;
@@ -289,7 +287,7 @@ export class Hand {
     const { clientX: x, clientY: y } = event;
     this.#fingers.set(event.pointerId, { x, y });
     if (this.#fingers.size === 1) {
-      const point = this.#pointOf(event);
+      const point = pointIn(this.pad, event);
       const { place } = this.nearest(point);
       this.#tap = { x, y, plays: place === this.#at };
       this.hold(place, point);
@@ -307,9 +305,9 @@ export class Hand {
       this.#twist = { angle: this.#angle(), turned: true };
       this.turn(TURN, turned > 0); // y points down on the screen
     } else if (this.#fingers.size === 1 && !this.#twist) {
-      if (this.#tap && apart([this.#tap.x, this.#tap.y], [finger.x, finger.y]) <= STILL) return;
+      if (this.#tap && distance([this.#tap.x, this.#tap.y], [finger.x, finger.y]) <= STILL) return;
       this.#tap = null;
-      const point = this.#pointOf(event);
+      const point = pointIn(this.pad, event);
       this.hold(this.nearest(point).place, point);
     }
   }
@@ -327,12 +325,5 @@ export class Hand {
   #angle() {
     const [one, other] = [...this.#fingers.values()];
     return Math.atan2(other.y - one.y, other.x - one.x);
-  }
-
-  #pointOf(event) {
-    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
-      this.pad.getScreenCTM().inverse(),
-    );
-    return [x, y];
   }
 }

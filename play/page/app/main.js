@@ -74,9 +74,11 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   },
   play,
   look,
-  review: () => {
-    analyst.review();
+  review: async () => {
+    const review = analyst.review();
     showFindings();
+    await review;
+    showPlayed();
   },
   stopReview: () => analyst.stopReview(),
 });
@@ -119,7 +121,7 @@ function tellIllegal(action) {
   const mover = playerName(session, view.mover);
   const why =
     action === null
-      ? `${mover}, has ${taskText(session)}`
+      ? `${mover} has ${taskText(session)}`
       : table.at(view).reason(action, table.scene.reasons).replace(/player_([01])/g, asPeopleCount);
   complain(`${what} is not a legal move now: ${why}.`, { isFault: false });
 }
@@ -166,19 +168,21 @@ function showAll() {
   legalMoves.show(playable);
   byId("note").textContent = table.scene.note;
   showControls();
-  showMoves(byId("panel-moves"), session, {
-    look,
-    promote: () => {
-      view.promote();
-      showAll();
-    },
-  });
+  showPlayed();
   analyst.update();
   showClock();
   showBoard(legal);
   showEvaluation();
   addressBar.show(writeFragment(session));
   keeping.ask();
+}
+
+function showPlayed() {
+  const promote = () => {
+    session.view.promote();
+    showAll();
+  };
+  showMoves(byId("panel-moves"), session, { look, promote });
 }
 
 /** Keep the game in this browser, and its name in this window. */
@@ -276,8 +280,7 @@ function showFindings() {
   const { view, table } = session;
   showBoard(table.legal(view));
   showEvaluation();
-  if (shown.tab === "moves") return;
-  if (!analyst.isReviewing) showMoves(byId("panel-moves"), session, { look, promote: () => {} });
+  if (shown.tab !== "moves" && !analyst.isReviewing) showPlayed();
 }
 
 function showEvaluation() {
@@ -388,6 +391,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
 
 function begin(board, state) {
   keeping.flush();
+  analyst.stopReview();
   if (session.board?.variant !== board.variant) {
     const network = board.variant.network && address(board.variant.network);
     thinker.open(board.table.engine.module, network, (loading) => {

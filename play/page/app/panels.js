@@ -14,10 +14,10 @@ export function pieceOf(role, style) {
   return svg;
 }
 
-/** A player's name in a sentence: by number, with the words of the role. */
+/** A player's name in a sentence: by number, with the words of the role in brackets. */
 export function playerName(session, player) {
   const words = roleOf(session, player).words;
-  return `player ${player + 1}${words ? `, ${words}` : ""}`;
+  return `player ${player + 1}${words ? ` (${words})` : ""}`;
 }
 
 function roleOf(session, player) {

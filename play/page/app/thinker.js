@@ -19,9 +19,4 @@ export class Thinker {
   search(job, run) {
     return this.#thread.run({ type: "search", ...job }, run);
   }
-
-  /** End all work in progress. */
-  stop() {
-    this.#thread.stop();
-  }
 }
