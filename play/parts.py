@@ -1,7 +1,8 @@
 """Parts of the page that take long to make: each is made once, and then kept.
 
 The address of a part contains a digest of everything that it is made of, so it identifies the
-content. It is taken from the shipped page or from the user's cache folder, or made and kept there.
+content. A part is read from the shipped page or from the user's cache folder, or else made and kept
+in that folder.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from .wasm.exact import build_solver, solver_digest
 #: The page built by `make page`, which a wheel made later contains.
 BUILT = Path(__file__).with_name("built")
 
-#: Sources that determine a network's file, besides the kernels, which its layout names.
+#: Sources that determine a network's file, besides the kernels, whose digest is in its layout.
 _PACKERS = (
     *(layers, options, shape, turn, weights, networks),
     *(random_positions, batch, of_networks),
@@ -101,12 +102,12 @@ def solver_part(game: Game) -> Part:
     return Part(
         f"exact/{module_name(game)}-{_short(solver_digest(game))}.wasm",
         lambda: build_solver(game).content,
-        f"compiling what finds exact values of {game}",
+        f"compiling the solver of {game}",
     )
 
 
 def network_part(variant: Variant) -> Part | None:
-    """The network of a variant's agent, if it has one."""
+    """The network of a variant's agent; None without an agent."""
     plain = variant.without_clock
     if plain.agent is None:
         return None

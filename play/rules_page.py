@@ -17,7 +17,7 @@ _SCHEMES = ("https", "http", "mailto")
 
 
 def rules_html(game: Game) -> str:
-    """The origin and the rules of a game, as an HTML fragment without scripts and raw HTML.
+    """The origin and the rules of a game, as an HTML fragment without scripts or raw HTML.
 
     Players are numbered from 1, as on the page. The only images are pictures of positions, see
     `Game.pictured`, which are drawn here.
@@ -36,7 +36,7 @@ def _with_players_of_the_page(text: str) -> str:
 
 
 def _figure(game: Game, moves: Sequence[str], told: str) -> str:
-    """A position as a separate picture, so that its names do not collide with the board's."""
+    """A position as a separate picture, so that its ids do not collide with those of the board."""
     drawn = _with_players_of_the_page(game.picture_of(moves))
     content = base64.b64encode(drawn.encode()).decode()
     words = escape(told.removeprefix(f"{game.title}: "))
@@ -45,7 +45,7 @@ def _figure(game: Game, moves: Sequence[str], told: str) -> str:
 
 
 def markdown_html(text: str) -> str:
-    """Markdown as HTML. Links lead to other sites or to a mail address, or become plain text."""
+    """Markdown as HTML. Links to other sites or mail addresses stay; other links become text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = [
         token if token.children is None else token.copy(children=_with_known_links(token.children))
@@ -56,7 +56,7 @@ def markdown_html(text: str) -> str:
 
 
 def _with_known_links(tokens: Sequence[Token]) -> list[Token]:
-    """Inline tokens without images, and without links to files that are not on the page."""
+    """Inline tokens, with only the texts of images and of links without one of `_SCHEMES`."""
     kept: list[Token] = []
     is_open: list[bool] = []
     for token in tokens:

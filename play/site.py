@@ -8,7 +8,7 @@
     site.json                          all files, those that are loaded on demand, a digest
 
 Every address within is relative, so a folder works on any host and under any path. A game's
-files are loaded on demand, and have digests in their names: a browser never asks for them twice.
+files are loaded on demand, and have digests in their names, so a browser can keep them for good.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Listed:
     Attributes:
         version: a digest of all files.
         files: their addresses.
-        on_demand: those that a browser need not keep until they are used.
+        on_demand: the addresses of files that a browser need not keep until they are used.
     """
 
     version: str
@@ -228,7 +228,7 @@ def _address(content: bytes, name: str, suffix: str) -> str:
 
 
 def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
-    """Write a site into a folder beside its own, which is renamed at the end."""
+    """Write a site into a temporary folder beside ``folder``, and move it there at the end."""
     index = {"format": _FORMAT, "version": version("ludarium"), "games": games}
     files = {**files, INDEX: _as_json(index)}
     files.pop(LIST, None)

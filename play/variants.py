@@ -77,7 +77,7 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """Its name for people: the first option, those that differ from the default, the label."""
+        """Its name for people: its own start, the first and the changed options, clock, label."""
         first, *_ = self.game.option_list or (None,)
         clock = self.game.running_clock
         own = self.diagram.option if self.is_own and self.diagram else None
@@ -101,7 +101,7 @@ class Variant:
 
     @property
     def ladder(self) -> Path | None:
-        """The levels of its agent in this game without a clock, if they were measured."""
+        """The file of its agent's levels in this game without a clock, if they were measured."""
         if self.agent is None or self.label or self.is_own:
             return None
         found = ladder_of(self.agent, self.without_clock.game)
@@ -126,7 +126,7 @@ def usual_variants(name: str) -> list[Variant]:
 
 
 def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
-    """A variant for each set of the other options in which a start may be a diagram."""
+    """A variant with a start that people set up, for each set of the other options."""
     own: dict[str, Variant] = {}
     for variant in variants:
         diagram, game = variant.diagram, variant.game
@@ -138,14 +138,14 @@ def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
 
 
 def _mixed(diagram: Diagram) -> str:
-    """An unnamed diagram: one letter, and then both letters in turn after the next two."""
+    """An unnamed diagram with equally many of both letters: ``ABBA``, then ``AB`` repeated."""
     half = len(diagram.spots) // 2
     first, second = list(diagram.letters)
     return first + second + second + first + (first + second) * (half - 2)
 
 
 def _in_words(name: str, value: Any) -> str:
-    """An option in words; one that is only on or off shows no value."""
+    """An option in words; one whose value is True is its name alone."""
     return name.replace("_", " ") if value is True else f"{name} {_as_text(value)}"
 
 

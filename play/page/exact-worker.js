@@ -1,5 +1,6 @@
 /**
- * The thread that finds exact values: the analysis of all positions, or a search to the end of the game.
+ * The thread that finds exact values, by an analysis of all positions or a search to the end of the
+ * game.
  *
  * It serves (see serving.js) "open" (module: an address) and "solve" (record, time, leads); a
  * solve reports `{id, found}` on the way.
@@ -14,7 +15,7 @@ const REPORT = 300; // ms between reports
 let solver = null;
 
 async function open({ module }) {
-  const answer = await fetchFile(module, "What finds exact values");
+  const answer = await fetchFile(module, "The solver of exact values");
   solver = await Solver.load(await answer.arrayBuffer());
   return { source: solver.source };
 }

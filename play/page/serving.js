@@ -1,6 +1,6 @@
 /**
  * A thread's end of `Thread` (app/thread.js): it takes messages `{type, id, ...}`, handles
- * one after the other, and answers each with `{id, done}` or `{id, error}`. "stop" with an id
+ * them one after the other, and answers each with `{id, done}` or `{id, error}`. "stop" with an id
  * ends the work on the message with that id.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Keeps the page and the games that were played in the browser, so that they open offline.
+ * Caches the page, and the games that were played, so that they open offline.
  *
  * `site.json` lists the site's files and has a version, which changes when one of them does. Each
  * version has a cache of its own, complete once it has `site.json`. Files `on_demand`, those of the

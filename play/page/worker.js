@@ -1,8 +1,8 @@
 /**
  * The thread that thinks: rules, search and network of one game.
  *
- * It serves (see serving.js) "open" (module, network) and "search" (the job of `search` below); a
- * search reports `{id, found}` and an open `{id, loading}` on the way.
+ * It serves (see serving.js) "open" (module, network) and "search" (the job of `search` below). On
+ * the way a search reports `{id, found, simulations}`, and "open" reports `{id, loading}`.
  */
 
 import { Engine } from "./engine.js";
@@ -28,13 +28,13 @@ async function open({ id, module, network }) {
 /**
  * Search the position after `actions` from a start.
  * @param {object} job
- * @param {number} job.seed seed of the start, and
- * @param {boolean[] | null} job.diagram its diagram, as for `Game.start`.
+ * @param {number} job.seed seed of the start.
+ * @param {boolean[] | null} job.diagram diagram of the start, as for `Game.start`.
  * @param {number[]} job.actions
- * @param {object} [job.settings] settings of the search, unless it is a level's.
+ * @param {object} [job.settings] settings of the search, not used with `knobs`.
  * @param {number} [job.time] most ms.
  * @param {object} [job.knobs] a level's knobs, by which it then searches and chooses.
- * @param {boolean} [job.reports] report results on the way.
+ * @param {boolean} [job.reports] report results on the way, not only the number of simulations.
  */
 async function search({ id, seed, diagram, actions, settings, time, knobs, reports }, stop) {
   if (!game.search.hasNetwork) {

@@ -1,9 +1,10 @@
 """Builds WebAssembly modules of a game's rules and of the search over them. Import what is in
 `__all__`, and modules with exact values from `exact`.
 
-The files follow the way of the code: ``kernels`` (the exports of a module), ``memory`` (its
-arrays), ``compiler`` (from kernels to an object file), ``linker`` (from there to a module),
-``module`` (assembling it, and telling whether a module fits the present sources).
+The files in the order of a build: ``kernels`` (the exports of a module), ``memory`` (its arrays),
+``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``
+(assembling it, and telling whether a module fits the present sources). ``network`` writes files of
+networks, which a module loads.
 """
 
 from .linker import LinkerError

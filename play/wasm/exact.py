@@ -1,7 +1,7 @@
 """Modules with the exact values of a game's positions, separate from those that play it.
 
-They are made of the sources of `ludarium.analysis.probing`: the analysis of all positions of
-Osiron, the search made for Corso, or the search to the end that serves every game.
+They use the same sources as `ludarium.analysis.probing`: the analysis of all positions of Osiron,
+the search made for Corso, or the search to the end that serves every game.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def build_solver(game: Game) -> Module:
 
 
 def solver_digest(game: Game) -> str:
-    """Digest of everything from which `build_solver` makes a module."""
+    """Digest of the kernels, the rules and the known results from which a module is made."""
     known = solve_corso.shipped_known(game).tobytes() if _templates(game) is solve_corso else b""
     return digest_of_parts(game, _templates(game), known)
 
@@ -59,7 +59,7 @@ def _about_values(game: Game) -> dict[str, Any]:
     """The meaning of a module's numbers.
 
     ``told`` is what a value tells besides who wins. With ``plies`` a win in n is ``win - n``; with
-    ``lead`` it is ``span`` plus the lead, which is at most ``most``; a loss is the same below 0.
+    ``lead`` it is ``span`` plus the lead, which is at most ``most``; a loss is the negative.
     """
     templates = _templates(game)
     if templates is solve_osiron:

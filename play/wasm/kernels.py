@@ -60,9 +60,9 @@ def game_start(game):
 
 @kernel
 def game_set_up(game, places):
-    """Start with another diagram, see ``board.scene.Diagram``, and show it.
+    """Replace the start by another diagram, see ``draw.scene.Diagram``, and show it.
 
-    ``places`` has a bit for each place, below 53, with the first letter.
+    Bit i of ``places`` is 1 if place i has the first letter; there are at most 53 places.
     """
     rules.set_up(game.tables[0], game.states[0], places)
     show(game.tables[0], game.states[0], game.mask, game.planes, False)
@@ -115,7 +115,7 @@ def game_playout(game):
 
 @kernel
 def game_random_games(game, games):
-    """Play ``games`` random games from the start; return the plies, count outcomes."""
+    """Play ``games`` random games from the start; return the plies, write ``counts``."""
     for outcome in range(len(game.counts)):
         game.counts[outcome] = 0
     return play_random_games(
@@ -125,7 +125,7 @@ def game_random_games(game, games):
 
 @kernel
 def game_perft(game, depth):
-    """Number of action sequences of exactly ``depth`` plies; -1 if this many plies do not fit."""
+    """Number of action sequences of exactly ``depth`` plies; -1 if below 0 or too large."""
     if depth < 0 or depth >= len(game.line):
         return -1
     game.line[0] = game.states[0]
@@ -147,13 +147,13 @@ def game_view(game, action):
 
 @kernel
 def game_word(game, action):
-    """Number of the text of an action, among the ``words``."""
+    """Number of the text of an action, among the ``words`` of the scene."""
     return find_word(game.tables, game.states, action)
 
 
 @kernel
 def game_reason(game, action):
-    """The number of the reason why an action is not legal, from the hook ``reason``."""
+    """The number that tells why an action is not legal, see the hook ``reason``."""
     return find_reason(game.tables, game.states, action)
 
 
@@ -271,7 +271,7 @@ def search_advance(game, search):
 
 @part
 def ask(net, planes, evaluation, n):
-    """See `ludarium.models.kernels.answer`: here a search asks for one answer at a time."""
+    """Stands for a compiled network; see `ludarium.models.kernels.answer` for the arguments."""
     return False
 
 
@@ -351,9 +351,9 @@ def search_results(game, search):
 
 @kernel
 def search_variation(game, search):
-    """Write the sequence of most visited actions, and return how many there are.
+    """Write the principal variation into ``line``, and return its length.
 
-    This is the principal variation: it begins with the root's action; the first of equals counts.
+    It follows the most visited actions from the root on; of equals the first one counts.
     """
     nodes, edges = search.tree.nodes[0], search.tree.edges[0]
     length = 0
@@ -393,7 +393,8 @@ def level_begin(game, search, seed):
 
     Returns:
         1, or -1 if this many simulations do not fit, or the game is over; then nothing is
-        written.
+        written. Also -1, with the settings and noise written, if the memory is for fewer considered
+        actions than ``level.SETTINGS`` has.
     """
     knobs = search.knobs[0]
     if not 1 <= knobs.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:

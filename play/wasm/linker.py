@@ -57,8 +57,8 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
 def run_zig(zig: Path, arguments: Iterable[str], folder: str) -> None:
     """Run zig in ``folder``, which receives its intermediate files too.
 
-    Libraries hold the names of the files that they are made of: give names without the folder, so
-    that two builds are the same bytes.
+    Libraries contain the names of their source files: give names relative to ``folder``, so that
+    two builds are the same bytes.
 
     Raises:
         LinkerError: zig fails.
@@ -68,7 +68,7 @@ def run_zig(zig: Path, arguments: Iterable[str], folder: str) -> None:
     settings = {
         "ZIG_GLOBAL_CACHE_DIR": str(kept),
         "ZIG_LOCAL_CACHE_DIR": ".",
-        "SOURCE_DATE_EPOCH": "1",  # the time that stands in a DLL
+        "SOURCE_DATE_EPOCH": "1",  # the time that a DLL contains
     }
     command = [str(zig / "zig"), *arguments]
     run = subprocess.run(

@@ -32,6 +32,9 @@ class Limits:
         simulations: most simulations of a search.
         max_considered: most root actions that sequential halving starts with.
         cache: megabytes for the network's answers.
+
+    Raises:
+        ValueError: a limit is out of range.
     """
 
     simulations: int = 1600
@@ -59,15 +62,16 @@ class GameMemory(NamedTuple):
         mask: int8 [A], legal actions of the mover.
         planes: float32 [planes, cells], an observation.
         view_tables: the constants of the view, structured [1].
-        before: the position before the last action, structured [1], if a picture marks changes.
+        before: the position before the last action, structured [1], to mark changes.
         seen: float32 [planes, cells], the observation from which a picture is made.
         shown: int32 [slots], what each slot of the scene shows, by number.
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
-        line, next_action: scratch memory of perft.
+        line, next_action: structured [65] and int64 [65], scratch memory of perft; ``line`` also
+            of `game_threats` and `game_ownership`.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see
             ``ludarium.envs.engine.foresight``.
-        owner_sums: int32 [cells], and ``owner_rngs``, int64 [1, 2], sums and random numbers of
+        owner_sums, owner_rngs: int32 [cells] and int64 [1, 2], sums and random numbers of
             `game_ownership`.
     """
 

@@ -66,8 +66,8 @@ def network_content(game: Game, network: Layers) -> bytes:
     ``game``, ``layout``; for each array of `PackedNetwork`, in order, its place in a module's
     memory, behind the module's data, and its length (``places``); how many ``bytes`` these take
     together; and for each array in the file its number, its length in bytes, and whether it holds
-    int8 that become float32 (``parts``). The contents of the parts follow, one after the other. All
-    else is 0.
+    int8 that become float32 (``parts``). The contents of the parts follow, one after the other.
+    Arrays that are not in the file begin with zeros.
     """
     places: list[list[int]] = []
     parts: list[list[int | bool]] = []

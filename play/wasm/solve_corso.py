@@ -25,7 +25,7 @@ cells_of = corso.cells_of
 search = corso.search
 learn = corso.learn
 
-#: Bytes of the table of positions, or more if they do not suffice.
+#: Bytes of the table of positions; a board whose smallest table is larger has that one.
 TABLE_BYTES = 1 << 26
 
 
@@ -87,10 +87,10 @@ def solver_begin(solver):
 
 @kernel
 def solver_ask(solver, action, leads, budget):
-    """Continue to find the value of an action; the number of actions stands for the position.
+    """Continue to find the value of an action; the number of actions asks for the position.
 
     ``leads`` is 1 to ask for the lead too. About ``budget`` positions are searched at most. A
-    question that is not answered then is repeated the next time, and answered sooner.
+    question left open begins anew the next time, and is answered sooner, because the table is kept.
 
     Returns:
         1 if the value is known, 0 if the budget was spent.

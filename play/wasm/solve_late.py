@@ -26,12 +26,12 @@ search = late.search
 #: Bytes of the table of positions.
 TABLE_BYTES = 1 << 25
 
-#: The question that is being answered: its action and target value.
+#: The question that is being answered, if ``is_begun``: its action and target value.
 QUESTION = record_dtype(("is_begun", np.int64), ("action", np.int64), ("target", np.int64))
 
 
 class SolverMemory(NamedTuple):
-    """The memory of a search for exact values, with A actions and positions of W words.
+    """The memory of a search for exact values, with A actions.
 
     Attributes:
         states: structured [1], the position that is asked about.
@@ -115,7 +115,7 @@ def solver_begin(solver):
 
 @kernel
 def solver_ask(solver, action, leads, budget):
-    """Continue to find the value of an action; the number of actions stands for the position.
+    """Continue to find the value of an action; the number of actions asks for the position.
 
     ``leads`` is 1 to ask for the lead too. About ``budget`` positions are searched at most.
 

@@ -2,7 +2,7 @@
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` are Osiron's. No table
 ships: the module makes the one that the first question needs, by the same retrograde analysis as in
-Python, and keeps it until a position arrives in which other circles do not count.
+Python, and keeps it until a position arrives in which other circles count.
 """
 
 from typing import Any, NamedTuple
@@ -28,8 +28,9 @@ decide = osiron.decide
 look_up = osiron.look_up
 look_up_actions = osiron.look_up_actions
 
-#: Progress of the analysis: the circles that count in it, in a position's form, the layer (0
-#: while finished games are sought), the next place in it, and how many places have changed.
+#: Progress of the analysis: the circles that count in it, in a position's form; the layer (0
+#: while finished games are sought), the next place in it, and how many places have changed in it;
+#: ``decided``, the changes in all earlier layers since the module was loaded; ``is_solved``.
 PROGRESS = record_dtype(
     ("counting", np.int32, (2,)),
     ("layer", np.int64),
@@ -41,7 +42,7 @@ PROGRESS = record_dtype(
 
 
 class SolverMemory(NamedTuple):
-    """The memory of the analysis, with A actions and P phases.
+    """The memory of the analysis, with A actions.
 
     Attributes:
         states: structured [1], the position that is asked about.
@@ -146,7 +147,7 @@ def solver_learn(solver):
 
 @kernel
 def solver_nodes(solver):
-    """How many colourings are won or lost so far, each counted in every phase."""
+    """How often a place has changed, in all layers done since the module was loaded."""
     return solver.progress[0].decided
 
 

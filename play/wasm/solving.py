@@ -16,7 +16,7 @@ BOUND = record_dtype(("low", np.int32), ("high", np.int32), ("is_legal", np.int3
 
 @part
 def forget_bounds(bounds, most):
-    """Begin with another position: no action is legal yet, values are from ``-most`` on."""
+    """Begin with another position: no action is legal yet, bounds are ``-most`` and ``most``."""
     for entry in range(len(bounds)):
         bounds[entry].low = -most
         bounds[entry].high = most
@@ -38,7 +38,7 @@ def bounds_of(bounds, entry, is_movers):
 
 @part
 def note_bounds(bounds, entry, low, high):
-    """Note bounds of an action, or of the position, and their consequences."""
+    """Tighten the bounds of an action or of the position, and then those that follow from them."""
     actions = len(bounds) - 1
     best = bounds[actions]
     bounds[entry].low = max(bounds[entry].low, low)

@@ -27,9 +27,9 @@ class Agent:
     """Chooses actions in one game's positions: a searcher searches within a budget, a choice picks.
 
     Without a searcher this is the base class of agents that decide in another way, such as a
-    user's. A subclass has `actions`, or `play`. With `actions` alone it remembers nothing between
-    decisions but its random numbers: with the same seed, the same positions in the same order
-    get the same actions, whether they come one by one or together. An agent that keeps
+    user's. A subclass overrides `actions`, or `play`. With `actions` alone it remembers nothing
+    between decisions but its random numbers: with the same seed, the same positions in the same
+    order get the same actions, whether they come one by one or together. An agent that keeps
     something, such as a tree, overrides `play`, and `begin` and `finish` if needed: matches give
     it whole games.
 
@@ -46,7 +46,7 @@ class Agent:
         rng: its random numbers.
 
     Raises:
-        ValueError: the searcher cannot search with that budget.
+        ValueError: the searcher cannot search with that budget, or ``seed`` is not a seed.
     """
 
     def __init__(
@@ -179,9 +179,9 @@ class Agent:
 
 
 class AgentFactory(ABC):
-    """Makes an agent for a game that is given later; an agent's name is parsed into one.
+    """Makes an agent for a game that is given later; an agent's name is parsed into a factory.
 
-    A dataclass as subclass has the settings of its names as fields, see `setting`.
+    In a subclass that is a dataclass, the settings of its names are fields, see `setting`.
 
     Attributes:
         argument: the setting that a number after the colon of a name stands for; a setting
@@ -234,7 +234,7 @@ class AgentFactory(ABC):
         return None
 
     def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """The game that an agent for any game plays when only the game's name is given.
+        """The game for a name and options, if the agent plays any game.
 
         Args:
             name: the game's name.

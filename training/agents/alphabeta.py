@@ -28,9 +28,10 @@ WIN = templates.WIN
 class AlphaBetaSearcher(Searcher):
     """Finds the best actions by minimax to ``depth`` plies, with alpha-beta (see the kernel).
 
-    The value of a position at the horizon is its score. A finished game counts more than any
-    score: a win is better the sooner it comes, a loss is better the later it comes. Of equally good
-    actions one is drawn uniformly. The budget is ignored. Each core searches some of the positions.
+    The value of a position at the horizon is its score, and a draw has the value 0. A win is better
+    than any score, the sooner the better; a loss is worse than any, the sooner the worse. Of
+    equally good actions one is drawn uniformly. The budget is ignored. Each core searches some of
+    the positions.
 
     Args:
         game: the rules.
@@ -62,7 +63,7 @@ class AlphaBetaSearcher(Searcher):
         self._history = np.empty((workers, 2, game.num_actions), np.int64)
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """Search each position; a value is known only if the search reached the end of the game."""
+        """Search each position; a value is known only if the search found a forced win or loss."""
         actions, scores, best = self.minimax(states, rng)
         decided = np.abs(scores) >= WIN - self.depth
         values = np.sign(scores) * (1 - 2 * states["mover"])
@@ -80,8 +81,8 @@ class AlphaBetaSearcher(Searcher):
 
         Returns:
             int64 [N], a random one of the best actions, -1 where the game is over; int32 [N],
-            minimax values in player 0's view, a score, or `WIN` minus the plies to the end; int8
-            [N, A], 1 for every action of that value.
+            minimax values in player 0's view: a score, `WIN` minus the plies to a win, or the
+            negative for a loss; int8 [N, A], 1 for every action of that value.
 
         Raises:
             ValueError: ``states`` is not a structured array [N] of the game's positions.
@@ -131,5 +132,5 @@ class AlphaBetaFactory(AgentFactory):
 
 
 def greedy(game: Game, seed: Seed = None) -> Agent:
-    """An agent that plays the best score after one ply, and so wins if it can; ties at random."""
+    """An agent that plays for the best score after one ply, or wins at once; ties at random."""
     return Agent(game, "greedy", seed, AlphaBetaSearcher(game, 1))

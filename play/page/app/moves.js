@@ -3,7 +3,7 @@
 import { button, el } from "./dom.js";
 import { pieceOf } from "./panels.js";
 
-/** The mark behind a move by its loss, as in chess. */
+/** The annotation of a move with this loss, as in chess; null for a small loss. */
 export function judgement(loss) {
   if (loss >= 0.6) return { mark: "??", word: "blunder" };
   if (loss >= 0.3) return { mark: "?", word: "mistake" };
@@ -29,7 +29,7 @@ function moveButton(node, session, onLook) {
   );
 }
 
-/** A line from a node's first child on: the moves, each with the other moves played there. */
+/** The moves from `start` on by first children; behind each first child its alternatives. */
 function line(start, session, onLook) {
   const parts = [];
   let node = start;
@@ -65,7 +65,7 @@ export function showMoves(container, session, { look, promote }) {
   if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
 }
 
-/** The list of legal moves, with a field to search it; one for the whole visit. */
+/** The list of legal moves, with a search field; one object serves all games. */
 export class LegalMoves {
   #onPlay;
   #legal = [];

@@ -25,7 +25,7 @@ function roleOf(session, player) {
   return session.table.scene.roles[roles[player]];
 }
 
-/** The player's kind, at the top of a panel. */
+/** The name on a player's panel: from the record that is studied, or else by the seat. */
 function sitter(session, player) {
   const seat = session.seats[player];
   const name = session.headers?.players?.[player];

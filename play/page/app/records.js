@@ -45,14 +45,14 @@ export function headersOf(record) {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !OF_GAME.has(key)));
 }
 
-/** The player who has resigned in a record, at the end of its moves; null if nobody has. */
+/** The player who resigned: the loser by the result, if the game is not over at `end`; or null. */
 export function resignedBy({ result }, end) {
   if (end.isOver || !Array.isArray(result)) return null;
   const [one, other] = result;
   return one === 1 && other === -1 ? 1 : one === -1 && other === 1 ? 0 : null;
 }
 
-/** The main line after a node, with the alternatives to its moves. */
+/** The main line after a node, with its notes and variations, as in a record. */
 function lineFrom(node) {
   const moves = [];
   const notes = {};
@@ -80,12 +80,13 @@ function withEntries(objects) {
 }
 
 /**
- * The content of a text: a record, with its game and the site's variant; or a plain list of
- * moves, for the present board.
+ * Read a text: a record, or a plain list of moves for the present board.
  * @param {string} text
  * @param {import("./catalog.js").Catalog} catalog
- * @param {object} board
- * @throws {Error} it is neither, or for a board that this site lacks.
+ * @param {object} board the present board, see `Session.begin`.
+ * @returns {object} `{game, variant, diagram, record}`; for a list of moves, `record` has only
+ *   `version`, `seed` and `moves`.
+ * @throws {Error} the text is neither, or the site lacks its game or options.
  */
 export function readText(text, catalog, { game, variant, table }) {
   if (!isRecord(text)) {
@@ -108,7 +109,7 @@ export function readText(text, catalog, { game, variant, table }) {
 }
 
 /**
- * Play all moves of a record, with the variations.
+ * Play all moves of a record, with the variations, and write its notes on the nodes.
  * @throws {Error} a move is not legal, or the record belongs to another version of the rules.
  */
 export function playRecord(table, record) {

@@ -1,6 +1,8 @@
 /**
- * Who sits at a seat: `{kind: "person"}`, `{kind: "level", level: 3}` (1 is the weakest; with `adapts`
- * the next game's may be another one, see adapting.js), `{kind: "network", simulations: 128}` or `{kind: "network", seconds: 2}`, `{kind: "random"}`.
+ * Seats, each an object that tells who moves: `{kind: "person"}`, `{kind: "random"}`,
+ * `{kind: "level", level: 3}` (1 is the weakest; with `adapts: true` the level may change from game
+ * to game, see adapting.js), `{kind: "network", simulations: 128}` or `{kind: "network",
+ * seconds: 2}`.
  */
 
 import { shortened } from "./dom.js";
@@ -32,7 +34,8 @@ export function fits(seat, { variant, levels }) {
 }
 
 /**
- * The seat that a link names: `level:3`, `level:auto`, `network:64`, `random`.
+ * The seat that a link names: `level:3`, `level:auto`, `network:64`, `random`. The number of a
+ * level is not checked, because the levels are not loaded yet.
  * @throws {Error} there is no such opponent in this variant.
  */
 export function readSeat(text, variant) {
@@ -64,7 +67,7 @@ export function seatName(seat, levels) {
   return `Network, ${simulations}`;
 }
 
-/** The worker's search job for a seat with a network. */
+/** The settings of a search job (see worker.js) for a seat of the kind `level` or `network`. */
 export function seatJob(seat, levels) {
   if (seat.kind === "level") return { knobs: levels[seat.level - 1].knobs };
   if (seat.seconds !== undefined) {

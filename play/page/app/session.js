@@ -1,6 +1,6 @@
 /**
- * The state at the board: the game's tree, the position on view, where the game continues, and who
- * sits where. Agents move by themselves where the game continues.
+ * The state at the board: the game tree, the node on view, the live node, at which the game
+ * continues, and the seats. Agents move by themselves at the live node.
  */
 
 import { newGameId } from "./games.js";
@@ -48,12 +48,12 @@ export class Session {
    * @param {object[]} state.seats the seats of both players.
    * @param {object} [state.node] node at which play continues.
    * @param {object} [state.view] node on view.
-   * @param {boolean} [state.studying] nobody plays: both sides may be moved, and agents do not move.
+   * @param {boolean} [state.studying] nobody plays: both sides may be moved, and no agent moves.
    * @param {number | null} [state.resigned] the player who has resigned at `node`.
-   * @param {object | null} [state.headers] headers of the record from which it was read, such as
-   *   `players` and `date`; null for a game that began here.
-   * @param {string} [state.id] its name among the kept games.
-   * @param {boolean} [state.isKept] whether it is one of them, or is to be.
+   * @param {object | null} [state.headers] headers of the record from which the game was read,
+   *   such as `players` and `date`; null for a game that began here.
+   * @param {string} [state.id] the game's name among the kept games.
+   * @param {boolean} [state.isKept] whether the browser keeps the game.
    */
   begin(
     board,
@@ -87,7 +87,7 @@ export class Session {
     return this.board.table;
   }
 
-  /** Whether nobody has to move: the game is over, or was never played here. */
+  /** Whether nobody has to move: the game is studied, over, or resigned. */
   get isStudy() {
     return this.studying || this.resigned !== null || this.live.isOver;
   }
@@ -138,7 +138,7 @@ export class Session {
     this.#change();
   }
 
-  /** The node to which a person's last move is taken back, or null. */
+  /** The node before the last move of a person, or before the node on view in a study; or null. */
   get takeBackTo() {
     if (this.studying) return this.view.parent;
     let node = this.live.parent;

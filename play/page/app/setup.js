@@ -17,7 +17,7 @@ const KINDS = {
 };
 const SIDES = { 0: "First", 1: "Second", lot: "By lot", watch: "I watch" };
 
-/** The first choice. */
+/** The choice of a visitor who has none stored. */
 const FIRST_CHOICE = Object.freeze({
   side: "0",
   clock: false,
@@ -78,8 +78,9 @@ function select(label, entries, value, onchange) {
 /**
  * Ask what to play.
  * @param {import("./catalog.js").Catalog} catalog
- * @param {object} chosen `{game, variant, diagram, side, opponents}`, names of the first two, and the
- *   letters of a start that people set up; it is kept up to date.
+ * @param {object} chosen as from `readChoice`: `{game, variant, diagram, side, clock, opponents}`,
+ *   with the game's name, the variant's id and the letters of a start that people set up. The
+ *   dialog updates it.
  * @param {object} may
  * @param {string | null} may.goOn id of the variant whose position can be played on, or null.
  * @param {(choice: {game, variant, diagram, seats, goOn: boolean}) => Promise<void>} start
@@ -142,7 +143,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     fields.map((field) => part?.querySelector(field)).find(Boolean)?.focus();
   }
 
-  /** The letters of the present start, at first the variant's own. */
+  /** The letters of the chosen start if they fit the variant, or else of the variant's own. */
   function diagramOf({ diagram }) {
     const { letters, places } = diagram;
     const isOne = chosen.diagram?.length === places && [...chosen.diagram].every((each) => letters.includes(each));
@@ -176,7 +177,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     return radios("Begin with", entries, from, (value) => (from = value));
   }
 
-  /** The kinds of opponents on a board. */
+  /** The kinds of opponents on a board, with their texts: entries of `KINDS`. */
   function kinds(variant) {
     const isThere = {
       level: levels.length > 0,
@@ -291,7 +292,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     return side === 0 ? [PERSON, other] : [other, PERSON];
   }
 
-  /** The game with its start. */
+  /** `{game, variant, diagram}` with the chosen start; throws an `Error` if that is not a start. */
   function begun(game, variant) {
     if (!variant.diagram?.is_own) return { game, variant, diagram: null };
     const diagram = diagramOf(variant);

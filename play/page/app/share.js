@@ -1,8 +1,9 @@
 /**
  * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
  * variant, the actions as numbers (or texts), and the ply on view, the last one if left out;
- * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start of your own. With `opponent=level:3` (or `network:64`, `random`) a
- * game begins at once, in which a person has the `seat` 0 or 1, drawn by lot if left out.
+ * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start that people set up.
+ * With `opponent=level:3` (or another text of `readSeat`) a game begins at once, in which a person
+ * has the `seat` 0 or 1, drawn by lot if left out.
  */
 
 import { whyNoDiagram } from "./catalog.js";
@@ -26,8 +27,8 @@ export function writeFragment({ board, view }) {
 }
 
 /**
- * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat}`, or null if
- * it is empty; `opponent` is a seat, or null if nobody is to play.
+ * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat}`, or null
+ * if it has no "="; `opponent` is a seat as in seats.js, or null if nobody is to play.
  * @throws {Error} a sentence for the page.
  */
 export function readFragment(fragment, catalog) {
@@ -127,7 +128,7 @@ export class AddressBar {
     try {
       history.replaceState(null, "", this.#fragment);
     } catch {
-      this.#fragment = null; // the browser's limit is reached; the next change shows it
+      this.#fragment = null; // the browser's limit is reached; the next `show` tries again
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The rules: a tree of nodes, and the engine's game, which can be moved to any of them. */
+/** The tree of a game, and the engine's game, which can be moved to any node. */
 
 import { Node } from "./tree.js";
 
@@ -10,8 +10,8 @@ export class Table {
    * @param {import("../engine.js").Engine} engine
    * @param {object} scene NAME.scene.json
    * @param {number} seed seed of the start, if it is random.
-   * @param {string | null} diagram letters of a start that people set up, see the scene; null for the
-   *   variant's.
+   * @param {string | null} diagram letters of a start that people set up, see the scene; null
+   *   for the variant's own start.
    */
   constructor(engine, scene, seed = 0, diagram = null) {
     this.engine = engine;
@@ -105,7 +105,7 @@ export class Table {
     return child;
   }
 
-  /** The last node of the tree on the path of these actions from the start. */
+  /** The node that these actions lead to from the start; actions without a node are skipped. */
   follow(actions) {
     let node = this.root;
     for (const action of actions) node = node.childBy(action) ?? node;

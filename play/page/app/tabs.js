@@ -1,11 +1,11 @@
-/** Tabs, of which one panel is shown. */
+/** Tabs: only the panel of the selected tab is shown. */
 
 import { el } from "./dom.js";
 
 /**
  * @param {HTMLElement} list element for the tabs; the panels are `panel-NAME`.
- * @param {Record<string, string>} names the tabs' texts by name; the first is shown.
- * @param {(name: string) => void} onShow
+ * @param {Record<string, string>} names the tabs' texts by name; the first tab is selected.
+ * @param {(name: string) => void} onShow called at each selection, the first one included.
  */
 export function setUpTabs(list, names, onShow) {
   const tabs = Object.entries(names).map(([name, text]) =>

@@ -17,7 +17,7 @@ function apply(control, theme) {
   control.setAttribute("aria-label", THEMES[theme]);
 }
 
-/** Make a button that cycles through the themes. */
+/** Let a button cycle through the themes. */
 export function setUpTheme(control) {
   const kept = recall("theme");
   let theme = Object.hasOwn(THEMES, kept) ? kept : "system";

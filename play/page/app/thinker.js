@@ -9,7 +9,8 @@ export class Thinker {
    * Think about a game from now on; earlier work ends. Its files are loaded when they are needed.
    * @param {WebAssembly.Module} module
    * @param {string | null} network address of the network's file.
-   * @param {(loading: boolean) => void} onLoading called while the network is fetched.
+   * @param {(loading: boolean) => void} onLoading called with true when the network is
+   *   fetched, and with false when the worker is ready or has failed.
    */
   open(module, network, onLoading = () => {}) {
     this.#thread.open({ module, network }, onLoading);

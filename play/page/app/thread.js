@@ -7,7 +7,7 @@ export class Thread {
   #waiting = new Map(); // callers by id: {resolve, reject, onReport}
   #lastId = 0;
   #opening = null; // the arguments of `open`
-  #opened = null; // null if it must be opened (again) when needed
+  #opened = null; // promise of opening; null if it must be opened (again) when needed
 
   /**
    * @param {string} script file of the thread, beside index.html.
@@ -21,7 +21,8 @@ export class Thread {
   /**
    * Work on something else from now on; earlier work ends. Files are loaded when they are needed.
    * @param {object} message message for the thread's "open".
-   * @param {(loading: boolean) => void} onLoading called while its files are fetched.
+   * @param {(loading: boolean) => void} onLoading called with true when the thread reports
+   *   that it loads files, and with false when it is open or has failed.
    */
   open(message, onLoading = () => {}) {
     this.stop();

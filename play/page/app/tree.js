@@ -1,8 +1,8 @@
 /**
  * A game with all its variations: nodes, each of which is an action that led from its parent.
  *
- * The first child of a node continues the main line. The table writes the facts about a node's
- * position (who is to move, the outcome) on it.
+ * The first child of a node continues the main line. A node copies the mover and the outcome of its
+ * position from the engine's game.
  */
 
 export class Node {
@@ -10,13 +10,13 @@ export class Node {
     this.parent = parent;
     this.action = action;
     this.text = text;
-    this.role = role; // role of its player, see the scene
+    this.role = role; // role of the player of the action, see the scene
     this.mover = mover;
     this.outcome = outcome;
     this.ply = parent ? parent.ply + 1 : 0;
     this.children = [];
     this.comment = "";
-    this.found = null; // the result of an analysis
+    this.found = null; // the result of a search, see analyst.js
     this.exact = null; // its exact values, see exact.js
     this.threats = null; // computed on demand, see table.js
     this.ownership = null; // likewise
