@@ -32,9 +32,10 @@ def build_solver(game: Game) -> Module:
 
 
 def solver_digest(game: Game) -> str:
-    """Digest of the kernels, the rules and the known results from which a module is made."""
-    known = solve_corso.shipped_known(game).tobytes() if _templates(game) is solve_corso else b""
-    return digest_of_parts(game, _templates(game), known)
+    """Digest of the kernels, the rules and the initial memory from which a module is made."""
+    templates = _templates(game)
+    memory = templates.solver_memory(game)
+    return digest_of_parts(game, templates, *(array.tobytes() for array in memory))
 
 
 def source_text(game: Game) -> str:

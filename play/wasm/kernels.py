@@ -393,8 +393,7 @@ def level_begin(game, search, seed):
 
     Returns:
         1, or -1 if this many simulations do not fit, or the game is over; then nothing is
-        written. Also -1, with the settings and noise written, if the memory is for fewer considered
-        actions than ``level.SETTINGS`` has.
+        written.
     """
     knobs = search.knobs[0]
     if not 1 <= knobs.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:

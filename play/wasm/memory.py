@@ -30,7 +30,8 @@ class Limits:
 
     Attributes:
         simulations: most simulations of a search.
-        max_considered: most root actions that sequential halving starts with.
+        max_considered: most root actions that sequential halving starts with, 16 or more, because
+            levels start with 16.
         cache: megabytes for the network's answers.
 
     Raises:
@@ -42,12 +43,11 @@ class Limits:
     cache: float = 4.0
 
     def __post_init__(self) -> None:
-        for name, value, most in (
-            ("simulations", self.simulations, 1_000_000),
-            ("max_considered", self.max_considered, 32_767),
-            ("cache", self.cache, 1024),
+        for name, value, least, most in (
+            ("simulations", self.simulations, 1, 1_000_000),
+            ("max_considered", self.max_considered, level.SETTINGS.max_considered, 32_767),
+            ("cache", self.cache, 0, 1024),
         ):
-            least = 0 if name == "cache" else 1
             if not least <= value <= most:
                 raise ValueError(f"{name} is {value}; accepted: {least} to {most:,}")
 

@@ -194,8 +194,9 @@ export class Session {
     this.#change();
   }
 
-  /** Continue the game at a node. */
+  /** Continue the game at a node; its line becomes the main line, which a record has the result of. */
   #goOn(node) {
+    node.promote();
     this.live = node;
     this.#tell.played(node);
     if (node.isOver) this.#tell.ended();

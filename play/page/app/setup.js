@@ -104,16 +104,16 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     const { game, plain, clocked, variant } = entry();
     chosen.game = game.name;
     chosen.variant = plain.id;
+    const found = { levels: [], board: null, fault: "" };
     try {
-      levels = await catalog.levels(variant);
-      board = variant.diagram?.is_own ? await catalog.board(variant) : null;
-      told.textContent = "";
+      found.levels = await catalog.levels(variant);
+      if (variant.diagram?.is_own) found.board = await catalog.board(variant);
     } catch (error) {
-      levels = [];
-      board = null;
-      told.textContent = error.message;
+      found.fault = error.message;
     }
     if (entry().variant !== variant) return;
+    ({ levels, board } = found);
+    told.textContent = found.fault;
     const change = (key) => (value) => {
       chosen[key] = value;
       draw(key);

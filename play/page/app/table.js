@@ -105,10 +105,14 @@ export class Table {
     return child;
   }
 
-  /** The node that these actions lead to from the start; actions without a node are skipped. */
+  /** The node that these actions lead to from the start, up to the first action without a node. */
   follow(actions) {
     let node = this.root;
-    for (const action of actions) node = node.childBy(action) ?? node;
+    for (const action of actions) {
+      const child = node.childBy(action);
+      if (child === null) break;
+      node = child;
+    }
     return node;
   }
 

@@ -58,8 +58,11 @@ export class Thread {
     if (this.#opened === null) {
       const { message, onLoading } = this.#opening;
       const opened = this.#ask({ type: "open", ...message }, () => onLoading(true));
-      this.#opened = opened.finally(() => onLoading(false));
-      this.#opened.catch(() => (this.#opened = null));
+      const ended = opened.finally(() => onLoading(false));
+      this.#opened = ended;
+      ended.catch(() => {
+        if (this.#opened === ended) this.#opened = null;
+      });
     }
     return this.#opened;
   }

@@ -37,12 +37,6 @@ export class Node {
     return this.path.map((node) => node.action);
   }
 
-  get root() {
-    let node = this;
-    while (node.parent) node = node.parent;
-    return node;
-  }
-
   /** The last node of the line that continues from here by first children. */
   get end() {
     let node = this;
