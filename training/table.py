@@ -27,7 +27,7 @@ def text_table(
 ) -> str:
     """Format rows of text as a table.
 
-    On a terminal that is too narrow for all columns, the rest follow in a table below, beside the
+    On a terminal that is too narrow for all columns, the rest follow in tables below, beside the
     same names. Elsewhere each row is one line. Cells are shown as they are: brackets in them are
     not markup.
 
@@ -56,7 +56,7 @@ def text_table(
 
 
 def _divided(widths: Sequence[int], names: int, width: int) -> list[list[int]]:
-    """Groups of columns, each as wide as the terminal; names are in all of them."""
+    """Groups of columns that each fit into ``width``; every group begins with the names."""
     tables = [list(range(names))]
     for column in range(names, len(widths)):
         used = sum(widths[each] for each in tables[-1]) - _GAP

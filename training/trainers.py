@@ -35,7 +35,7 @@ def make_trainer(
 
 
 def algorithm_of(name: str, on_cluster: bool = False) -> MakeAlgorithm:
-    """The algorithm with a configuration's name; only its own modules are imported."""
+    """The factory of the algorithm with this name in a configuration; imports only its modules."""
     if name == "ppo":
         from .ppo.loop import PPO
 

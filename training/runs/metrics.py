@@ -73,5 +73,5 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 
-#: All of them by name.
+#: The meaning of every metric, by name.
 METRICS: dict[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}

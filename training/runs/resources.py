@@ -30,7 +30,7 @@ def check_resources(
     Args:
         config: the run's configuration.
         games: the games that it plays.
-        on_cluster: actors play elsewhere: trees and caches do not use this machine.
+        on_cluster: actors play on a cluster: memory for their trees and caches is not counted.
 
     Raises:
         ValueError: there is no such device, or the run would take more memory than is free; the
@@ -49,7 +49,7 @@ def check_resources(
 def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
     """Bytes of trees, evaluation cache and replay, by the keys on which they depend.
 
-    Trees are counted as if every action were legal; of several games the largest counts.
+    Trees are counted as if every action were legal, and all games as the one with most actions.
     """
     largest = max(games, key=lambda each: each.num_actions)
     play = config.self_play
@@ -73,7 +73,7 @@ def _needs_batches(config: AlphaZeroConfig, game: Game) -> bool:
 
 
 def check_device(wanted: str) -> str:
-    """The torch device that a configuration names; ``auto`` takes a GPU if there is one.
+    """The torch device that a configuration names; ``auto`` is ``cuda`` if available, else ``cpu``.
 
     Raises:
         ValueError: there is no such device on this machine.

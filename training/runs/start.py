@@ -31,8 +31,8 @@ def start_settings(
     Args:
         name: name of a trained agent.
         config: the run's configuration.
-        begun: configuration of the run in the folder, if there is one; it has the network, so the
-            agent's file is not read.
+        begun: configuration of the run in the folder, if there is one. If that run started from the
+            same agent, its network is taken, and the agent's file is not read.
 
     Raises:
         ValueError: ``name`` means no trained agent.
@@ -65,7 +65,8 @@ def take_weights(
         variants: the game with each set of options that the network learns, if there are several.
 
     Raises:
-        ValueError: the agent plays another game, or its network cannot grow into this one.
+        ValueError: the agent plays another game or learnt other ``variants``, or its network cannot
+            grow into this one.
         FileNotFoundError: there is no such agent.
     """
     from ludarium.models import load_checkpoint

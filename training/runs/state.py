@@ -1,4 +1,4 @@
-"""`State`: everything that a resumed run needs, and the one file that holds it.
+"""`State`: everything that a resumed run needs, and its file, which leaves out the replay.
 
 The file is a zip without compression: JSON, tensors as safetensors, arrays as npy. Its comment is
 the SHA-256 of everything before it, so any change is recognised. Nothing is pickled.
@@ -33,11 +33,11 @@ class State:
         description: JSON values, such as step counts and generator states.
         tensors: the learner's tensors by name, see `flatten`.
         arrays: arrays of the games in progress, by name.
-        chunk: positions that this iteration played, structured [N], if later iterations learn from
-            them too. They are saved in a separate file, which `RunFolder.chunk` reads; so None
-            after resuming.
-        replay: the iteration of each chunk that is still in use, and the number of its positions,
-            counted from its latest.
+        chunk: positions that this iteration added to the replay, structured [N]; None without a
+            replay. They are saved in a separate file, which `RunFolder.chunk` reads; so None
+            after resuming too.
+        replay: for each chunk still in use its iteration, and how many of its positions are in use,
+            which are its last ones.
     """
 
     description: dict[str, Any]

@@ -92,7 +92,7 @@ class Algorithm(Protocol):
         """Everything that `restore` needs to continue exactly here."""
 
     def restore(self, state: State) -> None:
-        """Continue from ``state``; any exception means that the state does not fit this run."""
+        """Continue from ``state``; if it does not fit, raise an error that `Trainer` catches."""
 
     def close(self) -> None:
         """Stop everything it has started."""
@@ -120,7 +120,7 @@ class Trainer:
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
         algorithm: function that makes the algorithm.
-        on_cluster: actors play on other machines; this machine's memory and cores are not checked.
+        on_cluster: actors play on a cluster; memory for their trees and caches is not checked.
 
     Attributes:
         game: the rules.
@@ -201,8 +201,8 @@ class Trainer:
         """Train until the budget is used up, or until ``stop`` returns true after an iteration.
 
         Args:
-            stop: function called before each iteration, and repeatedly during a bootstrap,
-                which then ends at once and is lost.
+            stop: function called before each iteration, and repeatedly during a bootstrap; if it
+                returns true there, the bootstrap ends at once and is lost.
             on_iteration: function called with the metrics of each iteration, once it is saved. Its
                 time does not count for the run.
 

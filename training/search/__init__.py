@@ -2,11 +2,11 @@
 `__all__`; self-play and WebAssembly modules compile the other files into kernels of their own.
 
 The search knows nothing of a network's layers: its caller evaluates the leaves, or passes the
-address of a compiled network. It is divided as in the literature: ``tree`` (storage), ``gumbel``
-and ``puct`` (which action to try), ``proof`` (exact values), ``simulate`` (the simulation loop),
-``search`` (running it from Python), ``finding`` (the result of a search), ``results`` (joining
-results of several). ``leaves`` and ``tree_search`` search one position by all cores;
-``level`` holds the draws of a level of strength before and after its search.
+address of a compiled network. Its modules are ``tree`` (storage), ``gumbel`` and ``puct`` (which
+action to try), ``proof`` (exact values), ``value`` (the value of a root), ``cache`` (the network's
+answers), ``simulate`` (the simulation loop), ``search`` (running it from Python), ``finding`` (the
+result of a search) and ``results`` (joining results). ``leaves`` and ``tree_search`` search one
+position by all cores; ``level`` draws the mistakes of a level, before and after its search.
 """
 
 from .finding import Budget, Finding

@@ -1,4 +1,4 @@
-"""Evaluation cache: stores the network's outputs by observation, so none is evaluated twice.
+"""Evaluation cache: keeps the network's recent outputs by observation, to use them again.
 
 The same position recurs through another order of moves, in another game of the batch, and in the
 search of the next move, whose tree is part of the one before. The key is a hash of the observation,
@@ -26,7 +26,7 @@ LINE = 64  # bytes of a cache line of the processor
 CLOCK, EMPTIED = range(2)
 
 #: Slots in which a key can be: ``keys``, hashes of observations; ``stamps``, when each answer was
-#: last used; a stamp as old as ``EMPTIED`` makes it void.
+#: last used: answers with a stamp up to ``counts[EMPTIED]`` are void.
 _SET = np.dtype([("keys", np.uint64, (_WAYS,)), ("stamps", np.int64, (_WAYS,))])
 
 
@@ -36,7 +36,7 @@ class Cache(NamedTuple):
     Attributes:
         words: uint32 [B, W], a view of the bits of the observations that the searches wait for.
         multipliers: uint64 [W], random numbers of the hash.
-        asked: uint64 [B], hashes of these observations, see `ask`.
+        asked: uint64 [B], hashes of these observations, see `set_request`.
         sets: structured [S / 4], keys and stamps of four slots each; one cache line per set.
         answers: float32 [S, A + 4], an `Evaluation` each: logits, then win, draw and loss, and
             then the score.
@@ -89,7 +89,7 @@ def empty(cache: Cache) -> None:
 def hash_of(words, multipliers):
     """The key of an observation, uint64.
 
-    Before the multiplication, the words' high bits are folded onto the low ones. These are
+    Before the multiplication, the words' high bits are folded onto the low ones. The low bits are
     all 0 in floating-point numbers like 1.0, and would make the low bits of the sum 0 too.
     """
     total = np.uint64(0)
@@ -107,7 +107,7 @@ def set_of(cache, key):
 
 @compiled
 def set_request(cache, search):
-    """Store the hash of the observation that ``search`` waits for, once it is written."""
+    """Store the hash of the observation that ``search`` waits for; ``words`` must hold it."""
     if len(cache.sets) > 0:
         cache.asked[search] = hash_of(cache.words[search], cache.multipliers)
 
@@ -132,7 +132,7 @@ def lookup(cache, search):
 def store(cache, search, evaluation, row):
     """Store a row of an `Evaluation` as the answer to the observation of ``search``.
 
-    It replaces the least recently used slot.
+    It replaces an answer with the same key, or else the least recently used slot of the key's set.
     """
     if len(cache.sets) == 0:
         return

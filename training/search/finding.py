@@ -1,4 +1,4 @@
-"""`Finding`, the result of every search, and `Budget`, which limits it."""
+"""`Finding`, the result of every search, and `Budget`, which limits a search."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ class Budget:
 class Finding:
     """The result of a search of n positions with A actions, for the players to move.
 
-    Unknown numbers are NaN, or 0 if they are counts. In finished games
-    the action is -1; a search may know their values.
+    Unknown numbers are NaN, or 0 if they are counts. In finished games the action is -1; a search
+    may know their values.
 
     Attributes:
         actions: int64 [n], the action to play; -1 where the game is over.
         values: float32 [n], values of the positions, in [-1, 1].
         draws: float32 [n], probabilities of a draw.
-        proven: bool [n], whether the value is exact.
+        proven: bool [n], whether the outcome is proven.
         policies: float32 [n, A], how good each action is to play, as shares of 1: the target that a
             network learns.
         visits: int32 [n, A], simulations that went through each action.
         action_values: float32 [n, A], value of each action for the mover.
         action_draws: float32 [n, A], probability of a draw after each action.
-        proven_actions: bool [n, A], whether the value of each action is exact.
-        simulations, evaluations: how many were made in all, and how many by a network.
+        proven_actions: bool [n, A], whether the outcome of each action is proven.
+        simulations, evaluations: numbers of simulations, and of positions that a network evaluated.
     """
 
     actions: np.ndarray

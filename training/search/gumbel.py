@@ -23,10 +23,10 @@ _NEVER = np.float32(-np.inf)
 def write_schedule(considered, simulations, out):
     """Sequential halving as a schedule: the visit count an action must have to be simulated.
 
-    Entry ``s`` of ``out`` is for simulation ``s``: of the ``considered`` actions with that many
-    visits, the best one is next. The budget is shared equally between about log2(considered)
+    Entry ``s`` of ``out`` is the count for simulation ``s``: of the ``considered`` actions with as
+    many visits, the best one is next. The budget is shared equally between about log2(considered)
     phases, and each phase keeps the better half of its actions (Karnin et al. 2013). So all that
-    left have equally many visits after each pass over them.
+    are left have equally many visits after each pass over them.
     """
     if considered <= 1:
         for simulation in range(simulations):
@@ -57,7 +57,7 @@ def sequence_of_considered_visits(considered: int, simulations: int) -> list[int
 
 
 def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
-    """Write the schedules of a search, for every number of actions.
+    """Write the schedules of a search, one for each number of considered actions.
 
     ``out`` int32[max_considered + 1, simulations] may have room for more simulations.
     """
@@ -68,11 +68,11 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 @compiled
 def list_visited(root, nodes, edges, node, at_root):
-    """List the open edges of a node that were visited in ``root.visited``; return how many.
+    """Write a node's open edges with visits into ``root.visited``; return how many there are.
 
-    For the others, ``root.unvisited_prior`` gets the sum of the priors and
-    ``root.best_unvisited`` the edge with the largest prior, or at the root with the largest sum
-    of noise and logit; NO_EDGE if there is none.
+    For the other open edges, ``root.unvisited_prior`` gets the sum of the priors and
+    ``root.best_unvisited`` the edge with the largest prior, or if ``at_root`` the largest sum of
+    noise and logit; NO_EDGE if there is none.
     """
     visited = 0
     best_unvisited = NO_EDGE
@@ -168,7 +168,7 @@ def improve(root, nodes, edges, settings, number):
     """Find softmax(logits + sigma(completed Q)) of every open edge of a node.
 
     This is the prior times exp(sigma(completed Q)), normalised; unvisited edges share one
-    exponential. Those of visited edges are left in ``root.values``; see also `list_visited`.
+    exponential. The results of visited edges are left in ``root.values``; see also `list_visited`.
 
     Returns:
         How many edges were visited, and the factor of the others' priors.

@@ -42,14 +42,17 @@ def show_root(tables, search, cache, planes, is_new):
 
 @kernel
 def open_root(tables, search, settings, rngs, evaluation):
-    """Expand the root with an `Evaluation` that holds only it."""
+    """Expand the root with row 0 of an `Evaluation`."""
     logits, wdl, score = evaluation
     expand(tables[0], search, settings, rngs[0], logits[0], wdl[0], score[0])
 
 
 @kernel
 def gather(tables, search, cache, settings, considered_visits, planes, leaves, blocked, limit):
-    """Run simulations until as many leaves wait as fit; show them.
+    """Run simulations until ``leaves`` is full of waiting leaves; show these.
+
+    This ends earlier at ``limit``, in a settled root, if ``blocked`` is full, or after `_ATTEMPTS`
+    simulations for each entry of ``leaves``.
 
     Args:
         tables: the game's tables.
@@ -117,7 +120,7 @@ def receive(search, cache, settings, leaves, blocked, evaluation):
 def keep_subtree(search, child, numbers):
     """Make ``child`` the root and drop everything that is not below it. No leaf may wait.
 
-    Nodes come after their parents, and edges in the order of the nodes, so both only move forward.
+    Nodes come after their parents, and edges in the order of the nodes, so indices only decrease.
 
     Args:
         search: a `OneSearch`.

@@ -1,8 +1,8 @@
 """How a level of strength errs: noise on its search, and a random choice of the move.
 
-Template functions (see ``ludarium.envs.engine.compile``), which are the same in Python and in other
-places that play levels. Numbers are float64, and sums are formed in the order of the
-actions, so the same seed gives the same move on every machine.
+Template functions (see ``ludarium.envs.engine.compile``), which are the same in Python, WebAssembly
+and the C library. Numbers are float64, and sums are formed in the order of the actions, so the same
+seed gives the same move on every machine.
 """
 
 from typing import Any
@@ -26,8 +26,8 @@ KNOBS = record_dtype(
 #: which `draw_search` draws.
 SETTINGS = SearchSettings(temperature_plies=0)
 
-# The value of a factor of e in the search's policy. Among moves of equal value, such
-# as those of a won position, the search's favourites keep a level from playing aimlessly.
+# How much value a factor of e in the search's policy is worth. Where all moves have equal value, as
+# in a won position, preferring the search's favourites keeps a level from playing aimlessly.
 _PREFERENCE = 0.02
 _LEAST_POLICY = 1e-6
 
@@ -40,7 +40,7 @@ def uniform(rng):
 
 @part
 def draw_search(knobs, rng, noise):
-    """Draw the random part of a level's search: whether it finds wins at once, and ``noise``.
+    """Draw the random part of a level's search: whether it sees immediate wins, and ``noise``.
 
     Args:
         knobs: a record of `KNOBS`.
@@ -48,7 +48,7 @@ def draw_search(knobs, rng, noise):
         noise: float32 [A], receives the noise on the root's logits.
 
     Returns:
-        Whether the search finds wins at once.
+        Whether the search sees immediate wins: its setting ``prove``.
     """
     sees_wins = uniform(rng) < knobs.sees_wins
     for action in range(len(noise)):
@@ -109,7 +109,7 @@ def draw_searches(knobs, rngs, sees_wins, noise):
     Args:
         knobs: structured [1] of `KNOBS`.
         rngs: int64 [B, 2].
-        sees_wins: bool [B], receives its results.
+        sees_wins: bool [B], receives the results of `draw_search`.
         noise: float32 [B, A].
     """
     for b in range(len(rngs)):
@@ -118,12 +118,12 @@ def draw_searches(knobs, rngs, sees_wins, noise):
 
 @kernel
 def draw_actions(knobs, rngs, actions, policies, action_values):
-    """`draw_action` for B positions; ``actions`` int64 [B] has the best ones, and gets the drawn.
+    """`draw_action` for B positions; it replaces the best ``actions``, int64 [B], by those drawn.
 
     Args:
         knobs: structured [1] of `KNOBS`.
         rngs: int64 [B, 2], as `draw_searches` left them.
-        actions: -1 for a finished game, where it stays.
+        actions: the actions that the searches would play; -1 for a finished game, which stays.
         policies, action_values: float32 [B, A], results of the searches.
     """
     for b in range(len(rngs)):

@@ -48,10 +48,11 @@ def update_bounds(nodes, edges, leaf, settings):
 
 @compiled
 def close_edges(nodes, edges, node, low, high, score_counts):
-    """Close the edges that are proven to be worse than the lower bound ``low`` of the mover.
+    """Close the edges that are proven to be worse than ``low``, the mover's lower bound.
 
-    In a proven node only the actions that are proven to keep its value stay open; if the score
-    counts too, all that may keep it stay open, because one of them may gain more.
+    Until the node is proven, edges that are proven to lose are closed too. In a proven node only
+    the actions that are proven to keep its value stay open; if the score counts too, all that may
+    keep it stay open, because one of them may gain more.
     """
     for edge in range(node.first, node.end):
         child = edges[edge].child

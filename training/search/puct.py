@@ -24,7 +24,7 @@ _TINY = np.float32(1.1754944e-38)
 
 @compiled
 def select(root, nodes, edges, settings, number):
-    """The open edge with the largest Q + c_puct * prior * sqrt(visits) / (1 + visits)."""
+    """The open, unsettled edge of largest Q + c_puct * prior * sqrt(node visits) / (1 + visits)."""
     node = nodes[number]
     explore = np.float32(settings.c_puct * math.sqrt(node.visits + node.pending))
     best_edge = NO_EDGE
@@ -80,9 +80,9 @@ def write_visit_policy(nodes, edges, settings, out):
 
 @compiled
 def choose_edge(root, nodes, edges, settings, rng):
-    """Draw from the visit counts to the power 1/temperature; 0 takes the most visited edge.
+    """Draw an edge by its visit count to the power 1/temperature.
 
-    A greedy search takes it too.
+    At temperature 0, and in a greedy search, take the most visited edge.
     """
     node = nodes[0]
     write_visit_policy(nodes, edges, settings, root.policy)

@@ -17,7 +17,7 @@ Result = TypeVar("Result", bound="DataclassInstance")
 def join_results(results: Sequence[Result]) -> Result:
     """Join results, dataclasses of one class.
 
-    Counts are added up, arrays are concatenated in the order of the results, and a field that is
+    Numbers are added up, arrays are concatenated in the order of the results, and a field that is
     None in the first stays None.
 
     Raises:

@@ -40,12 +40,13 @@ class Search:
         game: the rules.
         settings: see `SearchSettings`.
         batch: most positions searched in parallel; more are split into batches.
-        seed: seed of the root noise.
+        seed: seed of the root noise, and of the actions that PUCT draws.
         cache: megabytes on each core for the network's answers, which are kept from one `run` to
             the next with the same network. 0 keeps none.
 
     Raises:
-        ValueError: a setting has a wrong type, or the batch is empty.
+        ValueError: a setting has a wrong type or value, the batch is empty, or the trees would take
+            more memory than is free.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Search:
 
         Raises:
             ValueError: there is no room for the simulations or considered actions, or a setting
-                has a wrong type.
+                has a wrong type or value.
         """
         settings = settings.checked()
         considered, simulations = self.tree.considered_visits.shape
@@ -114,7 +115,7 @@ class Search:
         Args:
             states: the positions.
             evaluate: the network.
-            noise: float32[n, A], root noise to use if ``settings.noise`` is 0 (default:
+            noise: float32[n, A], Gumbel: root noise to use if ``settings.noise`` is 0 (default:
                 none).
 
         Raises:
@@ -188,7 +189,7 @@ class Search:
         evaluation: Evaluation,
         parts: Sequence[tuple[Cache, int, int]],
     ) -> int:
-        """Run searches that have begun with a compiled network, each part on a core.
+        """Let a compiled network answer the searches that have begun, each part on a core.
 
         Returns:
             How many searches still wait: the network's answers to them are not finite numbers.

@@ -20,8 +20,8 @@ class SearchSettings(NamedTuple):
         max_considered: Gumbel: how many root actions sequential halving starts with.
         noise: Gumbel: scale of the root noise; PUCT: share of Dirichlet noise in the root
             prior. 0 for play at full strength.
-        value_scale, maxvisit_init: weight of Q-values against logits, sigma in equation 8 of
-            Gumbel's paper: ``(maxvisit_init + max visits) * value_scale``. PUCT uses it in
+        value_scale, maxvisit_init: weight of Q-values against logits, sigma in equation 8 of the
+            Gumbel AlphaZero paper: ``(maxvisit_init + max visits) * value_scale``. PUCT uses it in
             the root's value only.
         rescale_values: Gumbel: rescale the Q-values of a node to [0, 1], as mctx does, for
             choices and the policy target, not for the root's value.

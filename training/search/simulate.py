@@ -322,7 +322,7 @@ def answer_from_cache(table, search, settings, rng, cache, planes, b):
 
 @kernel
 def begin(tables, tree, cache, planes, first, last):
-    """Begin searches ``first`` to ``last`` from ``tree.states[:, 0]``; show the roots."""
+    """Begin searches ``first`` to before ``last`` from ``tree.states[:, 0]``; show the roots."""
     for b in range(first, last):
         start_search(tables[0], search_of(tree, b))
         show(tables[0], tree.states[b, 0], cache, planes, b)

@@ -21,12 +21,12 @@ NO_EDGE = -1
 
 #: One node of a tree, without its position and edges. ``parent`` NO_NODE for the root; ``visits``
 #: how many values were backed up through the node, its own included; ``sign`` +1 if player 0 is
-#: to move, else -1; ``value`` the mean of the values, ``square`` that of their squares;
-#: ``raw_value`` and ``draw`` the network's value and
-#: probability of a draw; ``lower``, ``upper`` bounds of the exact outcome, proven where they
-#: meet; ``evaluated`` whether the network has answered; ``pending`` simulations through the node
-#: that wait for it, counted only where many leaves of one tree wait at a time (see `leaves`). Its
-#: edges, one for each legal action, are numbered from ``first`` to before ``end``.
+#: to move, else -1; ``value`` and ``square`` the means of the values and of their squares;
+#: ``raw_value`` and ``draw`` the network's value and probability of a draw; ``lower``, ``upper``
+#: bounds of the exact outcome, proven where they meet; ``evaluated`` whether the network has
+#: answered; ``pending`` simulations through the node that wait for the network, counted only where
+#: many leaves of one tree wait at a time (see `leaves`). The node's edges, one for each legal
+#: action, are numbered from ``first`` to before ``end``.
 NODE = np.dtype(
     [
         ("parent", np.int32),
@@ -64,8 +64,8 @@ EDGE = np.dtype(
 def root_dtype(actions: int) -> np.dtype:
     """Dtype of one search.
 
-    ``size`` nodes and ``edges`` edges are in use; ``simulation`` simulations are done,
-    ``evaluations`` by the network; ``waiting`` is the node that waits for it, or NO_NODE;
+    ``size`` nodes and ``edges`` edges are in use; ``simulation`` simulations and ``evaluations``
+    network evaluations are done; ``waiting`` is the node that waits for the network, or NO_NODE;
     ``greedy`` whether the best action is played, see `SearchSettings`. By action: ``noise`` of
     the root, and ``policy``, the network's target. ``visited``, ``values``, ``best_unvisited`` and
     ``unvisited_prior`` are scratch space of `gumbel` and `puct`, for the edges of one node.
@@ -110,9 +110,9 @@ class Tree(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """One search of a `Tree`, with the same attributes without the first axis.
+    """One search of a `Tree`: its arrays of B searches without the first axis.
 
-    Except ``roots``, which is structured [1]: numba tuples cannot hold a single record.
+    ``roots`` keeps that axis, structured [1]: numba tuples cannot hold a single record.
     """
 
     roots: np.ndarray

@@ -1,4 +1,4 @@
-"""`TreeSearch`: a search of one position by all cores, without a time limit.
+"""`TreeSearch`: a search of one position by all cores, which can be stopped and continued.
 
 There is one tree; each thread in turn lets many of its leaves wait (see `leaves`), evaluates them
 in one call of the network, and adds the answers to the tree. The network takes most of the time, so
@@ -27,7 +27,7 @@ from .settings import PUCT, SearchSettings
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
 from .watch import Watch
 
-#: Settings of the search; the number of simulations is not used.
+#: Default settings of the search; the number of simulations is not used.
 SETTINGS = SearchSettings(algorithm=PUCT)
 MEGABYTE = 2**20
 
@@ -66,7 +66,7 @@ class TreeSearch:
         game: the rules.
         state: structured array [1], the position, not finished.
         evaluate: the network; several threads call it at the same time.
-        settings: settings of PUCT and proofs.
+        settings: settings of PUCT and proofs; ``algorithm`` must be PUCT.
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread the result depends only on the arguments.
         memory: bytes that the tree may take; when it is full, the search ends.
@@ -77,7 +77,7 @@ class TreeSearch:
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over, or a setting is of a wrong type.
+        ValueError: the game is over, or a setting has a wrong type or value.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class TreeSearch:
             return found
 
     def ranked(self) -> list[int]:
-        """The legal actions, best first: the most visited one that is not proven worse."""
+        """The legal actions, best first: by visits, and those that are proven worse at the end."""
         with self._turn:
             first, _ = self._edge_range(0)
             return self._edges["action"][first + self._best_first(0)].tolist()
@@ -295,7 +295,7 @@ class TreeSearch:
             return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
 
     def _compile(self) -> None:
-        """Compile everything before `think` looks at the clock; the tree does not change."""
+        """Compile what `think` calls before it looks at the clock; the tree does not change."""
         with self._turn:
             self._gather(self.batches[0], 0)
             self._release(self.batches[0])
@@ -355,7 +355,7 @@ class TreeSearch:
         self._receive(batch, Evaluation.empty(0, self.game.num_actions))
 
     def _gather(self, batch: LeafBatch, limit: int) -> None:
-        """Run simulations until enough leaves wait, or the tree has ``limit`` with them."""
+        """Run simulations until enough leaves wait or ``limit`` simulations are done or waiting."""
         room = min(len(batch.leaves), 1 + int(self._nodes[0]["visits"]) // _GROWTH)
         if not self._make_room(leaves._ATTEMPTS * room):
             self.is_full = True

@@ -2,14 +2,14 @@
 
 AlphaZero's value is the mean of the values that were backed up, so every action counts as often as
 it was simulated. Sequential halving simulates many actions only to reject them, and root noise and
-exploration do the same in PUCT, so that mean is too low for the mover. Inside the tree it is used,
-as in mctx: no action is rejected there, and visits follow the improved policy.
+exploration do the same in PUCT, so the mean is too low for the mover. Inside the tree the mean is
+used, as in mctx: no action is rejected there, and visits follow the improved policy.
 
 The mixed value (equation 33 of Danihelka et al., "Policy improvement by planning with Gumbel", ICLR
 2022) weights Q-values by the prior. It estimates the value of the network's own policy, to replace
 missing Q-values; improvements that the search has found are not in it.
 
-The value here is that of the improved policy (section 4 there): the completed Q-values weighted by
+The value here is the improved policy's (section 4 there): the completed Q-values weighted by
 softmax(logits + sigma(completed Q)). It does not depend on noise or on the order of visits, so it
 is the same for both algorithms. Its sigma does not rescale Q-values to [0, 1], as the policy
 target's does. Rescaling stretches the small differences between equally good actions until

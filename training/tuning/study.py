@@ -3,6 +3,7 @@
     journal.log          Optuna's journal of all trials, which Optuna's dashboard reads
     trial-003-seed-1/    the run of trial 3 with seed 1, as `ludarium train` makes it
     best.yaml            the best configuration so far, for `ludarium train --config`
+    lock                 held by the process that searches
 
 Values are chosen by the tree-structured Parzen estimator (Bergstra et al., "Algorithms for
 Hyper-Parameter Optimization", 2011). An interrupted trial continues its runs.
@@ -43,7 +44,7 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 _JOURNAL = "journal.log"
 BEST = "best.yaml"  # file of the best configuration
 REASON = "reason"  # attribute of a trial that failed
-_PARTS = 10  # parts of a run; at the end of each its trial may be pruned
+_PARTS = 10  # parts of a run; by the first evaluation in each its trial may be pruned
 
 #: Trains a run until its budget is used up or the function returns true after an iteration.
 Train = Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]
@@ -55,7 +56,7 @@ class TuningPlan:
 
     Attributes:
         space: space of the values; without dimensions the configuration as it is.
-        trials: how many; with ``grid`` as many as there are combinations.
+        trials: how many; with ``grid``, or without dimensions, one for each combination instead.
         seeds: number of runs of each trial, with the configuration's seed and those after it.
         grid: try every combination in turn.
         prunes: whether to stop a trial that Optuna's median pruner gives up. Only a trial's first
@@ -117,7 +118,7 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
 
     Args:
         folder: the search's folder.
-        plan: the search's plan, which begins if there is none yet; None: there must be one.
+        plan: the search's plan; None: the folder must hold a search already.
 
     Raises:
         ValueError: the folder holds another search, or something else, or no search.
@@ -170,13 +171,13 @@ def tune(
         plan: the search's plan.
         train: trains a run.
         say: function called with lines on what begins and ends.
-        stop: whether to stop, asked after each iteration of a run.
+        stop: whether to stop, asked before each trial and after each iteration of a run.
 
     Returns:
         Whether all trials have ended.
 
     Raises:
-        ValueError: the folder holds another search, or no trial could begin.
+        ValueError: the folder is in use or holds another search, or no trial could begin.
         Exception: whatever ``train`` raised, except a `DivergedError`; the trial continues
             when the search does.
     """
@@ -248,7 +249,7 @@ def _fail(study: optuna.Study, trial: optuna.Trial, reason: str) -> bool:
 
 
 def _is_behind(trial: optuna.Trial, folder: Path) -> bool:
-    """Report the first evaluation of each part of a run; return whether Optuna gives it up."""
+    """Report a run's first evaluation in each part after the first; return whether to prune it."""
     reported = trial.study.trials[trial.number].intermediate_values
     done = reversed(_evaluations(folder))
     of_parts = {int(_PARTS * progress + 1e-9): value for progress, value in done}
