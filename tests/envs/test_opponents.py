@@ -317,7 +317,7 @@ def test_a_copy_in_mid_game_tells_its_opponent_of_its_own_game(
     assert original._made.told == []
 
 
-QUICK_AGENTS = ["uct:20", "greedy", "corso:8", "corso:0", "level:2", "level:auto"]
+QUICK_AGENTS = ["uct:20", "greedy", "corso:8", "corso:0", "level:2", "level:auto?elo=960"]
 
 
 @each_copy

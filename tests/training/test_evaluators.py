@@ -122,6 +122,7 @@ def test_an_evaluator_may_answer_in_other_number_formats():
         ({"noise": -1}, "noise of a search is -1; accepted: a finite number from 0 on"),
         ({"c_puct": -1.5}, r"c_puct of a search is -1\.5; accepted: a finite number from 0 on"),
         ({"prove": "no"}, "prove of a search is 'no'; accepted: False or True"),
+        ({"score": 1}, "score of a search is 1; accepted: from 0 to below 1"),
     ],
 )
 def test_settings_of_a_wrong_type_are_refused_by_name(setting, message):
@@ -132,3 +133,8 @@ def test_settings_of_a_wrong_type_are_refused_by_name(setting, message):
         Search(GAME, SETTINGS).use(settings)
     with pytest.raises(ValueError, match=message):
         TreeSearch(GAME, GAME.start(0).states, lead, settings)
+
+
+def test_a_tree_that_is_kept_grows_by_puct():
+    with pytest.raises(ValueError, match="grows by PUCT"):
+        TreeSearch(GAME, GAME.start(0).states, lead, SearchSettings())

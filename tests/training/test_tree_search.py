@@ -255,6 +255,23 @@ def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():
     assert done > tree.simulations == kept + 20
 
 
+def test_a_new_tree_has_room_after_a_full_memory():
+    settings = SearchSettings(algorithm=PUCT, prove=False)
+    tree = search(GAME.start(0), settings=settings, memory=300_000)
+    tree.think(Budget(simulations=1_000_000))
+    assert tree.is_full
+    tree.restart(GAME.start(0).states)
+    tree.think(Budget(simulations=20))
+    assert tree.simulations == 20
+
+
+def test_after_one_visit_a_bound_chooses_the_visited_action():
+    tree = search(from_start("b2"))
+    tree.think(Budget(simulations=1))
+    (visited,) = np.flatnonzero(tree.finding().visits[0])
+    assert tree.best_action(3.0) == tree.best_action() == visited
+
+
 def test_a_failing_network_leaves_an_empty_tree_that_works():
     failing = True
 

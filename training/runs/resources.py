@@ -55,7 +55,7 @@ def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
     play = config.self_play
     state, actions = largest.state_dtype.itemsize, largest.num_actions
     workers = play.workers or available_cores()
-    trees = max(play.games, workers) if _needs_batches(config, largest) else workers
+    trees = max(play.games, workers) if _needs_batches(config, largest) else workers * len(games)
     node = NODE.itemsize + state + actions * EDGE.itemsize
     sample = state + actions * np.dtype(np.float16).itemsize
     return {

@@ -81,7 +81,9 @@ class Search:
 
     def __reduce__(self) -> tuple:
         # Its arrays are views of each other, and separate copies would not be.
-        return _copied, (self.game, self.settings, self.batch, self._megabytes, self._rngs)
+        considered, simulations = self.tree.considered_visits.shape
+        room = self.settings._replace(simulations=simulations, max_considered=considered - 1)
+        return _copied, (self.game, room, self.settings, self.batch, self._megabytes, self._rngs)
 
     def use(self, settings: SearchSettings) -> None:
         """Search with other settings from now on.
@@ -247,8 +249,14 @@ class Search:
 
 
 def _copied(
-    game: Game, settings: SearchSettings, batch: int, cache: float, rngs: np.ndarray
+    game: Game,
+    room: SearchSettings,
+    settings: SearchSettings,
+    batch: int,
+    cache: float,
+    rngs: np.ndarray,
 ) -> Search:
-    search = Search(game, settings, batch, cache=cache)
+    search = Search(game, room, batch, cache=cache)
+    search.use(settings)
     search._rngs[:] = rngs
     return search

@@ -77,11 +77,12 @@ def _checked(name: str, value: Any) -> bool | int | float:
     if kind is bool and value in (False, True):
         return bool(value)
     is_number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
-    if kind is not bool and is_number and least <= value < math.inf:
+    end = 1 if name == "score" else math.inf
+    if kind is not bool and is_number and least <= value < end:
         return kind(value)
     wanted = {
         bool: "False or True",
         int: f"a whole number from {least} on",
-        float: f"a finite number from {least} on",
+        float: f"a finite number from {least} on" if end == math.inf else "from 0 to below 1",
     }[kind]
     raise ValueError(f"the setting {name} of a search is {value!r}; accepted: {wanted}")

@@ -77,7 +77,8 @@ class TreeSearch:
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over, or a setting has a wrong type or value.
+        ValueError: the game is over, the algorithm is not PUCT, or a setting has a wrong type or
+            value.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class TreeSearch:
         self.batches = batches or new_batches(game)
         self._evaluate = evaluate
         self._settings = settings.checked()
+        if self._settings.algorithm != PUCT:
+            raise ValueError("a tree that is kept grows by PUCT: set algorithm to PUCT")
         self._kernels = specialise(leaves, game.rules)
         self._considered_visits = np.zeros((1, 1), np.int32)
         self._rng = seed_rng(0)
@@ -116,6 +119,7 @@ class TreeSearch:
         if state["outcome"][0] != ONGOING:
             raise ValueError("there is nothing to search in a finished game")
         self._states[0] = state[0]
+        self.is_full = False
         self._open(is_new=True)
 
     @property
@@ -266,8 +270,10 @@ class TreeSearch:
         with self._turn:
             first, _ = self._edge_range(0)
             best = int(self._best_first(0)[0])
-            if bound and not self.is_exact and self._edges[first + best]["child"] != NO_NODE:
-                best = int(self._lower_bounds(bound).argmax())
+            if bound and not self.is_exact:
+                bounds = self._lower_bounds(bound)
+                if bounds.max() > -np.inf:
+                    best = int(bounds.argmax())
             return int(self._edges[first + best]["action"])
 
     def _lower_bounds(self, bound: float) -> np.ndarray:
