@@ -13,12 +13,12 @@ GROUPS: dict[str, dict[str, str]] = {
         "progress": "progress of the run from 0 to 1, by iterations or by time, whichever is more",
         "seconds": "wall time of the run so far, over all its parts",
         "step": "gradient steps done (PPO: the learner's actions that it has learnt from)",
-        "learning_rate": "learning rate of the last gradient step",
+        "learning_rate": "learning rate of the next gradient step (PPO: of the last one)",
         "play_seconds": "wall time of this iteration's games; on a cluster, the time between two "
         "deliveries to the learner",
         "learn_seconds": "wall time of this iteration's gradient steps",
         "policy_loss": "AlphaZero: cross-entropy of the policy less the entropy of its target, in "
-        "nats, so that 0 is the best possible; PPO: the clipped policy objective",
+        "nats, so that 0 is the best possible; PPO: minus the clipped policy objective",
     },
     "Evaluation, in the iterations that have one": {
         "opponent": "the one opponent, if `evaluation.against` names one",
@@ -48,15 +48,17 @@ GROUPS: dict[str, dict[str, str]] = {
         "games without points",
         "backend": "what runs the network in self-play",
         "policy_deviation": "mean Kullback-Leibler divergence of the backend's policy from "
-        "PyTorch's, in nats",
-        "value_deviation": "mean difference of the backend's value from PyTorch's",
+        "PyTorch's, in nats; of several games the largest",
+        "value_deviation": "mean absolute difference of the backend's value from PyTorch's; of "
+        "several games the largest",
         "solved": "share of the positions of finished games that have exact targets (with "
         "`self_play.solve`); 0 in the bootstrap",
     },
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
         "games": "games finished",
-        "self_play_score": "score of the learner in games against itself, from 0 to 1",
+        "self_play_score": "score of the learner in the finished games, against itself and past selves, "
+        "from 0 to 1",
         "pool": "past selves in the pool",
         "pool_score": "mean of the expected scores against the past selves",
         "entropy": "mean entropy of the policy over the legal actions, in nats",
