@@ -22,8 +22,8 @@ same figures are written as JSON beside it. The page tells who wins at each stre
 fair each first move is and what a swap rule does, how long games are and how many moves there are,
 when the winner is clear, how often the lead changes, how much skill there is, when first mistakes
 happen, which rules come into play, whether mirror play works, and how large the game is. It has a
-few games to step through. Every figure has its number of games and a 95 % interval. The page needs
-no other file and no network.
+few games to step through. Measured figures have their numbers of games and 95 % intervals. The
+page needs no other file and no network.
 
   ludarium report corso                                corso.html and corso.json
   ludarium report corso --quick                        a first look: seconds, wide intervals

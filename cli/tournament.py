@@ -25,7 +25,7 @@ Print ratings with 95 % intervals, the cross-table, the value of moving first, a
   ludarium tournament --folder tour                    resumes after Ctrl-C or a kill, or shows it
   ludarium tournament --folder tour --show             the present state, even while it is played
   ludarium tournament runs/a random uct:100 uct:1000 --gauntlet 1    runs/a against the rest
-  ludarium tournament uct:100 uct:1000 --game onyx --option size=7 --anchor uct:1000=1000
+  ludarium tournament uct:100 uct:1000 --game onyx --option size=8 --anchor uct:1000=1000
                                       on the scale by which training rates its agents
 
 With --folder, each game is kept as a record in a line of games.jsonl, beside results.json and

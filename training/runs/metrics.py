@@ -57,8 +57,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
         "games": "games finished",
-        "self_play_score": "score of the learner in the finished games, against itself and past selves, "
-        "from 0 to 1",
+        "self_play_score": "score of the learner in the finished games, against itself and "
+        "past selves, from 0 to 1",
         "pool": "past selves in the pool",
         "pool_score": "mean of the expected scores against the past selves",
         "entropy": "mean entropy of the policy over the legal actions, in nats",
