@@ -100,6 +100,8 @@ def run(given: argparse.Namespace) -> Result:
         from ludarium.training.tuning.study import TuningPlan, load_study, tune
     except ImportError as error:
         raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
+    if given.show:
+        return _result(folder, load_study(folder), 0)
     plan = TuningPlan(
         space=Space(config, tuple(given.search)),
         trials=_TRIALS if given.trials is None else given.trials,
@@ -111,20 +113,19 @@ def run(given: argparse.Namespace) -> Result:
     def train(config: TrainingConfig, run: RunFolder, stop: Callable[[], bool]) -> RunResult:
         return train_in(run, config, cluster=given.cluster, stop=stop)
 
-    is_done = True
-    if not given.show:
-        with stop_on_ctrl_c(_STOPPING) as stop:
-            is_done = tune(folder, plan, train, say, stop)
-        if not is_done:
-            warn("stopped; the same command goes on")
-    return _result(folder, load_study(folder), config, 0 if is_done else STOPPED)
+    with stop_on_ctrl_c(_STOPPING) as stop:
+        is_done = tune(folder, plan, train, say, stop)
+    if not is_done:
+        warn("stopped; the same command continues")
+    return _result(folder, load_study(folder), 0 if is_done else STOPPED)
 
 
-def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: int) -> Result:
+def _result(folder: Path, study: optuna.Study, status: int) -> Result:
     """The trials so far, best first, and commands that evaluate and train the best one."""
     from ludarium.training.tuning.study import (
         BEST,
         REASON,
+        config_of,
         described,
         run_folder,
         trials_of,
@@ -132,6 +133,7 @@ def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: i
         value_text,
     )
 
+    config = config_of(folder, study.user_attrs["plan"])
     rows: list[dict[str, Any]] = [
         {
             "number": trial.number,

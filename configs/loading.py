@@ -100,7 +100,7 @@ def read_yaml(text: str, what: str) -> Any:
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
         problem = f"{error.context or ''} {error.problem or ''}".strip()
         raise ValueError(f"{what} is not YAML: {shortened(problem)}{place}") from None
-    except (yaml.YAMLError, ValueError) as error:  # for example a control character, or 0x_
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as 0x_ or \UFFFFFFFF
         raise ValueError(f"{what} is not YAML: {shortened(str(error))}") from None
 
 

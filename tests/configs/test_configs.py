@@ -148,6 +148,7 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
         ("game: corso\n? [1]\n: 2", "not YAML"),
         ("game: corso\n7: 2", "some.yaml: "),
         ("game: corso\nseed: 0x_", "not YAML"),
+        ('game: corso\ndevice: "\\UFFFFFFFF"', "not YAML"),
         ("game: corso\nseed: " + "9" * 60_000, "seed: |not YAML"),
         (
             "game: corso\nseed: true",
@@ -173,7 +174,7 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
             r"learner\.batch is 1: expected `int` >= 2",
         ),
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_hostile_configurations_are_refused_in_one_short_line_at_once(text, message):
     begin = time.process_time()

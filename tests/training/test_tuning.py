@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -271,7 +272,7 @@ def test_what_cannot_be_trained_is_refused_before_a_folder_is_made(
 def test_the_command_trains_runs_that_other_commands_read(tmp_path, capsys):
     folder = tmp_path / "study"
     search = ["--grid", "--search=learner.learning_rate=0.001,0.01", "--seeds=2"]
-    tiny = [*ARGUMENTS, "--set=budget={iterations: 2}"]
+    tiny = [*ARGUMENTS, "--set=budget={iterations: 2}", "--set=seed=2"]
     command = ["tune", "corso", *tiny, *search, "--folder", str(folder)]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -280,10 +281,11 @@ def test_the_command_trains_runs_that_other_commands_read(tmp_path, capsys):
     evaluate = ["evaluate", str(folder / "trial-000-seed-2"), "--against", "random"]
     assert main([*evaluate, "--games", "2", "--simulations", "2", "--json"]) == 0
     capsys.readouterr()
-    assert main([*command, "--show"]) == 0
+    assert main(["tune", "corso", "--show", "--set=evaluation.every=0", *command[-2:]]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["trial", "learner.learning_rate", "score"]
     assert "the best one: learner.learning_rate=0.0" in lines[3]
+    assert Path(lines[4].split()[-1]).is_dir()  # of the search's seed, which is not the usual one
     longer = ["train", "corso", "--config", str(folder / BEST), "--set=budget={iterations: 3}"]
     assert main([*longer, "--folder", str(tmp_path / "longer")]) == 0
     assert main([*command, "--trials=3"]) == 2

@@ -135,6 +135,8 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
         pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
     )
     if plan is None:
+        if "plan" not in study.user_attrs:  # killed before the plan was written
+            raise ValueError(f"{folder} holds no trials yet")
         return study
     study.sampler = optuna.samplers.TPESampler(seed=plan.space.config.seed + len(study.trials))
     _check_same(folder, study.user_attrs.get("plan", plan.description), plan)
@@ -144,11 +146,15 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
     return study
 
 
+def config_of(folder: Path, there: dict[str, Any]) -> TrainingConfig:
+    """The configuration in the description of a folder's plan."""
+    return parse_config(json.dumps(there["config"]), str(folder / _JOURNAL))
+
+
 def _check_same(folder: Path, there: dict[str, Any], plan: TuningPlan) -> None:
     """Refuse a plan that differs from the folder's, except where it changes no result."""
-    config = parse_config(json.dumps(there["config"]), str(folder / _JOURNAL))
     differing = differences(
-        there | {"config": compared(config)},
+        there | {"config": compared(config_of(folder, there))},
         plan.description | {"config": compared(plan.space.config)},
     )
     if differing:
