@@ -20,7 +20,7 @@ from .engine.draw.picture import Window, pixels
 from .engine.game import Game
 from .engine.messages import quoted
 from .engine.numbers import checked_flag, checked_seed, index
-from .engine.position import Position
+from .engine.position import IllegalActionError, Position
 from .engine.record import make_record
 from .engine.rule import ONGOING, TRUNCATED
 from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
@@ -337,10 +337,15 @@ class BoardGameEnv(AECEnv):
         return self._current().board_text()
 
     def state(self) -> np.ndarray:
-        """All fields of the rule record as one int32 vector; fields with more bits are cut."""
+        """All fields of the rule record as one int32 vector; 64 bits are two entries, low first."""
         states = self._current().states
-        names = states.dtype.names or ()
-        return np.concatenate([np.ravel(states[name]) for name in names]).astype(np.int32)
+        fields = [np.ravel(states[name]) for name in states.dtype.names or ()]
+        return np.concatenate(
+            [
+                each.view(np.int32) if each.itemsize >= 4 else each.astype(np.int32)
+                for each in fields
+            ]
+        )
 
     def clone(self) -> BoardGameEnv:
         """An independent copy of the environment and its game, without the window."""
@@ -396,7 +401,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
             return
         try:
             self._play(self._on_board(action))
-        except ValueError:
+        except IllegalActionError:
             EnvLogger.warn_on_illegal_move()
             self._forfeit(agent)
 

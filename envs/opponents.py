@@ -147,10 +147,8 @@ class PlayerOpponents:
         actions = np.asarray(self._player.play(handles, batch._states[games]))
         if not batch.canonical or actions.shape != games.shape or actions.dtype.kind not in "iu":
             return actions  # the batch refuses what is wrong
-        return [
-            batch.position(int(game)).turned_action(int(action))
-            for game, action in zip(games, actions, strict=True)
-        ]
+        positions = [batch.position(game) for game in games.tolist()]
+        return _in_frame(batch, positions, actions.tolist())
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
         """Tell the player that games are over or abandoned."""
@@ -311,10 +309,16 @@ def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
 def _ask_each(policy: Policy, batch: BatchEnv, games: np.ndarray) -> list[int]:
     """Ask a function game by game; returns its actions in the frame of the batch."""
     positions = [batch.position(int(game)) for game in games]
-    actions = [ask(policy, position) for position in positions]
-    if not batch.canonical:
-        return actions
-    return [each.turned_action(action) for each, action in zip(positions, actions, strict=True)]
+    return _in_frame(batch, positions, [ask(policy, position) for position in positions])
+
+
+def _in_frame(batch: BatchEnv, positions: list[Position], actions: list[int]) -> list[int]:
+    """Actions of the board's frame in that of the batch, which refuses numbers out of range."""
+    count = batch.game.num_actions
+    return [
+        position.turned_action(action) if batch.canonical and 0 <= action < count else action
+        for position, action in zip(positions, actions, strict=True)
+    ]
 
 
 def in_batch(made: Any) -> Opponents:

@@ -22,7 +22,7 @@ from gymnasium.error import ResetNeeded
 from .aec import AGENTS, BoardGameEnv
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
-from .engine.position import Position
+from .engine.position import IllegalActionError, Position
 from .opponents import (
     MOST_BEGINNINGS,
     SEATS,
@@ -141,7 +141,7 @@ class SingleAgentEnv(gymnasium.Env):
         board = self.board
         try:
             board.step(action)
-        except ValueError as refusal:
+        except IllegalActionError as refusal:
             if self._raises or not board.is_action(action):
                 raise
             self._is_over = True
@@ -203,7 +203,7 @@ class SingleAgentEnv(gymnasium.Env):
             action = self._opponents_action(position)
             try:
                 self.board.step_on_board(action)
-            except ValueError as refusal:
+            except IllegalActionError as refusal:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
     def _opponents_action(self, position: Position) -> Any:

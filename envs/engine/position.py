@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _NO_RNG = np.ones((1, 2), np.int64)
 
 
+class IllegalActionError(ValueError):
+    """An action is not legal in a position."""
+
+
 def contents_of(state: np.void | np.ndarray) -> bytes:
     """The content of a position's record, or of an array of records, as bytes.
 
@@ -181,8 +185,9 @@ class Position:
             action: a legal action's number.
 
         Raises:
-            ValueError: the action is not legal; the message names it and says why, and the
-                position is unchanged.
+            IllegalActionError: the action is not legal; the message names it and says why, and
+                the position is unchanged.
+            ValueError: the rules cannot be compiled.
         """
         return self._play(action, *self._new_arrays())
 
@@ -198,15 +203,15 @@ class Position:
         try:
             number = index(action)
         except TypeError:
-            raise ValueError(self.refusal(action)) from None
+            raise IllegalActionError(self.refusal(action)) from None
         if not 0 <= number < game.num_actions:  # huge numbers do not fit the kernel's type
-            raise ValueError(self.refusal(number))
+            raise IllegalActionError(self.refusal(number))
         try:
             code = int(game.kernels.play(game.tables, self._states, number, mask, planes))
         except COMPILE_ERRORS as error:
             raise compile_error(game, error) from None
         if code < 0:
-            raise ValueError(self.refusal(number))
+            raise IllegalActionError(self.refusal(number))
         self._mask = None
         self.mover = code & 1
         self.outcome = code >> 1

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Game, Position, Symmetries, check_game
+from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
 from ludarium.envs.engine.progress import Task
+from ludarium.envs.single import SingleAgentEnv
 from tests import oddity, tictactoe
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -227,9 +229,13 @@ def test_what_the_compiler_refuses_is_told_in_two_lines(changed, change, use, to
 
 def test_a_misspelt_field_that_the_compiler_meets_is_named(changed):
     game = changed(("state.cells[action] = ", "state.cels[action] = "))()
-    with pytest.raises(ValueError, match="tictactoe cannot be compiled") as refusal:
-        game.start().play(0)
-    assert "no record has the field 'cels'\n" in str(refusal.value)
+    envs = [GuardedBoardGameEnv(game), SingleAgentEnv(game, seat=0)]
+    for env in envs:
+        env.reset()
+    for play in (game.start().play, *(env.step for env in envs)):  # nobody forfeits
+        with pytest.raises(ValueError, match=r"^the rules of tictactoe cannot be") as refusal:
+            play(0)
+        assert "no record has the field 'cels'\n" in str(refusal.value)
 
 
 def test_a_helper_that_is_no_rule_is_told_where_it_is_compiled(changed):

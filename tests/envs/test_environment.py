@@ -251,6 +251,17 @@ def test_state_tells_positions_apart(default_game: Game) -> None:
     assert len(states) == env.position.ply + 1
 
 
+def test_state_has_every_bit_of_a_wide_field() -> None:
+    env = make("osiron")
+    env.reset()
+    states = env._current()._states
+    seen = set()
+    for bit in (0, 31, 32, 50):
+        states["mixed"] = 1 << bit
+        seen.add(env.state().tobytes())
+    assert len(seen) == 4
+
+
 def test_resets_without_a_seed_go_on_from_the_last_seed() -> None:
     def boards(env: BoardGameEnv) -> list[str]:
         env.reset(seed=5)
@@ -642,6 +653,9 @@ def test_every_game_has_a_version_module() -> None:
         assert type(module.raw_env(render_mode="ansi")) is BoardGameEnv
         assert str(module.env()) == f"{name}_v{kind.version}"
         assert f"{name}_v{kind.version}" in ludarium.envs.__all__
+        for maker in (module.env, module.raw_env):
+            assert f"environment of {name}" in maker.__doc__
+            assert "name:" not in maker.__doc__
 
 
 def test_version_modules_can_be_imported_in_every_way() -> None:

@@ -213,8 +213,11 @@ def test_opponents_of_many_games_are_told_of_abandoned_ones() -> None:
 
 @each_face
 @pytest.mark.parametrize("answer", [99, -1, 4, None, 0.5, "z9", [0, 1]])
-def test_an_opponent_that_breaks_the_rules_stops_the_game(face: Face, answer: Any) -> None:
-    face.begin(TicTacToe(), lambda position: answer)
+@pytest.mark.parametrize("canonical", [False, True])
+def test_an_opponent_that_breaks_the_rules_stops_the_game(
+    face: Face, answer: Any, canonical: bool
+) -> None:
+    face.begin(TicTacToe(), lambda position: answer, canonical=canonical)
     with pytest.raises(ValueError, match=r"opponent|z9"):
         face.step(4)
     with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
