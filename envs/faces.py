@@ -48,7 +48,7 @@ def make(
 def make_raw(
     name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
 ) -> BoardGameEnv:
-    """The environment without guards: an illegal action raises ``ValueError``."""
+    """A raw environment of the game called ``name``: an illegal action raises ``ValueError``."""
     return BoardGameEnv(make_game(name, **options), render_mode, canonical)
 
 
@@ -139,5 +139,6 @@ def _face(maker: Any, name: str, module: str, called: str) -> Any:
         return maker(name, render_mode=render_mode, canonical=canonical, **options)
 
     face.__module__, face.__name__, face.__qualname__ = module, called, called
-    face.__doc__ = maker.__doc__.replace("the game called ``name``", name)
+    doc = maker.__doc__.replace("        name: the game's name.\n", "")
+    face.__doc__ = doc.replace("the game called ``name``", name)
     return face
