@@ -40,12 +40,13 @@ class GameRegistry(MutableMapping[str, type[Game]]):
 
     ``name in GAMES`` and `versions` import nothing. Looking a game up imports it; iterating imports
     all games. If a package's game cannot be used, looking it up raises `PluginError`, and iterating
-    removes it with a warning that names the package.
+    leaves it out; the first time a warning names the package.
     """
 
     def __init__(self, games: Mapping[str, type[Game]]) -> None:
         self._games = dict(games)
         self._plugins: dict[str, tuple[int, EntryPoint]] = {}
+        self._warned: set[str] = set()
         for versioned, plugin in find_plugins(GAME_ENTRY_POINTS).items():
             self._add_plugin(versioned, plugin)
 
@@ -109,11 +110,11 @@ class GameRegistry(MutableMapping[str, type[Game]]):
         return name in self._games or name in self._plugins
 
     def __iter__(self) -> Iterator[str]:
-        for name in list(self._plugins):
+        for name in [name for name in self._plugins if name not in self._warned]:
             try:
                 self[name]
             except PluginError as error:
-                del self._plugins[name]
+                self._warned.add(name)
                 warnings.warn(str(error), stacklevel=2)
         return iter(self._games)
 

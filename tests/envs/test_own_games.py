@@ -105,19 +105,34 @@ BROKEN = {
     "tictactoe_v7": ("noughts:TicTacToe", "is tictactoe_v0, not what its entry point is called"),
     "tictactoe": ("noughts:TicTacToe", "is not named as a game is, such as tictactoe_v0"),
     "corso_v0": ("noughts:TicTacToe", "there is a game called 'corso' already"),
+    "half_v0": ("half:Half", "cannot be imported (RuntimeError: half done)"),
 }
+
+
+#: A module that registers its game and then fails.
+HALF = """
+from ludarium.envs import register_game
+from noughts import TicTacToe
+register_game(type("Half", (TicTacToe,), {"name": "half", "__module__": "half"}))
+raise RuntimeError("half done")
+"""
 
 
 @needs_command_line
 def test_broken_packages_are_named_and_break_nothing_else(packages: Path) -> None:
+    (packages / "half.py").write_text(HALF)
     for name, (entry_point, _) in BROKEN.items():
         install(packages, f"package-of-{name}", {}, {"ludarium.games": {name: entry_point}})
     code = (
         "from ludarium.envs import GAMES, make\n"
-        "for name in ('gone', 'chess', 'dumps', 'noughts'):\n"
-        "    try: make(name)\n"
-        "    except ValueError as error: print(error)\n"
+        "def told():\n"
+        "    for name in ('gone', 'chess', 'dumps', 'noughts'):\n"
+        "        try: make(name)\n"
+        "        except ValueError as error: yield str(error)\n"
+        "first = list(told())\n"
+        "print(*first, sep='\\n')\n"
         "assert {'corso', 'onyx', 'osiron', 'obelisk'} <= set(GAMES)\n"
+        "assert list(told()) == first and len(first) == 4\n"
         "make('corso').reset()"
     )
     run = python(packages, code)
