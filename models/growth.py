@@ -31,9 +31,9 @@ def grow(small: PolicyValueNetwork, large: PolicyValueNetwork) -> None:
             would get more channels, over all of which the network normalises.
     """
     if isinstance(small, FamilyNetwork) and isinstance(large, FamilyNetwork):
+        grow(small.network, large.network)
         large.options.weight[: len(small.options.weight)] = small.options.weight
-        small, large = small.network, large.network
-    if isinstance(small, VectorNetwork) and isinstance(large, VectorNetwork):
+    elif isinstance(small, VectorNetwork) and isinstance(large, VectorNetwork):
         _check_sizes(small.stem.out_features, large.stem.out_features, small.blocks, large.blocks)
         _grow_perceptron(small, large)
     elif isinstance(small, BoardNetwork) and type(small) is type(large):

@@ -122,11 +122,15 @@ def test_a_perceptron_grows_in_blocks():
     [
         (("corso", 8, 2), ("corso", 6, 2), "fewer channels or blocks"),
         (("corso", 8, 2), ("corso", 8, 1), "fewer channels or blocks"),
+        (("family", 8, 2), ("family", 6, 2), "fewer channels or blocks"),
+        (("family", 8, 2), ("family", 8, 1), "fewer channels or blocks"),
         (("corso", 8, 2), ("obelisk", 8, 2), "each into one of its own kind"),
     ],
 )
 def test_what_cannot_grow_is_refused_and_unchanged(small, large, told):
-    first, second = of_game(*small), of_game(*large)
+    first, second = (
+        family(*each[1:]) if each[0] == "family" else of_game(*each) for each in (small, large)
+    )
     state = copy.deepcopy(second.state_dict())
     with pytest.raises(ValueError, match=told):
         grow(first, second)
