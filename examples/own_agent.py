@@ -38,7 +38,10 @@ def main():
     parser.add_argument("--teacher", default="uct:200")
     parser.add_argument("--against", default="uct:1000")
     parser.add_argument(
-        "--games", type=int, default=200, help="games of the match; the lessons have more"
+        "--games",
+        type=int,
+        default=200,
+        help="games of the match; the teacher plays five times as many",
     )
     given = parser.parse_args()
 

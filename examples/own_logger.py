@@ -14,7 +14,7 @@ from pathlib import Path
 from ludarium.training import train
 from ludarium.training.evaluation import play_match
 
-COLUMNS = ("iteration", "seconds", "policy_loss", "outcome_loss")
+COLUMNS = ("iteration", "seconds", "policy_loss", "learning_rate")
 
 
 class CSVLogger:

@@ -17,6 +17,7 @@ from sb3_contrib import MaskablePPO
 from scoring import score_against_random
 
 import ludarium.envs
+from ludarium.envs.faces import gymnasium_id
 
 
 def main() -> None:
@@ -26,9 +27,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20_000)
     arguments = parser.parse_args()
 
-    kind = ludarium.envs.GAMES[arguments.game]
     env = gymnasium.make(
-        f"ludarium/{kind.title}-v{kind.version}",
+        gymnasium_id(arguments.game, ludarium.envs.GAMES.versions()[arguments.game]),
         opponent="random",
         seat="alternate",
         illegal="raise",  # an illegal action would be a mistake here

@@ -41,7 +41,10 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--steps", type=int, default=10_000, help="plies to learn from")
     parser.add_argument(
-        "--horizon", type=int, default=2, help="plies until the value that is learnt from"
+        "--horizon",
+        type=int,
+        default=2,
+        help="plies after which the network's value is used (n-step return)",
     )
     arguments = parser.parse_args()
     logging.getLogger("tianshou").setLevel(logging.ERROR)  # it warns of rewards for two players
