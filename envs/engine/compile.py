@@ -113,6 +113,7 @@ def _specialised(
     modules = _template_modules(templates)
     filled_in = _fill_in(rules, view)
     game = rules.__name__.replace(".", "_")
+    subject = rules.__name__.removesuffix(".rules").rpartition(".")[2]
     sources = sources_of(templates, rules, view, **given)
     compiled: dict[FunctionType, Callable] = {}
     namespaces = []
@@ -125,6 +126,7 @@ def _specialised(
                 copy.__doc__ = function.__doc__
                 copy.__module__ = templates.__name__
                 copy.__qualname__ = f"{game}_{name}_{sources}"
+                copy.ludarium_subject = subject  # type: ignore[attr-defined]
                 role = function.ludarium_template
                 if role == "kernel" and module is templates:
                     place = module.__name__.rpartition(".")[2]
@@ -229,18 +231,13 @@ def _is_compiled(value: Any) -> bool:
     return jit.is_jitted(value) or hasattr(value, "ludarium_template")
 
 
-def subject_of(function: Any) -> str:
-    """The game that a kernel belongs to, or ``networks``; empty for other packages' functions."""
-    game, is_of_game, _ = function.__qualname__.partition("_rules_")
-    if is_of_game:
-        return game.rsplit("_", 1)[-1]
-    return "networks" if function.__qualname__.startswith("networks_") else ""
-
-
 @cache
 def _announce_compilation() -> None:
-    """From the next compilation on, announce the first one for each subject in this process."""
-    jit.on_compile(lambda function: _announce(subject_of(function)))
+    """From the next compilation on, announce the first one for each subject in this process.
+
+    A kernel's function has its subject, a game or networks, as an attribute.
+    """
+    jit.on_compile(lambda function: _announce(getattr(function, "ludarium_subject", "")))
 
 
 @cache

@@ -184,7 +184,8 @@ def _kernel(kind: str, dtype: str, of_network: Any) -> Callable:
 
     # `record_dtype`, which lays out the layers' records, is not digested; the type has the layout.
     sources = hashlib.sha256(f"{digest_of(target.current)}{of_network}".encode()).hexdigest()[:12]
-    answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"  # `subject_of` reads the beginning
+    answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"
+    answer.ludarium_subject = "networks"  # type: ignore[attr-defined]
     return jit.kernel(answer, f"network-{kind}s-{dtype}", sources)
 
 

@@ -72,6 +72,16 @@ def test_threads_that_ask_at_once_get_the_same_kernels(monkeypatch):
     assert all(each is made[0] for each in made)
 
 
+@pytest.mark.parametrize(
+    ("module", "game"), [("my_game.rules", "my_game"), ("pack.a_hex.rules", "a_hex"), ("a", "a")]
+)
+def test_compiling_is_announced_by_the_name_of_the_game(module: str, game: str) -> None:
+    own = ModuleType(module)
+    vars(own).update({name: value for name, value in vars(rules).items() if name != "__name__"})
+    play = specialise(kernels, own).play
+    assert getattr(play, "py_func", play).ludarium_subject == game
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A cache folder with the kernels of a few plies, and what the process said."""
