@@ -6,7 +6,7 @@ chain; and that line itself, a separate slot so that it lies above all edges. Th
 slot for each point: the mark of the last action. View tables: none.
 """
 
-from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, rule
+from ..engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, rule
 from .rules import EMPTY, FIRST, LAST, STONE, STONES
 
 #: Choices of a place: nothing, or the stone (1 and 2, as in the rules); a mark for a captured
@@ -32,7 +32,7 @@ def show(tables, view, before, state, action, shown):
         shown[places + place] = 0
         shown[2 * places + place] = 0
     for midpoint in range(places // 2, swap):
-        if state.open[midpoint]:
+        if state.outcome == ONGOING and state.open[midpoint]:
             shown[tables.places[midpoint]] = MIDPOINT
     if (state.outcome == PLAYER_0_WINS) | (state.outcome == PLAYER_1_WINS):
         winner = int(state.outcome == PLAYER_1_WINS)

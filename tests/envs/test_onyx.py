@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ludarium.envs.onyx import view
 from ludarium.envs.onyx.rules import (
     EMPTY,
     FIRST,
@@ -541,6 +542,15 @@ def test_a_chain_can_run_through_a_midpoint() -> None:
     without = play_texts(open_board(6), f"e4 {texts}")
     assert not without.is_over
     assert len(chain(without, "c6")) == 3
+
+
+def test_open_midpoints_are_shown_until_the_game_is_over() -> None:
+    texts = "f1 b1 f2 b2 f4 b3 f5 c4 e1 c5 e2"
+    for more, is_shown in (("", True), (" c6", False)):
+        position = play_texts(open_board(6), f"bc34 {texts}{more}")
+        places = len(position.state.board)
+        shown = position.game.shown(position.state)[:places]
+        assert (shown == view.MIDPOINT).any() == is_shown
 
 
 def test_the_ply_cap_is_a_draw_by_truncation() -> None:
