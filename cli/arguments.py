@@ -105,12 +105,14 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
     """
 
     def read(text: str) -> Path:
+        if not text:
+            raise argparse.ArgumentTypeError("the name of the file is empty")
         path = Path(text)
         if suffixes and path.suffix.lower() not in suffixes:
             raise argparse.ArgumentTypeError(
                 f"{quoted(text, 200)} ends in none of {', '.join(suffixes)}"
             )
-        if not text or path.is_dir():
+        if path.is_dir():
             raise argparse.ArgumentTypeError(f"{quoted(text, 200)} is a folder: name a file in it")
         folder = path.resolve().parent
         if not folder.is_dir():

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,12 @@ def test_a_folder_that_is_not_writable_is_refused_before_any_work(tmp_path: Path
     tmp_path.chmod(0o500)
     with pytest.raises(Exception, match="not writable"):
         output_file()(str(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("suffixes", [(), (".svg",)])
+def test_an_output_file_without_a_name_is_refused(suffixes: tuple[str, ...]) -> None:
+    with pytest.raises(ArgumentTypeError, match="the name of the file is empty"):
+        output_file(*suffixes)("")
 
 
 def test_an_error_while_a_file_is_written_names_it() -> None:
