@@ -281,8 +281,8 @@ class Game(ABC):
     def symmetries(self) -> Symmetries:
         """All symmetries of the game, the identity first; by default no other."""
         return Symmetries(
-            actions=np.arange(self.num_actions)[None],
-            observation=np.arange(prod(self.observation_shape))[None],
+            actions=np.arange(self.num_actions, dtype=np.int32)[None],
+            observation=np.arange(prod(self.observation_shape), dtype=np.int32)[None],
         )
 
     def why_illegal(self, state: np.record, action: int) -> str:
