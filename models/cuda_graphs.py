@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 _WARM_UP = 3  # warm-up runs before the capture, in which libraries choose their algorithms
 _AT_ONCE = 2  # batches in flight: one is copied while another is computed
@@ -60,7 +60,9 @@ class _CapturedGraph:
                 for _ in range(_WARM_UP):
                     answers = module(self.observations)
             self.stream.synchronize()
-            self.answers = [_pinned(answer) for answer in answers]
+            self.answers = [
+                torch.zeros(answer.shape, dtype=answer.dtype).pin_memory() for answer in answers
+            ]
             self.graph = torch.cuda.CUDAGraph()
             # Other threads may use the GPU meanwhile.
             with torch.cuda.graph(
@@ -76,8 +78,3 @@ class _CapturedGraph:
             self.graph.replay()
         self.stream.synchronize()
         return [answer.numpy().copy() for answer in self.answers]
-
-
-def _pinned(answer: Tensor) -> Tensor:
-    """Pinned host memory for an output."""
-    return torch.zeros(answer.shape, dtype=answer.dtype).pin_memory()

@@ -56,10 +56,6 @@ class PooledNetwork(BoardNetwork):
         planes = shape.observation[0]
         self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # the options replace its bias
 
-    def value_features(self, cells: Tensor) -> Tensor:
-        """Inputs of the value head, pooled from its cells: [B, hidden, H, W] -> [B, 2 hidden]."""
-        return pool(cells)
-
 
 class FamilyNetwork(PolicyValueNetwork):
     """The weights that all games of a family share; see the module.

@@ -205,13 +205,10 @@ class BoardNetwork(PolicyValueNetwork):
         """
         pooled = pool(x)
         policy = self.policy(F.relu(self.policy_cells(x)), pooled, order)
-        value_features = self.value_features(F.relu(self.value_cells(x)))
+        cells = F.relu(self.value_cells(x))
+        value_features = pool(cells) if self.pooled else cells.flatten(1)
         hidden = F.relu(self.value_hidden(torch.cat([pooled, value_features], dim=1)))
         return Output(policy, self.outcome(hidden), torch.tanh(self.score(hidden)).flatten())
-
-    def value_features(self, cells: Tensor) -> Tensor:
-        """The inputs of the value head, from its cells [B, hidden, H, W]: all of them."""
-        return cells.flatten(1)
 
 
 class VectorNetwork(PolicyValueNetwork):
