@@ -87,7 +87,7 @@ class Obelisk(Game):
             "scoring",
             "points",
             ("points", "topple"),
-            "points decide, or the first player with a block over the top loses",
+            "points decide, or a player who alone has a block over the top loses",
         ),
         Option(
             "hourglass",
@@ -107,8 +107,8 @@ class Obelisk(Game):
             "max_plies",
             None,
             ply_cap,
-            f"plies to a draw (None: {_HOURGLASS_CAP} with the hourglass, else no limit)",
-            "None or a positive integer",
+            f"plies to a draw (None: {_HOURGLASS_CAP} with the hourglass, else none is needed)",
+            "None or a positive integer up to 1,000,000",
         ),
     )
     clock = Clock("hourglass", "hourglass", 60, "timeout", "choose two blocks")

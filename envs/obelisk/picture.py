@@ -10,6 +10,7 @@ definition encodes all that it contains, so several pictures on one page may sha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from operator import add
 from typing import TYPE_CHECKING
@@ -458,9 +459,10 @@ def _types_left(game: Obelisk) -> list[Slot]:
 
 def _in_lines(name: str) -> list[str]:
     """A block's name in up to three lines, broken at hyphens."""
-    lines = [""]
-    for word in name.split("-"):
-        joined = f"{lines[-1]}-{word}".strip("-")
+    first, *words = re.split(r"\b-\b", name)
+    lines = [first]
+    for word in words:
+        joined = f"{lines[-1]}-{word}"
         if len(lines) < 3 and len(joined) > 11:
             lines.append(word)
         else:

@@ -13,7 +13,7 @@ from ..engine.draw.grid import cell_name
 from ..engine.rule import ONGOING, plain
 from .blocks import Block
 from .geometry import COLUMNS, HEIGHT, SIDE, Cube, orientation_text, oriented, own_orientations
-from .rules import NO_BLOCK, resting_height
+from .rules import BLACK_ACTIVE, NO_BLOCK, resting_height
 
 if TYPE_CHECKING:
     from .board import Obelisk
@@ -24,7 +24,7 @@ _BESIDE = "    "  # stands between drawings side by side
 COMMANDS = (
     ("pile", "the blocks that are left, with their values"),
     ("show [ID ...]", "blocks in all their orientations, layer by layer"),
-    ("where [ID]", "where a block (yours to place) comes to rest on your tower"),
+    ("where [ID]", "where a block (yours to place) comes to rest; a black one: on the other tower"),
 )
 
 
@@ -187,11 +187,13 @@ def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
     """The answer to the command ``where``."""
     if state.outcome != ONGOING:
         raise ValueError("the game is over")
-    player = int(state.mover)
-    number = _number_of(game, words[0]) if words else int(state.hand[player])
+    player, black = int(state.mover), len(game.catalogue.types)
+    number = black if state.phase >= BLACK_ACTIVE else int(state.hand[player])
+    if words:
+        number = _number_of(game, words[0])
     if number == NO_BLOCK:
         raise ValueError("you have no block to place now; name one: where ID")
-    return _all_placements(game, number, state.heights[player])
+    return _all_placements(game, number, state.heights[1 - player if number == black else player])
 
 
 def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str]:

@@ -61,8 +61,8 @@ OVER_THE_TOP = MOST_HOLES + 2
 # Choices of ``STANDING``.
 OVER, FLAT = 1, 2
 
-# The slots of a cube: its sides (nothing, a piece of rod, then each colour in shades, chosen by the
-# block's number in the log), then its edges (a bit for each drawn edge, and as many for the
+# The slots of a cube: its sides (nothing, a piece of rod, then each colour in shades, which its
+# blocks on a tower take in turn), then its edges (a bit for each drawn edge, and as many for the
 # newest block's).
 ROD = 1
 FIRST_COLOUR = 2
@@ -276,9 +276,13 @@ def _paint(view, state, shown):
                 cube = _cube(view, owner, level, column)
                 number = int(shown[cube]) - 1
                 if number >= 0:
-                    block = int(state.log[number]) // 2 // PLACEMENTS
-                    colour = SHADES * int(view.colour[block]) + number % SHADES
-                    shown[cube] = FIRST_COLOUR + colour
+                    colour = int(view.colour[int(state.log[number]) // 2 // PLACEMENTS])
+                    shade = 0
+                    for earlier in range(number):
+                        entry = int(state.log[earlier])
+                        is_like = view.colour[entry // 2 // PLACEMENTS] == colour
+                        shade += int((entry % 2 == owner) & is_like)
+                    shown[cube] = FIRST_COLOUR + SHADES * colour + shade % SHADES
                 elif level < HEIGHT:
                     shown[cube] = ROD
             column_slot = COLUMNS * owner + column

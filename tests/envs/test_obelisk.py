@@ -12,10 +12,11 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -783,6 +784,7 @@ def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position
         numbers = [number for number, entry in enumerate(logged) if entry % 2 == player]
         blocks = zip(numbers, tower.blocks, strict=True)
         cubes = {cube: number for number, each in blocks for cube in each.cubes}
+        shades: dict[int, dict[int, int]] = {}  # by colour, then by block
         for column, height in enumerate(tower.heights()):
             top = cubes.get((column % 3, column // 3, height - 1), -1)
             colour = int(tables.colour[logged[top] // 2 // 72]) if height else -1
@@ -798,8 +800,9 @@ def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position
                 continue
             number = cubes[cube]
             colour = int(tables.colour[logged[number] // 2 // 72])
-            shade = number % view.SHADES
-            assert body == view.FIRST_COLOUR + view.SHADES * colour + shade
+            shade = body - view.FIRST_COLOUR - view.SHADES * colour
+            assert shade in range(view.SHADES)
+            assert shades.setdefault(colour, {}).setdefault(number, shade) == shade
             first = view.EDGES if number == len(logged) - 1 else 0
             assert {
                 frozenset((sides[one], sides[other]))
@@ -807,6 +810,9 @@ def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position
                 if edges >> edge & 1
             } == seen_outline(cubes, cube)
             assert edges.bit_count() == len(seen_outline(cubes, cube))
+        for of_blocks in shades.values():  # one block after the other looks different
+            in_order = [of_blocks[number] for number in sorted(of_blocks)]
+            assert all(one != other for one, other in pairwise(in_order))
     assert (slots_of_cubes(position, placing - 1)[..., 1] < 1 << view.EDGES).all()  # none placed
 
 
@@ -833,6 +839,41 @@ def test_the_picture_has_the_places_where_a_block_can_land(position: Position) -
         below = 1 + min(rest["lost"], view.MOST_HOLES)
         assert told == (rest["high"], view.OVER_THE_TOP if rest["is_above"] else below)
         assert shown[view.TILE + place // 9] == 1 + blocks
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("pink-tetrapod-x", ["pink", "tetrapod-x"]),
+        ("parallelepiped-x", ["parallelepiped", "x"]),
+        ("a--b", ["a--b"]),
+        ("-", ["-"]),
+    ],
+)
+def test_the_picture_has_the_name_of_a_block_in_lines(name: str, lines: list[str]) -> None:
+    svg = make_game("obelisk", blocks=with_block(id=name)).start().svg()
+    texts = re.findall(r">([^<>]*)</text>", svg)
+    first = texts.index(lines[0])
+    assert texts[first : first + len(lines)] == lines
+    assert texts[first - 1] != ""
+
+
+@pytest.mark.parametrize(
+    ("phase", "words", "rest"),
+    [
+        (rules.BLACK_ACTIVE, "where", "4-5"),
+        (rules.BLACK_ACTIVE, "where black", "4-5"),
+        (rules.PLACE_ACTIVE, "where black", "4-5"),
+        (rules.PLACE_ACTIVE, "where cube", "0-1"),
+    ],
+)
+def test_black_blocks_come_to_rest_on_the_other_tower(phase: int, words: str, rest: str) -> None:
+    game = make_game("obelisk", blocks=FEW)
+    state = game.start().state
+    state.phase, state.heights[1] = phase, 4
+    told = game.terminal_help(state, words.split())
+    assert told is not None
+    assert told.splitlines()[-1].split() == ["r0", *[rest] * 9]
 
 
 def block_in_hand(position: Position) -> tuple[int, int, int] | None:
