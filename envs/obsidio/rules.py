@@ -127,7 +127,8 @@ def step(tables, state, action):
         claims = kind == TARGET
         starts_pair = (kind == LIGHT) & (state.stage == START)
         if claims:
-            _claim(tables, state, action, colour)
+            state.cells[action] = CONTROL + colour
+            state.claims[colour] += 1
         else:
             _influence(tables, state, action, colour)
         state.last = action
@@ -195,13 +196,6 @@ def _influence(tables, state, cell, colour):
     state.empty -= 1
     for k in range(tables.num_beside[cell]):
         state.influence[colour, tables.targets_beside[cell, k]] += 1
-
-
-@rule
-def _claim(tables, state, cell, colour):
-    """Place a control token."""
-    state.cells[cell] = CONTROL + colour
-    state.claims[colour] += 1
 
 
 @rule
