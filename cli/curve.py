@@ -94,7 +94,7 @@ def run(given: argparse.Namespace) -> Result:
         with progress() as task:
             curves = measure_curves(given.runs, plan, task)
     except KeyboardInterrupt:
-        warn("stopped; the same command goes on")
+        warn("stopped; the same command continues")
         return Result(None, "", STOPPED)
     title = _title(game, plan)
     if given.plot is not None:

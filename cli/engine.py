@@ -11,7 +11,7 @@ from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
 
 from .arguments import add_options, read_count
-from .common import AGENTS_HELP, agent_for, read_options
+from .common import AGENTS_HELP, FALLBACK, agent_for, read_options
 from .interrupt import STOPPED
 from .result import warn
 
@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
-        "--agent", metavar="AGENT", help="agent that analyses (default: the shipped agent, or uct)"
+        "--agent",
+        metavar="AGENT",
+        help=f"agent that analyses (default: the shipped agent, or {FALLBACK} if none fits)",
     )
     parser.add_argument(
         "--simulations",

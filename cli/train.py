@@ -74,7 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name of a shipped agent; the run takes over its network, unless --set network= asks for a "
         "larger one, which then has the same outputs at first; such a run has no bootstrap",
     )
-    add_folder(parser, "folder of the run; default: runs/NAME_OF_CONFIG")
+    add_folder(
+        parser,
+        "folder of the run; default: runs/GAME, or runs/GAME-CONFIG with --config or a shipped "
+        "--algorithm",
+    )
     parser.add_argument(
         "--restart",
         action="store_true",
@@ -194,7 +198,7 @@ def run(given: argparse.Namespace) -> Result:
     if not outcome.iteration:
         text = "stopped before the first iteration: there is no agent yet; the same command begins"
         return Result(data, text)
-    state = "finished" if outcome.finished else "stopped; the same command goes on"
+    state = "finished" if outcome.finished else "stopped; the same command continues"
     lines = [
         f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes",
         f"agent: {folder.agent}",

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult
 
-_STOPPING = "stopping after this iteration (Ctrl-C again: at once, without it)"
+_STOPPING = "stopping after this iteration (Ctrl-C again: at once, without this iteration)"
 _TRIALS = 20
 
 HELP = "search over keys of a configuration, or compare settings with several seeds"
 DESCRIPTION = """\
 Find good values for keys of a configuration: train one trial after the other, choose the values of
-each from the results of the others (Optuna's TPE), and stop those that fall behind. Or compare
-settings, each trained with several seeds. A trial is a run as `ludarium train` makes it, in a
-folder of its own; its result is the run's last evaluation: its Elo rating, or its score.
+each from the results of those before it (Optuna's TPE), and stop those that fall behind. Or
+compare settings, each trained with several seeds. A trial is a run as `ludarium train` makes it,
+in a folder of its own; its result is the run's last evaluation, its Elo rating or its score; with
+several seeds it is their mean.
 
   ludarium tune corso --search learner.learning_rate=0.0005..0.01,log \\
       --search "network={size: tiny},{size: small}" --trials 20 --set budget.minutes=5
@@ -42,8 +43,8 @@ folder of its own; its result is the run's last evaluation: its Elo rating, or i
   ludarium tune corso --seeds 5                     how much does the same run differ by its seed?
   ludarium tune corso --folder runs/tune-corso --show         the table of the trials so far
 
-The values of a key are a list (A,B,C) or a range (LOW..HIGH; with ,log ratios count and not
-differences). The first trial has the configuration's own values if they are in the space.
+The values of a key are a list (A,B,C) or a range (LOW..HIGH, or LOW..HIGH,log for a logarithmic
+scale). The first trial has the configuration's own values if they are in the space.
 Ctrl-C stops after the current iteration; the same command resumes, even after a crash, and with a
 larger --trials it goes further. The best configuration is written as best.yaml into the folder.
 
@@ -77,10 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stopping",
         choices=("median", "never"),
-        help="stop a trial early whose evaluations are below the median of the others at that part "
-        "of the run, or never (default median; with --grid never)",
+        help="stop a trial whose best evaluation so far is below the median of the earlier trials "
+        "at that part of the run, or never (default median; with --grid never)",
     )
-    add_folder(parser, "folder of the search; default: runs/tune-NAME_OF_CONFIG")
+    add_folder(
+        parser,
+        "folder of the search; default: runs/tune-GAME, or runs/tune-GAME-CONFIG with --config or "
+        "a shipped --algorithm",
+    )
     parser.add_argument("--show", action="store_true", help="train nothing, show the trials so far")
     add_json(parser)
 

@@ -25,10 +25,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 Count = Annotated[int, Meta(ge=0, le=10_000_000)]
 Number = Annotated[int, Meta(ge=1, le=10_000_000)]
 Games = Annotated[int, Meta(ge=1, le=65_536)]
-BatchSize = Annotated[int, Meta(ge=1, le=65_536)]
-Plies = Annotated[int, Meta(ge=0, le=1_000_000)]
 OpeningPlies = Annotated[int, Meta(ge=0, le=100)]
-Simulations = Annotated[int, Meta(ge=0, le=_MOST_SIMULATIONS)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 LearningRate = Annotated[float, Meta(gt=0, le=0.1)]
@@ -98,9 +95,11 @@ class SelfPlayConfig(Section, frozen=True):
     """How self-play generates positions to learn from."""
 
     games: Games = 256
-    """Games of all workers in parallel, if batches are faster: GPU, custom network, perceptron."""
+    """Games in parallel over all workers, where the network needs batches: GPU, custom network,
+    perceptron."""
     positions: Number = 8192
-    """Positions of an iteration; games are played to their ends, so there may be a few more."""
+    """Positions of an iteration; a few more where workers play whole games, because these are
+    played to their ends."""
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
     """CPU threads; none: one per core, on a GPU as many as keep batches at 64 positions or more."""
     algorithm: Literal["gumbel", "puct"] = "gumbel"
@@ -124,12 +123,12 @@ class SelfPlayConfig(Section, frozen=True):
     temperature: Annotated[float, Meta(ge=0, le=100)] = 1.0
     """PUCT: the move is drawn from the visits to the power of 1 / this; 0: the most visited."""
     prove: bool = True
-    """Back up exact values from finished positions, and look for wins at once in new ones."""
+    """Back up exact values from finished positions, and look for immediate wins in new ones."""
     opening_plies: OpeningPlies = 4
     """Each game starts with a random number of random plies, from 0 to this."""
     cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
     """Megabytes for the evaluation cache, all workers together; 0: no cache."""
-    temperature_plies: Plies | None = None
+    temperature_plies: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
     """From this ply on the best action found is played; the search keeps its noise. None: never."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Exact targets: most positions searched to solve one, from a game's end back; 0: none."""
@@ -193,7 +192,7 @@ class ReplayConfig(Section, frozen=True):
 class LearnerConfig(Section, frozen=True):
     """How the network learns."""
 
-    batch: BatchSize = 512
+    batch: Annotated[int, Meta(ge=1, le=65_536)] = 512
     """Positions in a gradient step."""
     replay_ratio: ReplayRatio = 4.0
     """How many times each new position is sampled, on average."""
@@ -212,7 +211,8 @@ class LearnerConfig(Section, frozen=True):
     score_weight: Weight = 0.5
     """Weight of the loss of the final score."""
     ema_decay: Fraction = 0.995
-    """Decay of the moving average (EMA) of the weights; the network that plays has it."""
+    """Decay of the moving average (EMA) of the weights, with which self-play and evaluation
+    play."""
     search_value: Fraction = 0.5
     """Weight of the search's root value in the value target; the outcome has the rest."""
 
@@ -231,7 +231,7 @@ class EvaluationConfig(Section, frozen=True):
     """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     """Games of an evaluation."""
-    simulations: Simulations = 32
+    simulations: Annotated[int, Meta(ge=0, le=_MOST_SIMULATIONS)] = 32
     """The agent's simulations per move; 0: the policy's favourite, without search."""
     truth: Name | None = None
     """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""
@@ -267,16 +267,19 @@ class ClusterConfig(Section, frozen=True):
     actor_gpus: Annotated[float, Meta(ge=0, le=64)] = 0.0
     """An actor's share of a GPU; 0: it uses cores only."""
     games: Games | None = None
-    """Games side by side in an actor; none: 64 a core, 1,024 on a GPU, or about self-play's."""
+    """Games side by side in an actor; none: ``self_play.games``, at most 64 a core or 1,024 on a
+    GPU, at least 16 for each of several variants."""
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
-    """Most iterations of games ordered or waiting; 1: actors rest while the learner learns."""
+    """Iterations' worth of games that may be ordered or waiting; 1: actors rest while the learner
+    learns."""
 
 
 class VariantConfig(Section, frozen=True):
     """Options of the game that the network learns too, and how often they are played."""
 
     options: dict[Text, Any] = {}
-    """They replace the run's options; lists stand for each combination of their values."""
+    """Options that replace the run's; a list stands for each of its values, lists together for each
+    combination."""
     share: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     """Share of the positions, in proportion to other variants, divided among combinations."""
 
@@ -299,7 +302,7 @@ class RolloutConfig(Section, frozen=True):
     games: Games = 256
     """Games played in parallel."""
     steps: Annotated[int, Meta(ge=1, le=65_536)] = 32
-    """Actions of the learner in each game."""
+    """Actions of the learner in each game and iteration."""
     opening_plies: OpeningPlies = 4
     """Each game starts with a random number of random plies, from 0 to this."""
     symmetries: bool = True
@@ -367,7 +370,8 @@ class TrainingConfig(Section, frozen=True):
     """``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on."""
     budget: BudgetConfig = BudgetConfig()
     start: Text | None = None
-    """Whose weights the network begins with: a checkpoint, a run, a shipped agent; none: random."""
+    """The agent whose weights the network starts with: a checkpoint, a run, a shipped agent; none:
+    random."""
     network: NetworkConfig = NetworkConfig(size="small")
     evaluation: EvaluationConfig = EvaluationConfig()
     save: SaveConfig = SaveConfig()

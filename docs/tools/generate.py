@@ -42,7 +42,7 @@ def explanations(kind: type[Section]) -> dict[str, str]:
                         ast.AnnAssign(target=ast.Name(name)),
                         ast.Expr(ast.Constant(str(text))),
                     ):
-                        found[name] = _linked(text)
+                        found[name] = _linked(" ".join(text.split()))
     return found
 
 

@@ -235,7 +235,10 @@ class Osiron(Game):
             "for each space from a1 to d5",
         ),
         Option("movement", "basic", ("basic", "advanced"), "which pieces can be exchanged"),
-        Option("max_plies", 200, range(1, 10_001), "plies after which the game is a draw"),
+        Option(
+            *("max_plies", 200, range(1, 10_001)),
+            "plies after which the game is truncated, as a draw",
+        ),
         Option(
             *("repetition", 3, _repetition, "occurrences of a position that make a draw, or 0"),
             accepted=f"0 (never) or an integer from 2 to {_MOST_REPETITIONS}",

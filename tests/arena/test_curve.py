@@ -176,7 +176,7 @@ def test_it_goes_on_where_it_was_stopped(base, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(curve.Measure, "of", stopping)
         assert main(command) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     assert len((base / "a" / "curve.jsonl").read_text().splitlines()) == 1
     assert main(command) == 0
     assert len(json.loads(capsys.readouterr().out)["curves"][0]["points"]) == 3
