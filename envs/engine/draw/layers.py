@@ -53,7 +53,7 @@ _FOR_AND_AGAINST = np.array(
 )
 
 
-def _star(radius: float) -> str:
+def star(radius: float) -> str:
     """A path of a star with five points about the origin."""
     angles = np.pi * np.arange(10) / 5
     lengths = np.where(np.arange(10) % 2, 0.42 * radius, radius)
@@ -73,7 +73,7 @@ _CROSS = '<path d="M-4 -4L4 4M-4 4L4 -4" stroke-linecap="round" '
 SYMBOLS = {
     "wins": [
         f'{shape}fill="{colour}" stroke="{LIGHT}" stroke-width="1.5"/>'
-        f'<path d="{_star(7.5)}" fill="{LIGHT}"/>'
+        f'<path d="{star(7.5)}" fill="{LIGHT}"/>'
         for shape, colour in ((_CIRCLE, _DARK_BLUE), (_DIAMOND, _DARK_ORANGE))
     ],
     "takes": [

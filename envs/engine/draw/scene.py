@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..rule import DRAW, ONGOING, PLAYER_0_WINS, RESULTS, TRUNCATED
 from ..views import ROLE
-from .layers import SYMBOLS, cell_spots
+from .layers import SYMBOLS, cell_spots, star
 from .picture import (
     FAINT,
     FOOT,
@@ -223,14 +222,8 @@ def _side(game: Game, state: np.record, player: int, role: Role) -> list[str]:
         if acts:
             elements.append(f'<path d="M{left + 76:g} 58l20 12l-20 12z" fill="{INK}"/>')
         if won:
-            elements.append(_star(left + 86, 70, 14))
+            elements.append(moved(left + 86, 70, f'<path d="{star(14)}" fill="{INK}"/>'))
     return elements
-
-
-def _star(x: float, y: float, radius: float) -> str:
-    turns = [(pi * tip / 5, radius * (1 if tip % 2 == 0 else 0.42)) for tip in range(10)]
-    points = " ".join(f"{x + r * sin(t):.1f},{y - r * cos(t):.1f}" for t, r in turns)
-    return f'<polygon points="{points}" fill="{INK}"/>'
 
 
 def _last_ply(game: Game, state: np.record, action: int, before: np.record | None) -> str:
