@@ -28,7 +28,7 @@ from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.numbers import SEED_LIMIT
-from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.storage import replacing
 from ludarium.envs.registry import make_stored_game
 
@@ -121,13 +121,20 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
             raise ValueError(
                 f"it is for {head.game} version {head.version}, this is {game.version}"
             )
+        lines: list[_GameLine] = [
+            load_json(line, f"line {number}", _GameLine)
+            for number, line in enumerate(body.splitlines(), 2)
+        ]
+        keys = (key for line in lines for entry in line.positions for key in entry)
+        has_leads = any(" by " in key for key in keys)
         found = []
-        for number, line in enumerate(body.splitlines(), 2):
-            played = load_json(line, f"line {number}", _GameLine)
+        for number, played in enumerate(lines, 2):
             try:
-                found += _read_game(game, played)
+                found += _read_game(game, played, has_leads)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
+        if len({contents_of(each.position.states[0]) for each in found}) < len(found):
+            raise ValueError("two of its positions are alike")
     except ValueError as error:
         raise ValueError(f"{name}: {shortened(str(error), 300)}") from None
     return ExactTest.of(game, found, head.made)
@@ -152,8 +159,8 @@ class _GameLine(msgspec.Struct):
     seed: int = 0
 
 
-def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
-    """The positions of a line."""
+def _read_game(game: Game, line: _GameLine, has_leads: bool) -> list[ExactPosition]:
+    """The positions of a line, in a file with or without leads."""
     if not 0 <= line.seed < SEED_LIMIT:
         raise ValueError(f"seed is {quoted(line.seed)}; accepted: 0 to 2**128 - 1")
     by_ply: dict[int, dict[str, int | list[str]]] = {}
@@ -161,13 +168,15 @@ def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
         ply = entry.pop("ply", None)
         if not isinstance(ply, int):
             raise ValueError(f"a position has no whole number as its ply: {quoted(entry)}")
-        by_ply[ply] = entry
+        if by_ply.setdefault(ply, entry) is not entry:
+            raise ValueError(f"the game has two positions at ply {ply}")
     position, found = game.start(line.seed), []
     actions: list[int] = []
     for text in [*line.moves, None]:
         if len(actions) in by_ply:
             origin = Origin(line.seed, tuple(actions))
-            found.append(_read_position(position.copy(), origin, by_ply.pop(len(actions))))
+            worths = by_ply.pop(len(actions))
+            found.append(_read_position(position.copy(), origin, worths, has_leads))
         if text is not None:
             actions.append(position.text_to_action(text))
             position.play(actions[-1])
@@ -176,9 +185,10 @@ def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
     return found
 
 
-def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -> ExactPosition:
+def _read_position(
+    position: Position, origin: Origin, worths: dict[str, Any], has_leads: bool
+) -> ExactPosition:
     values: dict[int, Value] = {}
-    has_leads = any(" by " in key for key in worths)
     where = f"the position at ply {len(origin.actions)}"
     for key, texts in worths.items():
         match = _WORTH.fullmatch(key)

@@ -127,6 +127,22 @@ def test_actions_of_several_words_are_kept(tmp_path):
     assert read_exact_test(tmp_path / "test").origins == test.origins
 
 
+def test_leads_are_kept_where_all_actions_are_drawn(tmp_path):
+    game = make_game("corso", size=3)
+    start = game.start()
+    child = after(start, 0)
+    drawn = dict.fromkeys(start.legal_actions.tolist(), Value(0, 0))
+    lost = dict.fromkeys(child.legal_actions.tolist(), Value(-1, -3))
+    found = [
+        ExactPosition(start, Origin(0, ()), drawn),
+        ExactPosition(child, Origin(0, (0,)), lost),
+    ]
+    write_exact_test(tmp_path / "test", ExactTest.of(game, found, {}))
+    again = read_exact_test(tmp_path / "test")
+    assert again.leads is not None
+    assert again.leads.min(axis=1).tolist() == [0, -3]
+
+
 def test_lines_can_be_read_by_people(file):
     head, first, *_ = (json.loads(line) for line in file.read_text().splitlines())
     assert head["game"] == "corso"
@@ -152,6 +168,14 @@ def rewritten(file, change):
 def leave_out(head, lines):
     entry = lines[0]["positions"][0]
     entry.pop(next(key for key in entry if key != "ply"))
+
+
+def repeat_a_ply(head, lines):
+    lines[0]["positions"].append(lines[0]["positions"][0])
+
+
+def repeat_a_game(head, lines):
+    lines.append(lines[0])
 
 
 def name_twice(head, lines):
@@ -181,6 +205,8 @@ def name_twice(head, lines):
         (lambda head, lines: lines[0]["positions"][0].update(tie=[]), "tie"),
         (leave_out, "each legal action"),
         (name_twice, "twice"),
+        (repeat_a_ply, "line 2: the game has two positions at ply"),
+        (repeat_a_game, "two of its positions are alike"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(file, change, message):
