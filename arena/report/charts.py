@@ -59,7 +59,6 @@ def line_chart(
     ys = [y for line in lines for y in (*line.y, *line.low, *line.high)]
     low_y, high_y = y_range or (min(0.0, min(ys)), max(ys))
     x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(low_y, high_y)
-    high_y = max(high_y, y_ticks[-1]) if y_range is None else high_y
     inner = _WIDTH - _LEFT - _RIGHT, height - _TOP - _BOTTOM
 
     def at_x(x: float) -> float:
@@ -98,21 +97,22 @@ def dot_chart(
 ) -> Markup:
     """A dot with its interval for each row, and a vertical line at the value ``mark``."""
     label = _label_room(rows)
-    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    marks = [] if mark is None else [mark]
+    low = min([*marks, *(row.low for row in rows)])
+    high = max([*marks, *(row.high for row in rows)])
     ticks = _ticks(low, high, 4)
     height = _ROW * len(rows) + 22
     inner = _WIDTH - label - 66
 
     def at(value: float) -> float:
-        return label + inner * (min(max(value, low), high) - low) / max(high - low, 1e-9)
+        return label + inner * (value - low) / max(high - low, 1e-9)
 
     parts = []
     for tick in ticks:
         x = at(tick)
         parts.append(f'<path class="grid" d="M{x:.1f} 0V{height - 20:g}"/>')
         parts.append(_text(x, height - 5, show(tick), "middle"))
-    if mark is not None:
-        parts.append(f'<path class="mark" d="M{at(mark):.1f} 0V{height - 20:g}"/>')
+    parts += [f'<path class="mark" d="M{at(value):.1f} 0V{height - 20:g}"/>' for value in marks]
     for number, row in enumerate(rows):
         y = _ROW * (number + 0.5)
         parts.append(_label(label, y + 4, row.name))

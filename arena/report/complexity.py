@@ -104,7 +104,7 @@ def _recaptured(study: Study, sample: Games) -> IntervalEstimate:
 def _at_most(study: Study, sample: Games) -> dict[str, Any]:
     """The counting bound, as a logarithm."""
     game = study.game
-    games = min(len(sample), _OBSERVED // max(1, int(sample.plies.mean())))
+    games = min(len(sample), max(1, _OBSERVED // max(1, int(sample.plies.mean()))))
     contents = np.concatenate(
         [observed(game, ply.before) for ply in sample.replay(np.arange(games))]
     )

@@ -34,39 +34,37 @@ _LEAST_SLOPE = 0.1  # keeps estimates from being reversed
 
 @dataclass(frozen=True)
 class Trajectories:
-    """Player 0's chance along some games of a sample.
+    """Player 0's chance along the first N games of a sample.
 
     Attributes:
         sample: the games.
-        games: int64[N], numbers of the valued games.
         chances: float64[N, T + 1] in [0, 1], NaN beyond the end; a draw is 0.5.
         smooth: chances, where each estimate is averaged with its predecessor: networks and
             playouts often favour the player to move, or the one who has moved.
     """
 
     sample: Games
-    games: np.ndarray
     chances: np.ndarray
     smooth: np.ndarray
 
     @classmethod
-    def of(cls, sample: Games, games: np.ndarray, chances: np.ndarray, exact: bool) -> Self:
+    def of(cls, sample: Games, chances: np.ndarray, exact: bool) -> Self:
         """Trajectories of exact chances, or of estimates."""
         smooth = chances.copy()
         if not exact:
             smooth[:, 1:] = (chances[:, 1:] + chances[:, :-1]) / 2
-            ends = np.arange(len(games)), sample.plies[games]
+            ends = np.arange(len(chances)), sample.plies[: len(chances)]
             smooth[ends] = chances[ends]
-        return cls(sample, games, chances, smooth)
+        return cls(sample, chances, smooth)
 
     @property
     def plies(self) -> np.ndarray:
         """Length of each of these games."""
-        return self.sample.plies[self.games]
+        return self.sample.plies[: len(self.chances)]
 
     def winners_chances(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the decided games, and the winner's chance along each."""
-        rewards = self.sample.rewards(0)[self.games]
+        rewards = self.sample.rewards(0)[: len(self.chances)]
         decided = np.flatnonzero(rewards)
         chances = self.smooth[decided]
         return decided, np.where(rewards[decided, None] > 0, chances, 1 - chances)
@@ -92,15 +90,14 @@ def value_games(study: Study) -> dict[str, Trajectories]:
     study.task.begin("values along games", len(study.samples))
     chances = {}
     for name, sample in study.samples.items():
-        games = np.arange(min(len(sample), most))
-        chances[name] = (study.evaluator.along(sample, games) + 1) / 2
+        chances[name] = (study.evaluator.along(sample, min(len(sample), most)) + 1) / 2
         study.task.advance()
     exact = study.evaluator.is_exact
     if not exact:
         slope = _slope(study.strongest, chances[study.strongest.players[0]])
         chances = {name: _rescaled(each, slope) for name, each in chances.items()}
     return {
-        name: Trajectories.of(sample, np.arange(len(chances[name])), chances[name], exact)
+        name: Trajectories.of(sample, chances[name], exact)
         for name, sample in study.samples.items()
     }
 
@@ -143,7 +140,7 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
     decided, chances = games.winners_chances()
     changes = games.lead_changes()
     found: dict[str, Any] = {
-        "games": len(games.games),
+        "games": len(changes),
         "decided": len(decided),
         "lead_changes": mean(changes).to_dict(),
         "games_without_lead_change": share(int((changes == 0).sum()), len(changes)).to_dict(),
@@ -211,7 +208,7 @@ def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, A
 
 def _drops(games: Trajectories) -> np.ndarray:
     """The cost of each move for its player, float64[N, T]; 0 beyond the end."""
-    movers = games.sample.movers[games.games, : games.chances.shape[1] - 1]
+    movers = games.sample.movers[: len(games.chances), : games.chances.shape[1] - 1]
     drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (1 - 2 * movers)
     return np.nan_to_num(drops)
 

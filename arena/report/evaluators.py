@@ -57,24 +57,23 @@ class Evaluator(ABC):
             values[portion] = self._unfinished(np.ascontiguousarray(states[portion]))
         return np.clip(values, -1, 1)
 
-    def along(self, sample: Games, games: np.ndarray) -> np.ndarray:
-        """Player 0's values along games, float64[len(games), T + 1]; NaN beyond the end.
+    def along(self, sample: Games, games: int) -> np.ndarray:
+        """Player 0's values along the first games, float64[games, T + 1]; NaN beyond the end.
 
         Entry ``t`` is the value after ``t`` plies; the last entry is the result.
         """
-        found = np.full((len(games), int(sample.plies[games].max(initial=0)) + 1), np.nan)
-        row_of = {int(game): row for row, game in enumerate(games)}
+        plies = sample.plies[:games]
+        found = np.full((games, int(plies.max(initial=0)) + 1), np.nan)
         kept: list[np.ndarray] = []
         rows: list[int] = []
         numbers: list[int] = []
-        for ply in sample.replay(games):
-            here = [row_of[int(game)] for game in ply.games]
+        for ply in sample.replay(np.arange(games)):
             kept.append(ply.before)
-            rows += here
-            numbers += [ply.number] * len(here)
+            rows += ply.games.tolist()
+            numbers += [ply.number] * len(ply.games)
         if kept:
             found[rows, numbers] = self.values(np.concatenate(kept))
-        found[np.arange(len(games)), sample.plies[games]] = sample.rewards(0)[games]
+        found[np.arange(games), plies] = sample.rewards(0)[:games]
         return found
 
 

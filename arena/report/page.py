@@ -187,8 +187,7 @@ def _branching(rows: list[dict[str, Any]]) -> Markup:
     lines = [
         Line(row["players"], *([ply[key] for ply in row["by_ply"]] for key in keys)) for row in rows
     ]
-    highest = max(max(line.high) for line in lines)
-    return line_chart(lines, "Branching factor", "ply", "legal moves, mean", (0, highest))
+    return line_chart(lines, "Branching factor", "ply", "legal moves, mean")
 
 
 def _decisiveness(rows: list[dict[str, Any]]) -> Markup:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.training.evaluation.games import Games
 from ludarium.training.table import percent
 
 from .drama import Trajectories
@@ -19,10 +18,10 @@ _OF_MATCHES = ("players", "opening_plies", "seconds")  # keys that matches add t
 def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[str, Any]]:
     """A few games of the strongest players, each as a record with the reason to look at it."""
     games = trajectories[study.strongest.players[0]]
-    sample = study.strongest
-    plies = games.plies
-    decided = sample.rewards(0)[games.games] != 0
-    chosen = [("the shortest game", int(np.where(decided, plies, plies.max() + 1).argmin()))]
+    sample, plies = games.sample, games.plies
+    decided = sample.rewards(0)[: len(plies)] != 0
+    counted = decided if decided.any() else ~decided
+    chosen = [("the shortest game", int(np.where(counted, plies, plies.max() + 1).argmin()))]
     changes = games.lead_changes()
     if changes.max() > 0:
         times = "once" if changes.max() == 1 else f"{changes.max()} times"
@@ -32,7 +31,7 @@ def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[st
         lowest = np.nanmin(chances[:, 1:], axis=1)
         title = f"won from a chance of {percent(lowest.min())}"
         chosen.append((title, int(decided_rows[lowest.argmin()])))
-    events = sample.events[games.games]
+    events = sample.events[: len(plies)]
     if events.shape[1] and events[:, 0].max() > 0:
         most = int(events[:, 0].argmax())
         name = study.game.event_names[0]
@@ -42,16 +41,16 @@ def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[st
         if row in found:
             found[row]["why"].append(title)
         else:
-            found[row] = {"why": [title]} | _game_of(sample, int(games.games[row]), games, row)
+            found[row] = {"why": [title]} | _game_of(games, row)
     return list(found.values())
 
 
-def _game_of(sample: Games, number: int, games: Trajectories, row: int) -> dict[str, Any]:
+def _game_of(games: Trajectories, number: int) -> dict[str, Any]:
+    sample, chances = games.sample, games.chances[number]
     record = sample.record(number)
-    chances = games.chances[row][~np.isnan(games.chances[row])]
     return {
         "players": sample.players[0],
         "record": {key: value for key, value in record.items() if key not in _OF_MATCHES},
         "actions": sample.moves(number),
-        "player_0_chances": [rounded(chance) for chance in chances],
+        "player_0_chances": [rounded(chance) for chance in chances[~np.isnan(chances)]],
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.storage import write_whole
 
@@ -46,7 +47,14 @@ class Report:
         return summary
 
     def write(self, path: Path) -> Path:
-        """Write the page to ``path`` and the figures as JSON beside it; return the JSON's path."""
+        """Write the page to ``path`` and the figures as JSON beside it; return the JSON's path.
+
+        Raises:
+            ValueError: the page's name does not end in ``.html`` or ``.htm``.
+            OSError: a file cannot be written.
+        """
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"{quoted(str(path), 200)} ends in none of .html, .htm")
         figures = path.with_suffix(".json")
         write_whole(figures, (json.dumps(self.data, indent=1) + "\n").encode())
         write_whole(path, self.html.encode())

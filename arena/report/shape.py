@@ -76,7 +76,6 @@ def _balance_of(sample: Games) -> dict[str, Any]:
     games = len(sample)
     wins = [int((sample.outcomes == won).sum()) for won in (PLAYER_0_WINS, PLAYER_1_WINS)]
     draws = games - sum(wins)
-    distinct = {tuple(row[:plies]) for row, plies in zip(sample.actions, sample.plies, strict=True)}
     return {
         "players": sample.players[0],
         "player_0_wins": share(wins[0], games).to_dict(),
@@ -84,7 +83,7 @@ def _balance_of(sample: Games) -> dict[str, Any]:
         "player_1_wins": share(wins[1], games).to_dict(),
         "player_0_score": share(wins[0] + draws / 2, games).to_dict(),
         "ended_at_ply_cap": int((sample.outcomes == TRUNCATED).sum()),
-        "distinct_games": len(distinct),
+        "distinct_games": sample.distinct,
     }
 
 
@@ -107,8 +106,9 @@ def rules_in_play(study: Study) -> dict[str, Any]:
         }
         for number, name in enumerate(names)
     ]
-    totals = sum(sample.events.sum(axis=0) for sample in study.samples.values())
-    played = np.unique(np.concatenate([sample.actions.ravel() for sample in _all(study)]))
+    samples = study.samples.values()
+    totals = sum(sample.events.sum(axis=0) for sample in samples)
+    played = np.unique(np.concatenate([sample.actions.ravel() for sample in samples]))
     unplayed = np.setdiff1d(np.arange(study.game.num_actions), played)
     return {
         "rules": by_rule,
@@ -116,9 +116,5 @@ def rules_in_play(study: Study) -> dict[str, Any]:
         "actions": study.game.num_actions,
         "actions_never_played": len(unplayed),
         "named": [study.game.action_names[action] for action in unplayed[:_NAMED]],
-        "games": sum(map(len, _all(study))),
+        "games": sum(map(len, samples)),
     }
-
-
-def _all(study: Study) -> list[Games]:
-    return list(study.samples.values())

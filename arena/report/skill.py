@@ -28,8 +28,8 @@ def skill(study: Study) -> dict[str, Any]:
     rungs = [f"uct:{playouts}" for playouts in study.settings.rungs]
     pairs = [*pairwise(["random", *rungs])]
     specs = {name: name for pair in pairs for name in pair}
-    if study.agent is not None:
-        top = study.strong_name
+    top = study.strong_name
+    if study.agent is not None and top not in specs:
         specs[top] = study.agent
         pairs.append((rungs[-1], top))
         if study.has_network:

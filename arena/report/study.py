@@ -74,6 +74,10 @@ class ReportSettings:
         games = self.games
         if games is not None and (type(games) is not int or games < 4 or games % 2):
             raise ValueError(f"games of a report are an even number from 4 on, not {quoted(games)}")
+        if self.agent in ("random", f"uct:{self.playouts[0]}"):
+            raise ValueError(
+                f"{self.agent} is one of the weak players of every report: name a stronger agent"
+            )
 
     @classmethod
     def quick(cls, **others: Any) -> ReportSettings:

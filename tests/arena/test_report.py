@@ -14,7 +14,7 @@ from xml.dom import minidom
 import numpy as np
 import pytest
 
-from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
+from ludarium.arena.report import Report, ReportSettings, compare_options, complexity, make_report
 from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radius
 from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
@@ -24,6 +24,8 @@ from ludarium.arena.report.games import random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import fit_chances, without_swap
 from ludarium.arena.report.pictures import packed
+from ludarium.arena.report.replays import replays
+from ludarium.arena.report.skill import skill
 from ludarium.arena.report.study import begin_study, with_settings
 from ludarium.arena.report.summary import summarise, with_interval
 from ludarium.cli import main
@@ -162,6 +164,33 @@ def test_decisiveness_counts_leads_and_comebacks() -> None:
     assert row["lead_changes"]["value"] == 1
     assert row["comebacks"]["value"] == 1
     assert row["clear_at"]["value"] == pytest.approx(5 / 6)
+
+
+def test_the_shortest_game_is_found_where_all_are_drawn() -> None:
+    study = begin_study(TicTacToe(), TINY)
+    sample = random_games(TicTacToe(), 20, seed=1)
+    assert sample.plies[0] > sample.plies.min()
+    study.samples = {"random": replace(sample, outcomes=np.full(20, DRAW, np.int8))}
+    shortest = replays(study, value_games(study))[0]
+    assert shortest["why"][0] == "the shortest game"
+    assert len(shortest["actions"]) == sample.plies.min()
+
+
+def test_an_agent_that_is_on_the_ladder_meets_each_neighbour_once() -> None:
+    study = begin_study(TicTacToe(), replace(TINY, agent="uct:20"))
+    assert [match["player"] for match in skill(study)["matches"]] == ["uct:5", "uct:10", "uct:20"]
+
+
+@pytest.mark.parametrize("agent", ["random", "uct:10"])
+def test_a_weak_player_of_every_report_is_not_its_strongest(agent: str) -> None:
+    with pytest.raises(ValueError, match=f"{agent} is one of the weak players"):
+        replace(TINY, agent=agent)
+
+
+def test_a_position_of_very_long_games_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(complexity, "_OBSERVED", 1)
+    study = begin_study(TicTacToe(), TINY)
+    assert complexity.complexity(study)["positions_at_most"]["observed_positions"] > 0
 
 
 def test_events_are_counted_from_records() -> None:
@@ -372,6 +401,8 @@ def test_the_figures_are_complete_and_replays_can_be_loaded(
     data = json.loads(written.read_text())
     assert set(data) >= SECTIONS
     assert data == tictactoe.data
+    with pytest.raises(ValueError, match=r"page\.json' ends in none of \.html, \.htm"):
+        tictactoe.write(written)
     for replay in data["replays"]:
         assert len(replay["player_0_chances"]) == len(replay["actions"]) + 1
     _check_estimates(data)
@@ -443,3 +474,12 @@ def test_names_beside_rows_are_within_the_chart(name: str) -> None:
         end, shown = float(found[1]), found[2]
         assert 6.4 * len(shown) <= end <= 240
         assert shown == name or (name.endswith(shown.removeprefix("...")) and name in chart)
+
+
+def test_a_mark_beside_all_intervals_is_at_its_place() -> None:
+    chart = dot_chart([Row("a", 0.7, 0.6, 0.8)], "t", "{:.1f}".format, mark=0.5)
+    mark, low, high = (
+        float(re.search(pattern, chart)[1])  # type: ignore[index]
+        for pattern in (r'"mark" d="M([0-9.]+)', r'"line s0" d="M([0-9.]+)', r"H([0-9.]+)")
+    )
+    assert low - mark == pytest.approx((high - low) / 2, abs=0.2)
