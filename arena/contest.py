@@ -88,13 +88,21 @@ class Plan(ABC):
 
     def _check(self) -> None:
         check_names(self.agents)
-        # Numbers of numpy become Python's, which files of JSON can hold.
-        object.__setattr__(self, "seed", checked_whole("seed", self.seed, 0, MOST_SEED))
-        plies = check_opening_plies(self.opening_plies)
-        object.__setattr__(self, "opening_plies", plies)
+        self._set("seed", checked_whole("seed", self.seed, 0, MOST_SEED))
+        self._set("opening_plies", check_opening_plies(self.opening_plies))
         games = self.schedule.games
         if games > MOST_GAMES:
             raise ValueError(f"{games:,} games are more than {MOST_GAMES:,}")
+
+    def _set_even(self, name: str) -> None:
+        games = checked_whole(name, getattr(self, name), 2)
+        if games % 2:
+            raise ValueError(f"{name} is a positive even number (two per opening), not {games}")
+        self._set(name, games)
+
+    def _set(self, name: str, number: int | None) -> None:
+        """Numbers of numpy become Python's, which files of JSON can hold."""
+        object.__setattr__(self, name, number)
 
 
 @dataclass(frozen=True)
@@ -122,10 +130,7 @@ class Tournament(Plan):
                 f"{quoted(stray[0])} is to run the gauntlet, but is not among the agents: "
                 f"{shortened(', '.join(self.agents))}"
             )
-        if self.games < 2 or self.games % 2:
-            raise ValueError(
-                f"games of a pairing are a positive even number (two per opening), not {self.games}"
-            )
+        self._set_even("games")
         self._check()
         if len(set(self.gauntlet)) == len(self.agents):
             raise ValueError("a gauntlet needs opponents: all agents run it")
@@ -146,7 +151,7 @@ class Tournament(Plan):
         try:
             return Standings(results, anchors)
         except ValueError:
-            return None  # some pairings have no games yet
+            return None  # they are not connected yet
 
 
 @dataclass(frozen=True)
@@ -172,12 +177,10 @@ class Comparison(Plan):
     games_limit: int = 20_000
 
     def __post_init__(self) -> None:
-        if self.games_limit < 2 or self.games_limit % 2:
-            raise ValueError(
-                f"the limit of games is an even number from 2 to {MOST_GAMES:,}, not "
-                f"{self.games_limit}"
-            )
+        self._set_even("games_limit")
         self._check()
+        if len(self.agents) > 2:
+            raise ValueError(f"a comparison is of two agents, not of {len(self.agents)}")
         _ = self.test  # refuses hypotheses and rates that make no sense
 
     @property
@@ -245,7 +248,7 @@ class Contest:
             terminal: see `text_table`.
         """
         if self.outcome is None:
-            return "no standings yet: not all agents have met"
+            return "no standings yet: games do not connect all agents"
         if isinstance(self.outcome, Standings):
             return self.outcome.text(terminal)
         first, second = self.plan.agents

@@ -188,6 +188,9 @@ def _curve(
             agent = CheckpointFactory(path=path, simulations=plan.simulations).make(game)
         except FileNotFoundError:
             continue  # the run has meanwhile removed it
+        iteration, seconds = _moment(path, header)
+        if iteration in points:
+            continue  # the latest agent is among the others too
         of_agent = {"agent": digest, "simulations": plan.simulations}
         found: dict[str, Any] = {}
         if measure.against:
@@ -214,7 +217,6 @@ def _curve(
             moves = replace(measure, against=())
             of_test = {**of_agent, "truth": _digest(measure.truth)}
             found |= memory.ask(of_test, partial(moves.of, agent, None, task))
-        iteration, seconds = _moment(path, header)
         points[iteration] = Point(iteration, seconds, header.step, found)
     if not points:
         raise ValueError(f"{folder.path} has kept no agent to measure")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ludarium.analysis.endgame import EndgameFactory
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
@@ -108,6 +109,8 @@ class _Unchanged(AgentFactory):
 
 def network_file(factory: AgentFactory, game: Game) -> Path | None:
     """The file of an agent's network; None if it has no file of its own."""
+    if isinstance(factory, EndgameFactory):
+        return network_file(factory.player, game)
     if isinstance(factory, TrainedFactory):
         return factory.checkpoint_path(game.options)
     return factory.path if isinstance(factory, ExportedFactory) else None

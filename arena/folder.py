@@ -266,16 +266,15 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
     differing = [key for key in wanted if found.get(key) != wanted[key]]
     if not differing:
         return
-    key = differing[0]
-    if key == "networks":
-        changed = [
-            name for name in wanted[key] if found.get(key, {}).get(name) != wanted[key][name]
-        ]
+    key = min(differing, key="networks".__eq__)  # other agents have other networks
+    stored = found.get(key)
+    if key == "networks" and isinstance(stored, dict):
+        changed = [name for name in wanted[key] if stored.get(name) != wanted[key][name]]
         raise ValueError(
             f"{path} has games of another network that was called {', '.join(changed)}: its file "
             "has changed since; give another --folder"
         )
     raise ValueError(
-        f"{path} holds something else: its {key} is {quoted(found.get(key))}, not "
+        f"{path} holds something else: its {key} is {quoted(stored)}, not "
         f"{quoted(wanted[key])}; give another --folder"
     )

@@ -89,7 +89,9 @@ class Results:
     @cached_property
     def distinct(self) -> int:
         """Number of different games; equal games with other players or seats count as different."""
-        return len(np.unique(np.stack([*self._seats, self.rows["digest"]]), axis=1).T)
+        return len(
+            np.unique(np.stack([*self._seats.astype(np.uint64), self.rows["digest"]]), axis=1).T
+        )
 
     @property
     def caveat(self) -> str | None:

@@ -101,6 +101,19 @@ def test_how_it_stands_is_told_on_the_way():
     assert told.notes[-1] == contest.line
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"agents": ("a", "b", "c")}, "a comparison is of two agents, not of 3"),
+        ({"games_limit": 5}, "games_limit is a positive even number"),
+        ({"games_limit": 4.0}, r"games_limit is 4\.0; accepted: a whole number from 2 on"),
+    ],
+)
+def test_plans_that_cannot_be_played_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Comparison(**{"agents": ("a", "b"), **arguments})
+
+
 @pytest.mark.parametrize("key", ["elo1", "alpha", "games_limit", "agents", "seed"])
 def test_settings_of_a_stranger_are_checked(key, tmp_path):
     compare(tmp_path, Comparison(("uct:5", "random"), elo1=5, games_limit=4))

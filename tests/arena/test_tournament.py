@@ -15,9 +15,11 @@ import pytest
 
 from ludarium.arena import chunks
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
+from ludarium.arena.entrants import network_file
+from ludarium.arena.results import ROW, Results
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
-from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.agents import Agent, RandomAgent, read_agent
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.lock import FolderLock
 from tests.survival.faults import FailingOS, Killed
@@ -135,10 +137,17 @@ def test_games_do_not_depend_on_the_number_of_workers(whole, workers, tmp_path):
     assert contents(tmp_path / "other") == contents(whole)
 
 
-def test_a_seed_of_numpy_is_kept_as_any_other(whole, tmp_path):
-    plan = Tournament(AGENTS, 8, seed=np.int64(3), opening_plies=np.int64(1))  # type: ignore[arg-type]
-    play_contest(GAME, plan, folder=tmp_path / "t")
-    assert json.loads((tmp_path / "t" / "arena.json").read_text())["seed"] == 3
+def test_numbers_of_numpy_are_kept_as_any_others(tmp_path):
+    numbers = {"games": np.int64(2), "seed": np.int64(3), "opening_plies": np.int64(1)}
+    play_contest(GAME, Tournament(AGENTS, **numbers), folder=tmp_path / "t")
+    settings = json.loads((tmp_path / "t" / "arena.json").read_text())
+    assert {name: settings[name] for name in numbers} == {"games": 2, "seed": 3, "opening_plies": 1}
+
+
+def test_games_whose_digests_differ_by_one_are_distinct():
+    rows = np.zeros(2, ROW)
+    rows["digest"] = 2**63, 2**63 + 1
+    assert Results(("a", "b"), rows).distinct == 2
 
 
 def test_another_seed_gives_other_games(whole, tmp_path):
@@ -342,6 +351,17 @@ def test_settings_of_a_stranger_are_checked(whole, changes, message, tmp_path):
     assert "\x1b" not in str(error.value)
 
 
+def test_networks_of_a_stranger_are_not_those_of_the_agents(whole, tmp_path):
+    folder = tmp_path / "strange"
+    shutil.copytree(whole, folder)
+    settings = json.loads((folder / "arena.json").read_text())
+    (folder / "arena.json").write_text(json.dumps(settings | {"networks": 5}))
+    with pytest.raises(ValueError, match=r"its networks is 5, not \{\}"):
+        play(folder)
+    with pytest.raises(ValueError, match="its agents is"):
+        play_contest(GAME, Tournament(("random", "uct:5"), 8, seed=3), folder=folder)
+
+
 def test_a_folder_runs_no_code_of_a_stranger(whole, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "trap"
     shutil.copytree(whole, folder)
@@ -373,12 +393,20 @@ def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
         play_own(agents, 4, folder=tmp_path / "tournament")
 
 
+def test_the_network_within_another_agent_is_found():
+    game = make_game("corso")
+    file = network_file(read_agent("corso:8"), game)
+    assert file is not None
+    assert network_file(read_agent("endgame:corso:8"), game) == file
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"agents": ("a",)}, "two agents or more"),
         ({"agents": ("a", "b", "a")}, "'a' is named twice"),
         ({"games": 7}, "positive even number"),
+        ({"games": 4.0}, r"games is 4\.0; accepted: a whole number from 2 on"),
         ({"gauntlet": ("c",)}, "'c' is to run the gauntlet, but is not among"),
         ({"gauntlet": ("a", "b")}, "a gauntlet needs opponents"),
     ],
