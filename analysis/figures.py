@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".svg", ".png", ".pdf")
 INK, FAINT, POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
 
+_LONGEST = 40  # most characters of a name
+
 
 @contextmanager
 def figure_file(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
@@ -37,3 +39,9 @@ def figure_file(path: str | os.PathLike[str], width: float, height: float) -> It
         metadata = dated.get(kind, {"Date": None})
         figure.savefig(drawn, format=kind[1:], dpi=150, metadata=metadata)
     write_whole(Path(path), drawn.getvalue())
+
+
+def short_name(name: str) -> str:
+    """At most the last 40 characters of a name; dollar signs are escaped for matplotlib."""
+    cut = name if len(name) <= _LONGEST else f"...{name[3 - _LONGEST :]}"
+    return cut.replace("$", r"\$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .figures import INK, figure_file
+from .figures import INK, figure_file, short_name
 from .games import GameAnalysis
 
 _FIRST, _SECOND, _MARK = "#d98e2b", "#3f6fa8", "#b3261e"
@@ -59,6 +59,8 @@ def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
         axes.set_yticks([-1, -0.5, 0, 0.5, 1], ["player_1 wins", "", "even", "", "player_0 wins"])
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("ply")
-        axes.set_title(f"{analysis.game.title}, values by {analysis.agent}", fontsize=10)
+        axes.set_title(
+            f"{analysis.game.title}, values by {short_name(analysis.agent)}", fontsize=10
+        )
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)

@@ -47,7 +47,7 @@ _TOLERANCE = 0.04
 _FIRST_TOLERANCE = 0.025
 #: If the score after half a match is off by more, the other half is not played.
 _FAR_OFF = 0.075
-#: If the lowest step's score is off `TARGET_SCORE` by more, a level is removed or added there.
+#: If the lowest step's score is off its target by more, a level is removed or added there.
 _UNEVEN = 0.05
 _MOST_SCORE = 0.9  # higher scores count as this when a step is halved
 #: Target score of the first level against random play, such that beginners can win.
@@ -269,7 +269,7 @@ def _place(
         raise ValueError(_TOO_WEAK)
     tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
     if levels is None:
-        _even_out(bench, survey, first, strengths, tallies)
+        _even_out(bench, survey, first, strengths, tallies, expected_score(step))
     meetings = [Meeting(1, 0, beginning.reversed)]
     for number, tally in enumerate(reversed(tallies), 1):
         meetings.append(Meeting(number + 1, number, tally))
@@ -277,13 +277,18 @@ def _place(
 
 
 def _even_out(
-    bench: _Bench, survey: _Survey, first: float, strengths: list[float], tallies: list[Tally]
+    bench: _Bench,
+    survey: _Survey,
+    first: float,
+    strengths: list[float],
+    tallies: list[Tally],
+    target: float,
 ) -> None:
     """Remove the second level if it is too near to the first, or add one if it is too far."""
-    if tallies[-1].score < TARGET_SCORE - _UNEVEN and len(strengths) > 1:
+    if tallies[-1].score < target - _UNEVEN and len(strengths) > 1:
         del strengths[-1], tallies[-2:]
         tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
-    if tallies[-1].score > TARGET_SCORE + _UNEVEN:
+    if tallies[-1].score > target + _UNEVEN:
         gap = elo_difference(min(tallies.pop().score, _MOST_SCORE))
         title = f"level {len(strengths) + 1} from the top"
         strength, tally = _placed(bench, survey, strengths[-1], gap / 2, title)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from ludarium.analysis.figures import FAINT, POINT, figure_file
+from ludarium.analysis.figures import FAINT, POINT, figure_file, short_name
 
 from .curve import METRICS, Curve, Point, measured
-from .plot import short_name
 
 _COLOURS = (POINT, "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
 
@@ -50,9 +49,8 @@ def plot_curves(
                 where = [place(point) for point in points]
                 colour = _COLOURS[number % len(_COLOURS)]
                 axes.fill_between(where, low, high, color=colour, alpha=0.18, linewidth=0)
-                axes.plot(
-                    where, middle, "o-", color=colour, markersize=4, label=short_name(curve.run)
-                )
+                label = f" {short_name(curve.run)}"  # no legend has a label that begins with "_"
+                axes.plot(where, middle, "o-", color=colour, markersize=4, label=label)
             axes.set_ylabel(name)
             axes.grid(axis="y", color=FAINT, linewidth=0.6)
             axes.set_axisbelow(True)

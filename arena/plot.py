@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-from ludarium.analysis.figures import FAINT, INK, POINT, figure_file
+from ludarium.analysis.figures import FAINT, INK, POINT, figure_file, short_name
 
 from .standings import Standings
-
-_LONGEST = 40  # most characters of a name
 
 
 def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str) -> None:
@@ -60,9 +58,3 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.tick_params(axis="y", length=0)
-
-
-def short_name(name: str) -> str:
-    """At most the last 40 characters of a name; dollar signs are escaped for matplotlib."""
-    cut = name if len(name) <= _LONGEST else f"...{name[3 - _LONGEST :]}"
-    return cut.replace("$", r"\$")

@@ -64,7 +64,9 @@ _MAKING = ("positions", "by", "only_choices", "only_hard", "leads", "limit", "se
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "agent", metavar="AGENT", help="agent whose moves are compared; values need a trained one"
+        "agent",
+        metavar="AGENT",
+        help="agent whose moves are compared; its values are measured too if it has a network",
     )
     parser.add_argument(
         "--test",
@@ -77,7 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         metavar="AGENT",
-        help="agent whose games the positions come from: random (default), uct:200, ...",
+        help="agent that plays the games from which positions are taken: random (default), "
+        "uct:200, ...",
     )
     parser.add_argument(
         "--only-choices",
@@ -145,7 +148,7 @@ def run(given: argparse.Namespace) -> Result:
     searcher = agent.searcher
     if isinstance(searcher, NetworkSearcher):
         policy = Budget(simulations=0)
-        if agent.budget != policy:
+        if all(each.budget != policy for each in agents):
             agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
         calibration = measure_calibration(searcher.evaluate(test.states).values, test.values)
     answers = {agent.name: _answers(agent, test.states) for agent in agents}

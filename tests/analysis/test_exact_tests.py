@@ -272,5 +272,7 @@ def test_several_numbers_of_simulations_are_rows(tmp_path, capsys):
     assert main([*command, "--simulations", "2,4"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert list(data["agents"]) == ["network alone", "corso:2", "corso:4"]
+    assert main([*command, "--simulations", "0,2"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["agents"]) == ["corso:0", "corso:2"]
     assert main([*command, "--simulations", "2,x"]) == 2
     assert "not a list of numbers" in capsys.readouterr().err

@@ -11,7 +11,8 @@ import pytest
 
 from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, write_exact_test
 from ludarium.arena import curve
-from ludarium.arena.curve import CurvePlan, measure_curves
+from ludarium.arena.curve import Curve, CurvePlan, Point, measure_curves
+from ludarium.arena.curve_plot import plot_curves
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.models import load_checkpoint, save_checkpoint
@@ -110,9 +111,19 @@ def test_a_network_that_changes_in_between_ends_the_measurement(base, monkeypatc
 def test_games_against_what_may_change_unseen_are_not_kept(base, monkeypatch):
     (base / "mine.py").write_text("def policy(position): return position.legal_actions[0]\n")
     monkeypatch.syspath_prepend(str(base))
+    measured = []
+    original = curve.Measure.of
+
+    def counted(self, *arguments):
+        measured.append(self)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(curve.Measure, "of", counted)
     for against in (("python:mine:policy",), ("random", "python:mine:policy")):
         plan = CurvePlan(against, games=4, simulations=2)
         assert measured_lines(base, plan) == []
+        assert len(measured) == 3
+        measured.clear()
 
 
 def test_an_agent_of_no_iteration_is_refused_before_any_game(base, monkeypatch):
@@ -210,6 +221,15 @@ def test_a_table_and_a_picture(base, capsys):
     before = picture.read_bytes()
     assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
     assert picture.read_bytes() == before
+
+
+def test_the_legend_has_runs_of_any_name(tmp_path):
+    found = {"score_low": 0.4, "score": 0.5, "score_high": 0.6}
+    curves = [Curve(name, (Point(1, 60.0, 10, found),)) for name in ("_first", "se$co$nd")]
+    plot_curves(curves, tmp_path / "curve.svg", "title")
+    text = (tmp_path / "curve.svg").read_text()
+    assert "_first" in text
+    assert "se$co$nd" in text
 
 
 def test_runs_that_cannot_be_compared_are_refused(base, capsys):
