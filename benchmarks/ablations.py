@@ -125,7 +125,7 @@ def train(
         minutes *= 1 - share
     settings = [f"budget.minutes={minutes}", *VARIANTS[variant], *extra, *begun]
     lines += train_by_processor_time(apply_settings(config, settings), folder)
-    return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
+    return {"iterations": len(lines), **lines[-1]}
 
 
 def identities(codec: Any, count: int, rng: np.random.Generator) -> np.ndarray:

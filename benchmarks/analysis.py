@@ -5,9 +5,9 @@
 
 Both have the game's shipped network and the same cores; caches are empty at first. One position is
 searched by `TreeSearch`, whose threads share one tree and a cache of 16 MB. Many games are searched
-by a `Search` for each core, with 16 MB and 128 positions of its own and 64 simulations for each
-move. The two take turns, because the speed of a machine changes from one second to the next. The
-table has simulations/s and their ratio, as medians of the rounds, and the ratio's range. At a
+by a `Search` for each core, with 128 positions, an equal share of 16 MB, and 64 simulations for
+each move. The two take turns, because the speed of a machine changes from one second to the next.
+The table has simulations/s and their ratio, as medians of the rounds, and the ratio's range. At a
 ratio of 1, one position is searched as fast as many.
 """
 
@@ -35,7 +35,7 @@ from ludarium.training.search.tree_search import new_batches
 GAMES = ["corso", "onyx", "obelisk"]
 POSITIONS = 128  # in a batched search
 SIMULATIONS = 64  # for each of its moves
-CACHE = 16.0  # megabytes
+CACHE = 16.0  # megabytes, for all cores together
 _PLIES = (0, 3, 6, 9)  # random plies before the searched positions
 
 
@@ -115,7 +115,7 @@ class _Many:
         self._threads = threads
         settings = SearchSettings(simulations=SIMULATIONS)
         self._searches = [
-            Search(game, settings, POSITIONS, seed=0, cache=CACHE) for _ in range(threads)
+            Search(game, settings, POSITIONS, seed=0, cache=CACHE / threads) for _ in range(threads)
         ]
 
     def speed(self, states: np.ndarray, seconds: float) -> float:

@@ -16,13 +16,8 @@ from typing import Any
 
 from common import Row, new_parser, print_table
 
-GAMES = [
-    "corso",
-    "onyx",
-    "osiron",
-    "obsidio",
-    "obelisk",
-]
+from ludarium.envs import GAMES
+
 KINDS = ("PettingZoo", "Gymnasium", "batch")
 
 
@@ -36,7 +31,7 @@ def measure(game: str, kind: str, count: int) -> float:
     """Bytes of each of ``count`` environments, or games of a batch, after a first one was made."""
     import gymnasium
 
-    from ludarium.envs import GAMES, batch, make
+    from ludarium.envs import batch, make
     from ludarium.envs.faces import gymnasium_id
 
     makers: dict[str, Callable[[], Any]] = {
@@ -73,7 +68,7 @@ def row(game: str, count: int) -> Row:
 
 def main() -> None:
     """Measure all, and print a table in KB."""
-    parser = new_parser(__doc__, GAMES)
+    parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:

@@ -5,12 +5,11 @@
     python benchmarks/strength.py --games corso --set learner.batch=512
 
 Runs are those of `base` in ``ablations.py``: one core, 32 simulations for each move. The agent of
-each iteration plays 100 games against uct:1000, with 32 simulations, and on Corso and Osiron it
-chooses moves without search in the game's hard positions. ``minutes to 90 %`` is when the score is
-at least 90 % for the first time in two iterations that follow each other, so that luck in one match
-does not count; ``minutes to 90 % kept`` is the same for the moves that keep the exact value. A
-dash: not within the time, or not measured. Compiling and measuring are not counted. A second call
-resumes the runs of the first.
+each iteration plays 100 games against uct:1000, with 32 simulations, and chooses moves without
+search in the game's hard positions. ``minutes to 90 %`` is when the score is at least 90 % for the
+first time in two iterations that follow each other, so that luck in one match does not count;
+``minutes to 90 % kept`` is the same for the moves that keep the exact value. A dash: not within the
+time. Compiling and measuring are not counted. A second call resumes the runs of the first.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ MINUTES = {
     "obsidio": 6.0,
     "obelisk": 4.0,
 }
-TESTED = ("corso", "osiron")  # games whose hard positions are measured
 
 
 def main() -> None:
@@ -72,11 +70,8 @@ def row(game: str, seed: int, folder: Path, games: int) -> Row:
     """The measurements of one run."""
     against = CurvePlan(against=("uct:1000",), games=games, simulations=SIMULATIONS)
     (strength,) = measure_curves([folder], against)
-    found = strength.points
-    kept: Sequence[Point] = ()
-    if game in TESTED:
-        (exact,) = measure_curves([folder], CurvePlan(truth="hard", simulations=0))
-        kept = exact.points
+    (exact,) = measure_curves([folder], CurvePlan(truth="hard", simulations=0))
+    found, kept = strength.points, exact.points
     return {
         "game": game,
         "seed": seed,
@@ -85,7 +80,7 @@ def row(game: str, seed: int, folder: Path, games: int) -> Row:
         "minutes to 90 %": reached(found, "score"),
         "last score, %": 100 * found[-1].found["score"],
         "minutes to 90 % kept": reached(kept, "accuracy"),
-        "kept at last, %": 100 * kept[-1].found["accuracy"] if kept else "",
+        "kept at last, %": 100 * kept[-1].found["accuracy"],
     }
 
 

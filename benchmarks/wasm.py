@@ -86,7 +86,6 @@ def in_module(module: Path, seconds: float) -> dict[str, float]:
 def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str, Any]:
     """All figures of one game."""
     content = module.read_bytes()
-    native_plies(game, 0)  # compile
     best: dict[str, float] = {}
     for _ in range(repeats):
         found = {
