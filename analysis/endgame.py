@@ -217,7 +217,7 @@ def _with_settings(name: str, settings: Mapping[str, str]) -> str:
 #: The kind of agents ``endgame:...``, an entry point of this package.
 ENDGAME = AgentKind(
     "endgame:AGENT",
-    "any agent, which also searches late positions to the end of the game, plays what is proven "
-    "best, and nothing that is proven to lose; all other settings are the agent's",
+    "any agent, which also searches late positions to the end of the game: it plays moves that are "
+    "proven best, and avoids moves that are proven to lose; all other settings belong to the agent",
     EndgameFactory,
 )

@@ -78,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--levels",
         type=read_count,
         metavar="N",
-        help="how many levels, at even steps (default: as many steps of 65 %% as fit; about 8 "
-        "smaller steps if these are fewer)",
+        help="how many levels, at even steps (default: as many steps of 65 %% as fit, or about 8 "
+        "levels at smaller steps if these would be fewer)",
     )
     parser.add_argument(
         "--simulations",
@@ -155,11 +155,11 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             task,
         )
     save_ladder(ladder, output)
-    usual = median(meeting.score for meeting in ladder.steps)
+    usual = median(meeting.tally.score for meeting in ladder.steps)
     for meeting in ladder.steps:
-        if abs(meeting.score - usual) > 0.05:
+        if abs(meeting.tally.score - usual) > 0.05:
             warn(
-                f"level {meeting.upper} scored {percent(meeting.score, 1)} against level "
+                f"level {meeting.upper} scored {percent(meeting.tally.score, 1)} against level "
                 f"{meeting.lower}, most levels some {percent(usual)}: try more --games"
             )
     return ladder
@@ -202,8 +202,8 @@ def _meeting_as_json(meeting: Meeting) -> dict[str, Any]:
         "upper": meeting.upper,
         "lower": meeting.lower,
         **meeting.tally.to_dict(),
-        "score": meeting.score,
-        "score_interval_95": list(meeting.interval),
+        "score": meeting.tally.score,
+        "score_interval_95": list(meeting.tally.interval),
     }
 
 
@@ -244,11 +244,11 @@ def ladder_text(ladder: Ladder) -> str:
 
 def _meeting_row(meeting: Meeting) -> list[str]:
     """Cells of a match, under `_MEETING`."""
-    low, high = meeting.interval
+    low, high = meeting.tally.interval
     return [
         str(meeting.upper),
         str(meeting.lower),
-        percent(meeting.score, 1),
+        percent(meeting.tally.score, 1),
         f"{percent(low, 1)} to {percent(high, 1)}",
         str(meeting.tally.games),
     ]
@@ -257,7 +257,7 @@ def _meeting_row(meeting: Meeting) -> list[str]:
 def _elo_row(ladder: Ladder, meeting: Meeting) -> list[str]:
     """The difference of two levels in Elo points by all matches, and by their own match."""
     ratings = [0.0, *(level.rating.elo for level in ladder.levels)]
-    return [f"{ratings[meeting.upper] - ratings[meeting.lower]:+.0f}", _elo(meeting.score)]
+    return [f"{ratings[meeting.upper] - ratings[meeting.lower]:+.0f}", _elo(meeting.tally.score)]
 
 
 def _elo(score: float) -> str:

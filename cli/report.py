@@ -51,8 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--games",
         type=read_games,
         metavar="N",
-        help="games between equals of each strength (default 400, fewer for long games); random "
-        "play has ten times as many, each step of the ladder half as many",
+        help="games of the weak search and of the strongest agent against itself (default 400, "
+        "fewer for long games); random play has ten times as many, the strong search and each "
+        "match of the ladder half as many",
     )
     parser.add_argument("--quick", action="store_true", help="few games of weaker players")
     parser.add_argument(
