@@ -89,14 +89,12 @@ class QueriedPosition:
 
     Attributes:
         query: the query that asks for it.
-        number: how many actions were played before.
-        actions: these actions, as numbers.
+        actions: the actions that were played before, as numbers.
         position: the position after them.
         priority: positions with higher priorities come first.
     """
 
     query: Query
-    number: int
     actions: tuple[int, ...]
     position: Position
     priority: int
@@ -104,7 +102,7 @@ class QueriedPosition:
     @property
     def head(self) -> dict[str, Any]:
         """The fields that all its answers have."""
-        return {"id": self.query.id, "turnNumber": self.number}
+        return {"id": self.query.id, "turnNumber": len(self.actions)}
 
 
 def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list[QueriedPosition]]:
@@ -177,7 +175,7 @@ def _queried(query: Query, game: Game) -> list[QueriedPosition]:
         if number in needed:
             positions[number] = position.copy()
     return [
-        QueriedPosition(query, number, tuple(actions[:number]), positions[number], priority)
+        QueriedPosition(query, tuple(actions[:number]), positions[number], priority)
         for number, priority in zip(numbers, priorities, strict=True)
     ]
 
@@ -373,7 +371,8 @@ class Engine:
 def _is_meant(action: Action, queried: QueriedPosition) -> bool:
     """Whether a position is to be terminated."""
     is_query = action.action == "terminate_all" or action.terminate_id == queried.query.id
-    return is_query and (action.turn_numbers is None or queried.number in action.turn_numbers)
+    turns = action.turn_numbers
+    return is_query and (turns is None or len(queried.actions) in turns)
 
 
 def as_answer(analysis: PositionAnalysis) -> dict[str, Any]:

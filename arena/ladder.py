@@ -77,16 +77,6 @@ class Meeting:
         if min(results) < 0 or not 1 <= sum(results) <= _MOST_GAMES:
             raise ValueError(f"a match has the results {quoted(results)}")
 
-    @property
-    def score(self) -> float:
-        """Points per game of the upper level; a draw is half a point."""
-        return self.tally.score
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % interval of the score (Wilson)."""
-        return self.tally.interval
-
 
 @dataclass(frozen=True)
 class Ladder:

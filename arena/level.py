@@ -39,15 +39,14 @@ class LevelSearcher(Searcher):
 
     The move is drawn here and not by the agent's choice: one generator for each position draws the
     search's noise and the move. So a position gets the same move alone and in a batch, in Python
-    and outside it. The budget is ignored.
+    and outside it. The budget is ignored. Networks of this package run in eight bits, whose answers
+    are the same on every machine.
 
     Args:
         game: the rules.
         network: the network with its weights.
         knobs: the strength.
         most_simulations: most simulations for `adjust`; default: those of ``knobs``.
-        backend: see `ludarium.models.InferenceEngine`; by default networks of this package run
-            in eight bits, whose answers are the same on every machine.
 
     Attributes:
         knobs: the strength.
@@ -59,15 +58,12 @@ class LevelSearcher(Searcher):
         network: Network,
         knobs: Knobs,
         most_simulations: int | None = None,
-        backend: str = "auto",
     ) -> None:
         super().__init__(game)
         most = max(most_simulations or 0, knobs.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
-        self._evaluator = inference_engine(
-            game, network, batch, backend, examples=examples_of(game)
-        )
+        self._evaluator = inference_engine(game, network, batch, examples=examples_of(game))
         self._shared_evaluator = shared_by_threads(self._evaluator)
         cache = cache_size(self._evaluator)
         self._kernels = specialise(level, game.rules)

@@ -187,7 +187,8 @@ class SPRTResult:
         """The 95 % interval of `elo`, as for a number of games fixed in advance."""
         if not self.games:
             return elo_difference(0), elo_difference(1)
-        return elo_interval(self.counts)
+        low, high = score_interval(self.counts)
+        return elo_difference(low), elo_difference(high)
 
     @property
     def caveat(self) -> str | None:
@@ -314,13 +315,8 @@ def score_interval(counts: np.ndarray) -> tuple[float, float]:
 
     Args:
         counts: how many pairs had each of `PAIR_SCORES`, at least one pair.
-
-    Raises:
-        ValueError: there are no pairs.
     """
     counts = np.asarray(counts, float)
-    if not counts.sum() > 0:
-        raise ValueError("an interval needs pairs of games; there are none")
     inside = np.full(2, mean_score(np.where(counts > 0, counts, _UNSEEN)))
     outside = np.array([0.0, 1.0])
     for _ in range(_HALVINGS):
@@ -329,9 +325,3 @@ def score_interval(counts: np.ndarray) -> tuple[float, float]:
         inside, outside = np.where(is_inside, middle, inside), np.where(is_inside, outside, middle)
     score = mean_score(counts)
     return min(float(inside[0]), score), max(float(inside[1]), score)
-
-
-def elo_interval(counts: np.ndarray) -> tuple[float, float]:
-    """Elo differences at the ends of `score_interval`."""
-    low, high = score_interval(counts)
-    return elo_difference(low), elo_difference(high)

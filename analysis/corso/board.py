@@ -12,11 +12,9 @@ from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 
+from ..solver import NO_LIMIT
 from . import kernels
 from .kernels import BUCKET, MOVES, PLIES, TAG_BITS, Cells
-
-#: A node limit that no search reaches.
-NO_LIMIT = 1 << 62
 
 #: Board sizes whose keys fit into the table.
 SIZES = range(2, 6)

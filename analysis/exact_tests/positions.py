@@ -33,6 +33,8 @@ MOST_POSITIONS = 1_000_000
 FEW = 0.2
 
 _GAMES = 32  # games played in parallel
+_OPENING_PLIES = 6  # most random plies at the start of a game
+_PER_GAME = 4  # most positions of one game
 _PATIENCE = 50  # rounds of games in a row without a new position
 _MEMORY = 1 << 28  # bytes of a solver's table
 
@@ -154,28 +156,27 @@ def make_exact_test(
     seed: int = 0,
     agent: Agent | None = None,
     *,
-    opening_plies: int = 6,
     only_choices: bool = False,
     only_hard: bool = False,
     leads: bool = False,
-    per_game: int = 4,
     limit: int = LIMIT,
     task: Task = UNWATCHED,
 ) -> ExactTest:
     """Positions of played games with exact results; the same arguments give the same positions.
+
+    Games start with up to 6 random plies, so that they differ, and at most 4 positions are taken
+    from each, drawn from all that qualify.
 
     Args:
         game: the rules.
         count: number of positions, at most `MOST_POSITIONS`.
         seed: the seed of everything drawn.
         agent: plays both sides; random by default.
-        opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.
         only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
             value, none wins at once, and after some other action neither the game is over nor a
             reply wins at once.
         leads: find the leads at the end too, in games that have points and no table.
-        per_game: the most positions to take from one game, drawn from all that qualify.
         limit: positions to search; see `LIMIT`. It is not used for games with a table of all
             values.
         task: task that counts the positions found.
@@ -185,8 +186,6 @@ def make_exact_test(
             positions are found.
     """
     count = checked_whole("positions", count, 1, MOST_POSITIONS)
-    opening_plies = checked_whole("opening_plies", opening_plies, 0)
-    per_game = checked_whole("per_game", per_game, 1)
     limit = checked_whole("limit", limit, 1)
     only_choices = checked_flag("only_choices", only_choices)
     only_hard = checked_flag("only_hard", only_hard)
@@ -200,13 +199,13 @@ def make_exact_test(
     fruitless = 0
     while len(found) < count:
         before = len(found)
-        for played in _play_games(game, agent, opening_plies, rng):
+        for played in _play_games(game, agent, rng):
             wanted = [
                 each
                 for each in known(played)
                 if (not only_choices or each.has_choice) and (not only_hard or _is_hard(each))
             ]
-            for index in rng.permutation(len(wanted))[:per_game]:
+            for index in rng.permutation(len(wanted))[:_PER_GAME]:
                 content = contents_of(wanted[index].position.states[0])
                 if content not in found and len(found) < count:
                     found[content] = wanted[index]
@@ -215,14 +214,14 @@ def make_exact_test(
         if fruitless == _PATIENCE:
             raise ValueError(
                 f"{_PATIENCE * _GAMES} games of {agent.name} in a row had no new position; there "
-                f"are {len(found)}: ask for fewer, or allow more random opening plies"
+                f"are {len(found)}: ask for fewer"
             )
     made = {
         "games_of": agent.name,
         "seed": seed,
-        "opening_plies": opening_plies,
+        "opening_plies": _OPENING_PLIES,
         "positions": "hard" if only_hard else "choices" if only_choices else "all",
-        "per_game": per_game,
+        "per_game": _PER_GAME,
         "limit": limit,
     }
     return ExactTest.of(game, list(found.values()), made)
@@ -293,14 +292,12 @@ def _until(origin: Origin, plies: int) -> Origin:
     return Origin(origin.seed, origin.actions[:plies])
 
 
-def _play_games(
-    game: Game, agent: Agent, opening_plies: int, rng: np.random.Generator
-) -> list[_Played]:
+def _play_games(game: Game, agent: Agent, rng: np.random.Generator) -> list[_Played]:
     """Play games from random openings; return them with the positions in which the agent moved."""
     play = specialise(match_kernels, game.rules).play
     openings = [
         draw_openings(game, 1, int(plies), int(rng.integers(1 << 32)))
-        for plies in rng.integers(opening_plies + 1, size=_GAMES)
+        for plies in rng.integers(_OPENING_PLIES + 1, size=_GAMES)
     ]
     states = np.concatenate([opening.states for opening in openings])
     actions = [list(opening.actions[0]) for opening in openings]

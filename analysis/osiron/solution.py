@@ -53,15 +53,6 @@ class OsironSolution(TableSolution):
             self._table(rules)
 
     @classmethod
-    def of(cls, game: Game) -> Self:
-        """The solution of a game: from a stored table, or computed now and stored.
-
-        Raises:
-            ValueError: the table is damaged.
-        """
-        return cls(game)
-
-    @classmethod
     def load(cls, path: str | os.PathLike[str], game: Game) -> Self:
         """Read the table of a game; see `SolvedTable.load`.
 

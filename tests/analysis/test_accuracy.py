@@ -131,9 +131,7 @@ def test_wrong_numbers_are_refused():
         {"count": 0},
         {"count": 2.5},
         {"count": 10**5000},
-        {"per_game": 0},
         {"limit": 0},
-        {"opening_plies": -1},
     ):
         name = next(iter(wrong)).replace("count", "positions")
         with pytest.raises(ValueError, match=f"{name} is .*; accepted: a whole number"):
@@ -141,7 +139,7 @@ def test_wrong_numbers_are_refused():
     with pytest.raises(ValueError, match="as many estimates as exact values"):
         measure_calibration(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="ask for fewer"):
-        make_exact_test(game, 1_000, per_game=50)
+        make_exact_test(game, 1_000)
 
 
 def test_the_command_measures_agents_without_a_network(capsys):

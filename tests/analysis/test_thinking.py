@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -166,9 +167,9 @@ def test_what_cannot_be_asked(with_network):
 def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
     knobs = Knobs(16, temperature=1.0)
-    searcher = LevelSearcher(GAME, network, knobs, backend="eager")
+    searcher = LevelSearcher(GAME, network, knobs)
     level = Agent(GAME, "level:1", searcher=searcher)
-    full = network_agent(GAME, network, 30, backend="eager")
+    full = network_agent(GAME, network, 30, backend="compiled-int8")
     analysis = analyse_position(from_start("b2"), level, Budget(simulations=30))
     assert analysis.agent == "level:1"
     priors, expected = (
@@ -231,12 +232,14 @@ def test_an_analysis_can_be_stopped(with_network):
 def test_the_picture_of_a_game(with_network, tmp_path):
     pytest.importorskip("matplotlib")
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=20))
+    analysis = replace(analysis, agent="a$b$c")
     pictures = []
     for name in ("one.png", "one.svg", "again.svg"):
         plot_values(analysis, tmp_path / name)
         pictures.append((tmp_path / name).read_bytes())
     assert pictures[0].startswith(b"\x89PNG")
     assert b"<svg" in pictures[1]
+    assert b"a$b$c" in pictures[1]
     assert pictures[1] == pictures[2]
 
 

@@ -136,7 +136,7 @@ def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    searcher = LevelSearcher(game, network, knobs_at(1.0, 16), backend="compiled")
+    searcher = LevelSearcher(game, network, knobs_at(1.0, 16))
     agent = Agent(game, "level", 3, searcher)
     states = open_states(game, 40)
     together = agent.actions(states)
@@ -179,9 +179,9 @@ def test_the_strongest_level_plays_as_the_trained_agent(
     game: Game, network: PolicyValueNetwork
 ) -> None:
     states = open_states(game, 30)
-    searcher = LevelSearcher(game, network, knobs_at(strongest(32), 32), backend="compiled")
+    searcher = LevelSearcher(game, network, knobs_at(strongest(32), 32))
     level = Agent(game, "level", searcher=searcher)
-    whole = network_agent(game, network, 32, backend="compiled")
+    whole = network_agent(game, network, 32, backend="compiled-int8")
     assert level.actions(states).tolist() == whole.actions(states).tolist()
 
 
@@ -318,11 +318,12 @@ class Scale:
 
     games = 2000
 
-    def __init__(self) -> None:
+    def __init__(self, whole: float = 1200) -> None:
         self.random = np.random.default_rng(1)
+        self.whole = whole
 
     def elo(self, strength: float) -> float:
-        return 1200 / (1 + np.exp(-(strength - 3)))
+        return self.whole / (1 + np.exp(-(strength - 3)))
 
     def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
         wins = int(self.random.binomial(games, expected_score(self.elo(upper) - self.elo(lower))))
@@ -337,11 +338,19 @@ def test_levels_are_placed_at_even_steps() -> None:
     assert len(strengths) >= 8
     for meeting in steps[1:]:
         upper, lower = strengths[meeting.upper - 1], strengths[meeting.lower - 1]
-        assert 0.6 <= meeting.score <= 0.7
+        assert 0.6 <= meeting.tally.score <= 0.7
         assert 0.59 < expected_score(bench.elo(upper) - bench.elo(lower)) < 0.71
     assert (steps[0].upper, steps[0].lower) == (1, 0)
     first = bench.elo(strengths[0]) - bench.elo(RANDOM_STRENGTH)
     assert 0.55 < expected_score(first) < 0.65  # whoever plays at random wins at times
+
+
+def test_small_steps_of_an_agent_of_little_strength_are_even() -> None:
+    bench: Any = Scale(470)
+    survey = calibration._survey(bench, 9.0)
+    strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, None), None)
+    elo = np.array([bench.elo(each) for each in strengths])
+    assert np.diff(elo).max() < 1.7 * np.diff(elo).min()
 
 
 def test_as_many_levels_as_asked_for_fill_the_range() -> None:
@@ -429,7 +438,6 @@ def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
             if number >= 20:
                 scores.append(wins)
     assert 0.45 < np.mean(scores) < 0.55
-    assert estimate.spread < 150
 
 
 def test_what_it_finds_is_of_the_strength_that_a_new_game_has(
@@ -487,9 +495,9 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     assert [each.upper for each in ladder.steps] == list(range(2, len(elo) + 1))
     for step in ladder.steps:
         assert step.tally.games >= 100
-        assert 0.6 <= step.score <= 0.7
+        assert 0.6 <= step.tally.score <= 0.7
     against_random = next(each for each in ladder.meetings if (each.upper, each.lower) == (1, 0))
-    assert 0.55 <= against_random.score <= 0.65  # whoever plays at random wins at times
+    assert 0.55 <= against_random.tally.score <= 0.65  # whoever plays at random wins at times
     assert against_random.tally.games >= 400
     shares = [each / elo[-1] for each in elo]
     sees_wins = [level.knobs.sees_wins for level in ladder.levels]
