@@ -86,9 +86,7 @@ def bootstrap_samples(
             chunk["search_value"] = result.values
             chunks.append(chunk)
             numbers.append(going)
-            marks = rng.random((len(going), 1)) * shares.sum(axis=1, keepdims=True)
-            actions = (shares.cumsum(axis=1) < marks).sum(axis=1)
-            illegal = play(game.tables, now, actions, game.num_actions)
+            illegal = play(game.tables, now, draw_actions(shares, rng), game.num_actions)
             assert illegal < 0, "an action without playouts was drawn"
             states[going] = now
             progress(len(going))
@@ -102,3 +100,11 @@ def bootstrap_samples(
     while sum(map(len, found)) < wanted and time.perf_counter() < end:
         found.append(played())
     return join_samples(found)
+
+
+def draw_actions(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Actions int64 [N] with the probabilities ``shares``, float32 [N, A]."""
+    cumulated = shares.cumsum(axis=1)
+    marks = rng.random((len(shares), 1)) * shares.sum(axis=1, keepdims=True)
+    # The sum is rounded in another way, so it may be greater than the last cumulated share.
+    return (cumulated < np.minimum(marks, cumulated[:, -1:])).sum(axis=1)
