@@ -61,9 +61,9 @@ def test_a_restored_one_holds_the_same():
 @pytest.mark.parametrize(
     ("chunk", "count", "message"),
     [
-        (numbered(0, 5), 6, "5 positions, not 6"),
-        (numbered(0, 99), 41, "99 positions, not 41"),
-        (numbered(0, 5), -1, "5 positions, not -1"),
+        (numbered(0, 5), 6, "chunk 1 of the replay: 6 of 5 positions are needed"),
+        (numbered(0, 99), 41, "41 of 99 positions are needed, and there is room for 40"),
+        (numbered(0, 5), -1, "-1 of 5 positions are needed"),
         (np.zeros(5, np.int64), 5, "another kind"),
     ],
 )

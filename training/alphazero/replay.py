@@ -95,9 +95,11 @@ class ReplayBuffer:
             samples = load(iteration)
             if samples.dtype != self._ring.dtype or samples.ndim != 1:
                 raise ValueError(f"chunk {iteration} of the replay has positions of another kind")
-            if not 0 <= count <= min(len(samples), len(self._ring) - self._length):
+            room = len(self._ring) - self._length
+            if not 0 <= count <= min(len(samples), room):
                 raise ValueError(
-                    f"chunk {iteration} of the replay has {len(samples):,} positions, not {count:,}"
+                    f"chunk {iteration} of the replay: {count:,} of {len(samples):,} positions are "
+                    f"needed, and there is room for {room:,}"
                 )
             if count:
                 self.add(iteration, samples[-count:], len(self._ring))
