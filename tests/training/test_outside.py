@@ -14,8 +14,15 @@ from torch import nn
 from ludarium.envs import GAMES, Game, Position, from_record, make_game
 from ludarium.envs.engine.description import describe_game
 from ludarium.models import PolicyValueNetwork, build_network
-from ludarium.models.export import export_checkpoint
-from ludarium.training.agents import Agent, GameInPlay, RandomAgent, as_agent, make_agent
+from ludarium.models.export import ExportedNetwork, export_checkpoint
+from ludarium.training.agents import (
+    Agent,
+    GameInPlay,
+    RandomAgent,
+    as_agent,
+    make_agent,
+    read_agent,
+)
 from ludarium.training.agents.network import NetworkSearcher, network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
@@ -183,6 +190,18 @@ def test_an_exported_network_of_another_game_is_refused(game: Game, tmp_path: Pa
         make_agent(f"onnx:{tmp_path / 'none.onnx'}", game)
 
 
+@pytest.mark.parametrize("metadata", [{"game": "corso"}, {"options": {}}])
+def test_an_exported_network_that_does_not_say_its_game_is_refused(
+    metadata: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported = ExportedNetwork({"outputs": {}, **metadata}, lambda _: [])
+    monkeypatch.setattr("ludarium.models.export.load_exported", lambda _: exported)
+    with pytest.raises(
+        ValueError, match=r"net\.onnx' does not say its game and the game's options"
+    ):
+        read_agent("onnx:net.onnx").choose_game({})
+
+
 class Keeper(RandomAgent):
     """Keeps what it is told of each game."""
 
@@ -283,14 +302,26 @@ def test_a_players_own_module_is_imported_by_name(
     game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine_outside.py").write_text(
+        "from ludarium.training.agents import make_agent\n"
         "def last(position):\n    return position.legal_actions[-1]\n"
+        "AGENT = make_agent('random', 'corso')\n"
     )
     monkeypatch.chdir(tmp_path)
     agent: Agent = make_agent("python:mine_outside:last", game)
     assert agent.name == "python:mine_outside:last"
     assert agent.choose(game.start()) == 8
-    with pytest.raises(ValueError, match="is not a torch module, so it takes no settings"):
-        make_agent("python:mine_outside:last?simulations=8", game)
+    for name in ("last", "AGENT"):
+        with pytest.raises(ValueError, match=f"{name} is not a torch module, so it takes no sett"):
+            make_agent(f"python:mine_outside:{name}?simulations=8", game)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"name": "mine"}, {"simulations": 400}, {"temperature": 0.5}, {"canonical": True}]
+)
+def test_settings_are_not_for_an_agent_or_its_name(game: Game, setting: dict[str, Any]) -> None:
+    for player in ("uct:7", make_agent("uct:7", game)):
+        with pytest.raises(ValueError, match="an agent and its name take no settings"):
+            as_agent(player, game, **setting)
 
 
 def test_games_of_a_match_are_records_that_replay(monkeypatch: pytest.MonkeyPatch) -> None:

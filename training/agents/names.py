@@ -151,12 +151,11 @@ def as_agent(
             this package always do.
 
     Raises:
-        ValueError: ``player`` is nothing that can play, or it cannot play this game.
+        ValueError: ``player`` is nothing that can play, it cannot play this game, or it takes no
+            settings and some are given.
         FileNotFoundError, ImportError: see `make_agent`.
     """
     game = as_game(game, {})
-    if isinstance(player, str):
-        return make_agent(player, game, seed)
     made = ObjectFactory(
         player=player,
         name=name,
@@ -164,7 +163,12 @@ def as_agent(
         temperature=temperature,
         canonical=checked_flag("canonical", canonical),
     )
-    return made.make(game, seed)
+    if isinstance(player, str | Agent) and made != ObjectFactory(player=player):
+        raise ValueError(
+            "an agent and its name take no settings here; a name may hold them, such as "
+            "corso?simulations=64"
+        )
+    return make_agent(player, game, seed) if isinstance(player, str) else made.make(game, seed)
 
 
 def read_agent(spec: str, from_file: bool = False) -> AgentFactory:

@@ -94,6 +94,10 @@ class ExportedFactory(NetworkFactory):
         from ludarium.models.export import load_exported
 
         metadata = load_exported(self.path).metadata
+        if not {"game", "options"} <= metadata.keys():
+            raise ValueError(
+                f"{quoted(str(self.path))} does not say its game and the game's options"
+            )
         return make_stored_game(metadata["game"], metadata["options"], **options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
@@ -165,16 +169,16 @@ class ObjectFactory(AgentFactory):
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
         player = self.player
-        if isinstance(player, Agent):
-            if player.game != game:
-                raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
-            return player
         label = self.name or _label(player)
-        module = _as_module(player)
+        module = None if isinstance(player, Agent) else _as_module(player)
         if module is not None:
             return self._of_module(module, game, seed, label)
         if self != ObjectFactory(player=player, name=self.name):
             raise ValueError(f"{label} is not a torch module, so it takes no settings")
+        if isinstance(player, Agent):
+            if player.game != game:
+                raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
+            return player
         if not callable(player):
             raise ValueError(
                 f"{quoted(player)} cannot play: give an agent, its name, a function from a "
