@@ -306,7 +306,7 @@ class Clock(threading.local):
 def test_a_time_in_place_of_playouts(spec, monkeypatch):
     monkeypatch.setattr("ludarium.training.search.watch.time", Clock())  # no machine is too slow
     agent = make_agent(spec, GAME, seed=1)
-    assert agent.name == "uct?time=5ms"
+    assert agent.name == spec.replace("uct:", "uct?")
     states = np.concatenate([from_start().states, from_start("a1", "b2", "a2", "c3").states])
     actions = agent.actions(states)
     assert GAME.action_names[actions[1]] == "a3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from .settings import (
     read_number,
     read_real,
     setting,
+    settings_text,
 )
 from .uct_search import MOST_NODES, MOST_PLAYOUTS, UCTSearch, ucb_factors
 
@@ -194,9 +196,14 @@ class UCTFactory(AgentFactory):
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
         searcher = UCTSearcher(game, self.exploration)
+        told: dict[str, Any] = {
+            "time": None if self.time is None else duration_text(self.time),
+            "exploration": None if self.exploration == EXPLORATION else f"{self.exploration:g}",
+        }
         if self.time is not None:
             check_duration(self.time)
-            name = f"uct?time={duration_text(self.time)}"
-            return Agent(game, name, seed, searcher, Budget(seconds=self.time))
-        playouts = DEFAULT_PLAYOUTS if self.playouts is None else self.playouts
-        return Agent(game, f"uct:{playouts}", seed, searcher, Budget(simulations=playouts))
+            name, budget = "uct", Budget(seconds=self.time)
+        else:
+            playouts = DEFAULT_PLAYOUTS if self.playouts is None else self.playouts
+            name, budget = f"uct:{playouts}", Budget(simulations=playouts)
+        return Agent(game, name + settings_text(told), seed, searcher, budget)
