@@ -99,6 +99,12 @@ def test_a_search_for_points_needs_a_score():
     Search(GAME, SETTINGS).run(GAME.start(0).states, pointless)
 
 
+@pytest.mark.parametrize("bound", [-1, float("nan"), float("inf")])
+def test_a_bound_is_a_finite_number_from_0_on(bound):
+    with pytest.raises(ValueError, match=f"bound is a number from 0 on, not {bound}"):
+        network_agent(GAME, lead, seconds=1, bound=bound)
+
+
 def test_an_evaluator_may_answer_in_other_number_formats():
     def double(observations: np.ndarray) -> Evaluation:
         return Evaluation(*(array.astype(np.float64) for array in lead(observations)))

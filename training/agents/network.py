@@ -10,6 +10,7 @@ import numpy as np
 from ludarium.envs.engine.codec import observations_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked
@@ -52,7 +53,7 @@ class NetworkSearcher(Searcher):
             many standard errors below its value; 0: the most visited. See `TreeSearch.best_action`.
 
     Raises:
-        ValueError: ``score`` is out of range, or the game has none.
+        ValueError: ``score`` or ``bound`` is out of range, or the game has no score.
     """
 
     def __init__(
@@ -65,6 +66,8 @@ class NetworkSearcher(Searcher):
     ) -> None:
         if score:
             check_score(game, score)
+        if not 0 <= bound < np.inf:
+            raise ValueError(f"bound is a number from 0 on, not {quoted(bound)}")
         super().__init__(game)
         self._evaluator = evaluator_of(game, network, _BATCH, backend)
         self._shared_evaluator = shared_by_threads(self._evaluator)
@@ -202,8 +205,8 @@ def network_agent(
         bound: see `NetworkSearcher`, 3 by default; only with ``seconds``.
 
     Raises:
-        ValueError: ``simulations``, ``seconds``, ``temperature`` or ``score`` is out of range;
-            ``bound`` is given without ``seconds``, or ``score`` without a search.
+        ValueError: ``simulations``, ``seconds``, ``temperature``, ``score`` or ``bound`` is out of
+            range; ``bound`` is given without ``seconds``, or ``score`` without a search.
     """
     if seconds is not None:
         check_duration(seconds)
