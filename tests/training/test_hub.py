@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
 
 import pytest
 
 from ludarium.analysis import exact_tests
-from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory
+from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory, fetch
 from ludarium.training.agents.names import read_agent, read_trained_agent
 from tests.processes import LUDARIUM, python
 
@@ -63,7 +64,7 @@ def test_an_agent_of_the_hub_plays_by_name(server: HubServer, tmp_path: Path) ->
         ("hf:ada/chess", "hf:ada/chess: "),
         ("hf:ada/corso@old", "hf:ada/corso@old: "),
         ("hf:ada/empty", "hf:ada/empty: "),
-        ("hf:ada/huge", f"has {10**9} bytes, and an agent has at most {MOST_BYTES:,}"),
+        ("hf:ada/huge", f"has {10**9:,} bytes, and an agent has at most {MOST_BYTES:,}"),
         ("hf:ada/pickle", "is not a readable safetensors file"),
     ],
 )
@@ -79,6 +80,16 @@ def test_what_is_no_agent_is_refused_in_a_line(
     assert "Traceback" not in done.stderr
     assert "GET" not in [method for method, path in server.asked if "huge" in path]
     assert not Path("broken").exists()
+
+
+def test_a_file_of_unknown_size_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(*_: str, dry_run: bool = False, **__: str | None) -> SimpleNamespace:
+        assert dry_run
+        return SimpleNamespace(file_size=None)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    with pytest.raises(ValueError, match=r"^hf:ada/corso: agent\.safetensors has an unknown numb"):
+        fetch("ada/corso")
 
 
 def test_names_are_checked_before_anything_is_asked(server: HubServer) -> None:

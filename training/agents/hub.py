@@ -73,11 +73,10 @@ def fetch(repository: str, revision: str | None = None) -> Path:
     hub = _library()
     name = f"hf:{repository}" + (f"@{revision}" if revision else "")
     try:
-        found = hub.hf_hub_download(repository, FILE, revision=revision, dry_run=True)
-        if found.file_size is None or found.file_size > MOST_BYTES:
-            raise ValueError(
-                f"{FILE} has {found.file_size} bytes, and an agent has at most {MOST_BYTES:,}"
-            )
+        size = hub.hf_hub_download(repository, FILE, revision=revision, dry_run=True).file_size
+        if size is None or size > MOST_BYTES:
+            told = "an unknown number of" if size is None else f"{size:,}"
+            raise ValueError(f"{FILE} has {told} bytes, and an agent has at most {MOST_BYTES:,}")
         return Path(hub.hf_hub_download(repository, FILE, revision=revision))
     except Exception as error:  # the client's transport has its own errors
         raise ValueError(f"{name}: {_in_a_line(error)}") from None
