@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.cli import main
-from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.files import StorageError, make_folders
 from ludarium.training.runs.folder import RunFolder
 
 from .tiny import Listener, fingerprint, tiny_run, train
@@ -48,6 +48,19 @@ def test_a_new_run_refuses_a_folder_that_holds_something(name, restart, tmp_path
     with pytest.raises(ValueError, match=rf"mine(/| holds ){name.split('/')[0]}.*give another"):
         train("drift", tmp_path / "mine", 1, restart=restart)
     assert contents(tmp_path) == {f"mine/{name}": TEXT.encode()}
+
+
+def test_folders_that_another_process_makes_meanwhile_are_its_own(tmp_path, monkeypatch):
+    mkdir, folder = os.mkdir, tmp_path / "runs" / "b"
+
+    def mkdir_after_another(path):
+        if path == folder.parent:
+            mkdir(path)
+        mkdir(path)
+
+    monkeypatch.setattr(os, "mkdir", mkdir_after_another)
+    assert make_folders(folder) == [folder]
+    assert make_folders(folder) == []
 
 
 def test_what_the_file_system_made_is_no_obstacle(tmp_path):

@@ -84,17 +84,18 @@ def make_folders(path: Path) -> list[Path]:
         StorageError: it cannot be made.
     """
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    made: list[Path] = []
     try:
         for folder in reversed(missing):
-            os.mkdir(folder)
-            sync_folder(folder.parent)
-    except FileExistsError:
-        pass  # another process was faster
+            with suppress(FileExistsError):  # another process was faster
+                os.mkdir(folder)
+                made.insert(0, folder)
+                sync_folder(folder.parent)
     except OSError as error:
         raise storage_error(path, error) from error
     if not path.is_dir():
         raise StorageError(f"{path} is not a folder; give another one")
-    return missing
+    return made
 
 
 def remove_file(path: Path) -> None:
@@ -130,7 +131,7 @@ def storage_error(path: Path, error: OSError) -> StorageError:
     """The error for a file that cannot be written, with the remedy."""
     if isinstance(error, StorageError):
         return error
-    remedy = _REMEDIES.get(error.errno or 0, "mend that")
+    remedy = _REMEDIES.get(error.errno or 0, "solve that")
     return StorageError(
         f"cannot write {path} ({error.strerror or error}): {remedy}, then start again; what was "
         "saved before is whole"
