@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,9 +15,10 @@ from ludarium.models import kernels
 from ludarium.models.kernels import block, parts, target
 from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.mixture import Mixture
-from ludarium.training.cluster import actors, joined
+from ludarium.training.alphazero.self_play import SelfPlayResult
+from ludarium.training.cluster import actors, connection, joined
 from ludarium.training.cluster.actors import ClusterActors, part_of, room_in
-from ludarium.training.cluster.worker import SelfPlayer, identity_of
+from ludarium.training.cluster.worker import PlayedChunk, SelfPlayer, identity_of
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 from ludarium.training.runs.games import games_of
@@ -137,6 +139,64 @@ def test_a_cluster_that_does_not_start_is_an_error_in_one_line(monkeypatch):
         joined(),
     ):
         raise AssertionError("it has not started")
+
+
+def test_an_ipv6_address_is_asked_without_its_brackets(monkeypatch):
+    asked = []
+
+    def connect(address, timeout):
+        asked.append(address)
+        return SimpleNamespace(close=lambda: None)
+
+    monkeypatch.setattr("socket.create_connection", connect)
+    for address in ("[::1]:6379", "10.0.0.1:6379"):
+        connection._check_answer(address)
+    assert asked == [("::1", 6379), ("10.0.0.1", 6379)]
+
+
+@pytest.mark.parametrize(("is_dead", "played"), [(False, [2, 2]), (True, [4, 1])])
+def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monkeypatch):
+    """Of four chunks by two actors; after a silence the first replaces the second, if that died."""
+    now, orders, said = [0.0], [], []
+
+    def make(number):
+        def play(weights, settings):
+            orders.append(number)
+            return number, len(orders)
+
+        methods = {"play": play, "__ray_ready__": lambda: f"start of {number}"}
+        return SimpleNamespace(
+            **{name: SimpleNamespace(remote=method) for name, method in methods.items()}
+        )
+
+    def wait(references, num_returns=1, timeout=0.0):
+        now[0] += timeout
+        come = [each for each in references if not (is_dead and each[0] == 1)]
+        return come[:num_returns], references
+
+    handles = map(make, range(2))
+    maker = SimpleNamespace(remote=lambda *_: next(handles))
+    ray = SimpleNamespace(
+        remote=lambda _: SimpleNamespace(options=lambda **_: maker),
+        put=lambda content: content,
+        cluster_resources=lambda: {"CPU": 2},
+        wait=wait,
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    result = SelfPlayResult(np.zeros(16), positions=16, simulations=0)
+    monkeypatch.setattr(
+        actors, "received", lambda reference: PlayedChunk(result, 3, 1 + reference[0], {})
+    )
+    _, config, (weights, _) = new_player()
+    config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
+    games = games_of(config)
+    reporter = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    found = ClusterActors(run, None, weights).bootstrap(lambda _: None)
+    assert found.positions == 64
+    assert [orders.count(number) for number in range(2)] == played
+    assert bool(said) == is_dead
 
 
 def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):

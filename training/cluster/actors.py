@@ -44,12 +44,14 @@ class _Actor:
     Attributes:
         handle: Ray's handle.
         starts: Ray's reference that tells whether it has started.
+        bootstrap: positions of a chunk of the bootstrap.
         orders: how many chunks it was ordered to play that have not arrived yet.
         process: number of the process that played its latest chunk; 0 before the first.
     """
 
     handle: Any
     starts: Any
+    bootstrap: int
     orders: int = 0
     process: int = 0
 
@@ -77,6 +79,7 @@ class ClusterActors(Actors):
         self._taken_at: float | None = None
         self._has_room = True
         self._heard_at = time.perf_counter()  # last news, or last message about its absence
+        self._is_silent = False  # whether that message was the latest event
         self._load(weights)
         self._staff()
 
@@ -153,7 +156,8 @@ class ClusterActors(Actors):
             handle: Any = actor.remote(
                 run.games, self._mixture, config, identity_of(run.game), not self._actors
             )
-            self._actors.append(_Actor(handle, handle.__ray_ready__.remote()))
+            starts = handle.__ray_ready__.remote()
+            self._actors.append(_Actor(handle, starts, config.bootstrap.positions))
         if self._has_room and not room:
             run.reporter.say(
                 "the cluster has no room for an actor, which takes "
@@ -162,16 +166,30 @@ class ClusterActors(Actors):
         self._has_room = room > 0
 
     def _order(self, settings: SearchSettings | None) -> None:
-        """Give each started actor as many orders as it may have; see `SelfPlayer.play`."""
+        """Give each started actor as many orders as it may have; see `SelfPlayer.play`.
+
+        The bootstrap waits for all its chunks, so no more are ordered than it takes.
+        """
         import ray
 
         starts = [actor.starts for actor in self._actors]
         started = set(ray.wait(starts, num_returns=len(starts), timeout=0)[0])
+        most = max(1, _CHUNKS * (self.config.cluster.staleness - 1)) if settings else 1
         for actor in self._actors:
-            most = max(1, _CHUNKS * (self.config.cluster.staleness - 1))
             while actor.starts in started and actor.orders < most:
+                if settings is None and self._is_bootstrap_ordered():
+                    return
                 self._ordered[actor.handle.play.remote(self._weights, settings)] = actor
                 actor.orders += 1
+
+    def _is_bootstrap_ordered(self) -> bool:
+        """Whether the chunks that have arrived or are ordered make the bootstrap whole.
+
+        After a silence only those that have arrived count: the actors of others may be dead.
+        """
+        ordered = sum(actor.orders * actor.bootstrap for actor in self._actors)
+        coming = 0 if self._is_silent else ordered
+        return _positions(self._arrived) + coming >= self.config.bootstrap.positions
 
     def _wait(
         self,
@@ -228,20 +246,21 @@ class ClusterActors(Actors):
     def _mind_silence(self, has_come: bool) -> None:
         """Tell people if nothing has come for long: Ray restarts dying actors again and again."""
         now = time.perf_counter()
-        if not has_come and now - self._heard_at < _SILENCE:
+        self._is_silent = not has_come and now - self._heard_at >= _SILENCE
+        if not (has_come or self._is_silent):
             return
         self._heard_at = now
-        if not has_come and self._has_room:
+        if self._is_silent and self._has_room:
             self._run.reporter.say(
                 f"nothing has come from {len(self._actors)} actors for {_SILENCE / 60:.0f} "
-                "minutes; they may die whenever they start: see `ray status`, and /tmp/ray on "
+                "minutes; they may be crashing at every start: see `ray status`, and /tmp/ray on "
                 "their nodes"
             )
 
-    def _take(self, most: float, advance: Advance) -> SelfPlayResult:
-        """Take the first chunks, until they have ``most`` positions or more, as one result."""
+    def _take(self, wanted: float, advance: Advance) -> SelfPlayResult:
+        """Take the first chunks, until they have ``wanted`` positions or more, as one result."""
         taken: list[PlayedChunk] = []
-        while self._arrived and _positions(taken) < most:
+        while self._arrived and _positions(taken) < wanted:
             taken.append(self._arrived.pop(0))
         ages = [self._version - chunk.version for chunk in taken]
         self._staleness = sum(ages) / len(ages)

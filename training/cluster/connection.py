@@ -56,7 +56,7 @@ def joined(address: str = "") -> Iterator[None]:
         name = f"at {shortened(address)}" if address else "of this machine"
         raise ValueError(
             f"cannot use the Ray cluster {name} ({shortened(str(error))}); `ray start` starts one, "
-            "`ray status` shows it; one with a token needs RAY_AUTH_MODE=token"
+            "`ray status` shows it; a cluster with a token needs RAY_AUTH_MODE=token"
         ) from error
     try:
         yield
@@ -86,4 +86,4 @@ def _check_answer(address: str) -> None:
     """Raise unless somebody answers at ``HOST:PORT``; Ray itself would wait for minutes."""
     if address not in ("", "auto", "local"):
         host, _, port = address.rpartition(":")
-        socket.create_connection((host, int(port)), timeout=_ANSWER).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER).close()
