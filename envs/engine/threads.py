@@ -168,6 +168,17 @@ def take_turns(
     return results
 
 
+def results_of(task: Callable[[int, int], Result], count: int, threads: int) -> list[Result]:
+    """The results of ``task(thread, number)`` in order, by `take_turns`.
+
+    A single task runs in the calling thread, so that it may divide its work among the others.
+    """
+    if count == 1:
+        return [task(0, 0)]
+    results = take_turns(task, count, threads)
+    return [results[number] for number in range(count)]
+
+
 class _Worker(threading.Thread):
     """A thread that waits for a share of work, does it, reports, and waits again."""
 

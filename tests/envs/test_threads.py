@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ludarium.envs.engine.threads import available_cores, one_core, split, take_turns
+from ludarium.envs.engine.threads import available_cores, one_core, results_of, split, take_turns
 
 
 @pytest.mark.parametrize(("count", "threads"), [(0, 2), (1, 4), (7, 1), (20, 3)])
@@ -22,6 +22,13 @@ def test_every_task_is_done_once(count: int, threads: int) -> None:
     found = take_turns(task, count, threads)
     assert found == {number: number * number for number in range(count)}
     assert sorted(done) == list(range(count))
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_results_are_in_order_and_a_single_task_is_the_callers(count: int) -> None:
+    results = results_of(lambda _, number: (number, threading.get_ident()), count, 3)
+    assert [number for number, _ in results] == list(range(count))
+    assert count != 1 or results[0][1] == threading.get_ident()
 
 
 def test_a_free_thread_takes_the_next_task() -> None:

@@ -11,8 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.rule import ONGOING
-from ludarium.envs.engine.threads import available_cores, take_turns
+from ludarium.envs.engine.threads import available_cores, results_of
 from ludarium.models import Evaluator
 from ludarium.models.evaluation import version_of
 from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
@@ -78,16 +77,13 @@ class Trees:
         self._batches = _new_batches(self.game)
 
     def find(self, states: np.ndarray, budget: Budget) -> Finding:
-        """Search positions, structured array [N], from scratch."""
+        """Search unfinished positions, structured array [N], from scratch."""
         self._look_at_network()
-        places = np.flatnonzero(states["outcome"] == ONGOING)
 
         def search_in(number: int, batches: list[LeafBatch]) -> TreeSearch:
-            place = places[number]
-            return self._fresh(states[place : place + 1], batches, len(places))
+            return self._fresh(states[number : number + 1], batches, len(states))
 
-        found = self._think(len(places), search_in, budget)
-        return Finding.scattered(len(states), self.game.num_actions, places, found)
+        return self._think(len(states), search_in, budget)
 
     def find_in(self, games: Sequence[GameInPlay], states: np.ndarray, budget: Budget) -> Finding:
         """Search the positions of games; each game's tree is kept for its next position."""
@@ -107,8 +103,7 @@ class Trees:
             thought.plies = len(actions)
             return thought.search
 
-        found = self._think(len(games), search_in, budget)
-        return Finding.scattered(len(games), self.game.num_actions, np.arange(len(games)), found)
+        return self._think(len(games), search_in, budget)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Divide the memory among these games too."""
@@ -126,8 +121,7 @@ class Trees:
         if version != self._version:
             self._version = version
             for batches in self._batches:
-                for batch in batches:
-                    empty(batch.cache)
+                empty(batches[0].cache)  # all batches of a thread share it
 
     def _compile(self) -> None:
         """Compile everything, so that the first search does not spend its time on it."""
@@ -141,7 +135,7 @@ class Trees:
 
     def _think(
         self, count: int, search_in: Callable[[int, list[LeafBatch]], TreeSearch], budget: Budget
-    ) -> list[Finding]:
+    ) -> Finding:
         """Search ``count`` positions; the seconds of the budget include setting up a search."""
 
         def task(thread: int, number: int) -> Finding:
@@ -154,13 +148,11 @@ class Trees:
             search.think(replace(budget, seconds=left))
             return search.finding(self._bound)
 
-        if count == 1:
-            return [task(0, 0)]  # in this thread, so that the search gets the other threads
-        found = take_turns(task, count, len(self._batches))
-        return [found[number] for number in range(count)]
+        found = results_of(task, count, len(self._batches))
+        return Finding.scattered(count, self.game.num_actions, range(count), found)
 
 
 def _new_batches(game: Game) -> list[list[LeafBatch]]:
-    """The batches of each thread, for the searches that it runs."""
+    """The batches of each thread, for the searches that it runs; all cores search in the first."""
     cores = available_cores()
-    return [new_batches(game, cores) for _ in range(cores)]
+    return [new_batches(game, 1 if thread else cores) for thread in range(cores)]

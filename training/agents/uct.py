@@ -11,7 +11,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.envs.engine.threads import available_cores, split, take_turns
+from ludarium.envs.engine.threads import available_cores, results_of, split
 from ludarium.training.search.finding import Budget, Finding
 
 from .agent import Agent, AgentFactory, Seed
@@ -164,11 +164,7 @@ class UCTSearcher(Searcher):
             search.think(budget)
             return search.finding()
 
-        if alone:
-            found = [task(0, 0)]  # in this thread, so that the search gets the other threads
-        else:
-            by_number = take_turns(task, len(places), len(self._searches))
-            found = [by_number[number] for number in range(len(places))]
+        found = results_of(task, len(places), len(self._searches))
         return Finding.scattered(len(states), self.game.num_actions, places, found)
 
     def _fresh_search(self, state: np.ndarray, streams: np.ndarray) -> UCTSearch:

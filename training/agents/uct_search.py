@@ -48,7 +48,6 @@ class UCTSearch:
         self._streams = streams
         self._trees = np.empty((threads, MOST_NODES), templates.NODE)
         self._paths = np.empty((threads, 1 + game.max_plies), np.int32)
-        self._trees["visits"][:, 0] = 0
         self._free = [1] * threads
         self._factors = ucb_factors(exploration, 0)
 
