@@ -305,14 +305,18 @@ class _Tally:
 
     Args:
         goal: how many positions are enough.
+
+    Attributes:
+        is_over: whether there are enough, or a worker failed.
+        counted: the games that count so far, in order.
     """
 
     def __init__(self, goal: int) -> None:
         self.is_over = False
+        self.counted: list[Played] = []
         self._goal = goal
         self._numbers = itertools.count()
         self._played: dict[int, Played] = {}
-        self._counted: list[Played] = []
         self._positions = 0
         self._shown = 0
         self._lock = threading.Lock()
@@ -326,9 +330,9 @@ class _Tally:
         """Add a game that was played."""
         with self._lock:
             self._played[number] = played
-            while self._positions < self._goal and len(self._counted) in self._played:
-                self._counted.append(self._played[len(self._counted)])
-                self._positions += self._counted[-1][0].positions
+            while self._positions < self._goal and len(self.counted) in self._played:
+                self.counted.append(self._played[len(self.counted)])
+                self._positions += self.counted[-1][0].positions
             if self._positions >= self._goal:
                 self.is_over = True  # never set to False: a worker that failed sets it too
 
@@ -338,10 +342,6 @@ class _Tally:
             shown = min(positions, self._goal - self._shown)
             self._shown += shown
             return shown
-
-    def counted(self) -> list[Played]:
-        """The games that count, once the chunk is over."""
-        return self._counted
 
 
 class SelfPlay:
@@ -406,11 +406,11 @@ class SelfPlay:
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for group in self.groups:
             group.set_up(settings, number)
-        report = progress or _ignore
+        report = progress or (lambda _: None)
         if self.plays_alone:
             tally = _Tally(self._positions)
             self._in_threads(lambda worker: self._play_games(worker, evaluate, tally, report))
-            played = tally.counted()
+            played = tally.counted
         else:
             self._has_failed = False
             self._in_threads(lambda worker: self._play_share(worker, evaluate, report))
@@ -505,7 +505,3 @@ class SelfPlay:
         except BaseException:
             self._has_failed = True  # the other workers can stop
             raise
-
-
-def _ignore(positions: int) -> None:
-    """Ignore the progress."""

@@ -104,9 +104,9 @@ class SelfPlayer:
                 load = self._actors.publish if self._measures else self._actors.load
                 metrics, self._version = load(weights), weights.version
             if settings is None:
-                result = self._actors.bootstrap(_ignore)
+                result = self._actors.bootstrap(lambda _: None)
             else:
-                result = self._actors.play(settings, _ignore)
+                result = self._actors.play(settings, lambda _: None)
         return PlayedChunk(result, weights.version, os.getpid(), metrics or {})
 
     def _make_actors(self, weights: Weights) -> LocalActors:
@@ -126,7 +126,3 @@ class SelfPlayer:
             weights,
             *np.random.SeedSequence().spawn(2),
         )
-
-
-def _ignore(positions: int) -> None:
-    """Ignore the progress within a chunk, which nobody watches."""

@@ -208,10 +208,6 @@ class Games:
         actions: list[int] = self.actions[number, : self.plies[number]].tolist()
         return actions
 
-    def texts(self, number: int) -> list[str]:
-        """The moves of one game in the game's notation."""
-        return self._replayed(number)[0]
-
     def record(self, number: int) -> dict[str, Any]:
         """One game as a record, which `ludarium.envs.from_record` replays.
 
@@ -219,7 +215,8 @@ class Games:
             A game record (see ``ludarium.envs.engine.record``) with ``players``, the agents'
             names as ``player_0`` and ``player_1``, ``opening_plies``, and ``seconds``.
         """
-        texts, end = self._replayed(number)
+        end = self.game.start(int(self.seeds[number]))
+        texts = end.play_all(self.moves(number))
         seconds = self.seconds[number, : self.plies[number]].tolist()
         return {
             **make_record(self.game, int(self.seeds[number]), texts, end),
@@ -231,11 +228,6 @@ class Games:
     def records(self) -> list[dict[str, Any]]:
         """All games as records."""
         return [self.record(number) for number in range(len(self))]
-
-    def _replayed(self, number: int) -> tuple[list[str], Position]:
-        """The moves of one game as texts, and its last position."""
-        position = self.game.start(int(self.seeds[number]))
-        return position.play_all(self.moves(number)), position
 
     # Positions.
 
