@@ -191,7 +191,7 @@ def test_a_kind_or_game_comes_before_a_file_of_its_name_with_a_warning(
 ) -> None:
     monkeypatch.chdir(run.parent)
     run.rename(name.partition(":")[0])
-    with pytest.warns(UserWarning, match=f"agent '{name}' is not what lies at .* write ./"):
+    with pytest.warns(UserWarning, match=f"agent '{name}' does not mean the file .* write ./"):
         assert not isinstance(read_agent(name), CheckpointFactory)
     path = f"./{name.partition(':')[0]}"
     assert read_agent(path) == CheckpointFactory(path=Path(path), simulations=None)

@@ -84,7 +84,7 @@ def test_a_match_of_one_game_again_and_again_says_so(game: Game) -> None:
     agents = Scripted(game, 0), Scripted(game, 1)
     result = play_match(game, *agents, games=10, opening_plies=0)
     assert result.distinct == 2
-    told = "only 2 of 10 games differ: both agents always answer alike"
+    told = "only 2 of 10 games differ: both agents always give the same answers"
     assert result.to_dict()["caveat"].startswith(told)
     assert told in table([result], terminal=False)
     assert "only 2 of 10" in table([result], terminal=True)

@@ -99,7 +99,8 @@ class TrainedFactory(NetworkFactory):
         read_real, "weight of the final lead in the maximised value, to play for points too", 0.0
     )
     bound: float | None = setting(
-        read_real, "with a time: standard errors of the bounds that choose the move"
+        read_real,
+        "with a time: the move is chosen by its value minus this many standard errors",
     )
 
     @property

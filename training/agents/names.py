@@ -64,7 +64,7 @@ AGENT_ENTRY_POINTS = "ludarium.agents"
 #: The types that `as_agent` turns into an agent.
 Player = Any
 
-_LONGEST_MESSAGE = 400
+_LONGEST_MESSAGE = 420
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def _warn_of_hidden_files(spec: str, word: str) -> None:
     for name in dict.fromkeys([spec, word]):
         if holds_checkpoint(name):
             warnings.warn(
-                f"agent {quoted(spec)} is not what lies at {quoted(name)} in this folder: kinds "
+                f"agent {quoted(spec)} does not mean the file {quoted(name)} in this folder: kinds "
                 f"of agents and games come first; write ./{name} for the file",
                 stacklevel=4,
             )
@@ -343,7 +343,7 @@ _KINDS = {
         ShippedFactory,
     ),
     "pocket": AgentKind(
-        "pocket:GAME",
+        "pocket:GAME[:SIMULATIONS]",
         "the small agent of a game, for programs that ship one",
         PocketFactory,
     ),

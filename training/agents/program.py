@@ -311,7 +311,7 @@ class ProgramSearcher(Searcher):
             line.follow(each.actions)
             if line.position != Position.of_state(self.game, state):
                 raise ValueError(
-                    f"{self._name} needs whole games: where this position comes from is not known"
+                    f"{self._name} needs whole games: the moves before this position are not known"
                 )
             seed = {"seed": each.seed} if self.game.random_start else {}
             requests.append({"moves": line.texts, **seed, **told})
@@ -353,9 +353,9 @@ class ProgramFactory(AgentFactory):
     """
 
     simulations: int | None = setting(
-        read_number, "simulations for each move, as the program is told"
+        read_number, "simulations for each move; the program is told this number"
     )
-    time: float | None = setting(read_duration, "time for each move, as the program is told")
+    time: float | None = setting(read_duration, "time for each move; the program is told it")
     limit: float = setting(
         read_duration,
         f"time for an answer, beyond the time to think; {duration_text(LIMIT)} by default",

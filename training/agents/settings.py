@@ -15,7 +15,7 @@ MOST_SIMULATIONS = 100_000  #: limit for each move
 DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network
 #: Help of the settings ``temperature`` and ``time``, which several kinds have.
 TEMPERATURE_HELP = "above 0 draws the move from the policy to the power 1/temperature"
-TIME_HELP = "for each move of each game, such as 500ms or 1s, in place of a number"
+TIME_HELP = "thinking time for each move, such as 500ms or 1s, instead of a number"
 
 _MOST_DIGITS = 12
 _MOST_CHARACTERS = 30

@@ -65,7 +65,7 @@ class ExactTargets:
     Args:
         game: the rules.
         limit: how many positions the search of one position may visit.
-        keep_decided: share of the positions with `NO_CHOICE` that are kept.
+        keep_decided: share kept of solved positions whose actions all have one value.
 
     Raises:
         ImportError: no installed package has exact values.

@@ -197,8 +197,8 @@ class AlphaZero:
         self.replay.restore(state.replay, self.run.folder.chunk)
         if not self.actors.restore(state.arrays):
             self.run.reporter.say(
-                "new games are begun: those in progress were played in another way, as on another "
-                "device"
+                "new games are begun: the saved ones do not fit, for example because they were "
+                "played on another device"
             )
         self.actors.publish(self._weights())
 

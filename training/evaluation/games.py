@@ -12,7 +12,6 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import make_record
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 
@@ -163,9 +162,9 @@ class Games:
         games, distinct = len(self), self.distinct
         if distinct <= 2 < games:
             return (
-                f"only {distinct} of {games} games differ: both agents always answer alike, and "
-                "all games begin alike, so the score says nothing about others; draw openings "
-                "(--opening-plies 4)"
+                f"only {distinct} of {games} games differ: both agents always give the same "
+                "answers and all games begin alike, so the score holds for these games only; draw "
+                "openings (--opening-plies 4)"
             )
         if distinct < games:
             return (
