@@ -153,6 +153,6 @@ class Trees:
 
 
 def _new_batches(game: Game) -> list[list[LeafBatch]]:
-    """The batches of each thread, for the searches that it runs; all cores search in the first."""
+    """The batches of each thread; the first has one for each core, to search one position alone."""
     cores = available_cores()
     return [new_batches(game, 1 if thread else cores) for thread in range(cores)]
