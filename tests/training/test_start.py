@@ -8,6 +8,7 @@ import torch
 
 from ludarium.cli import main
 from ludarium.configs import load_config
+from ludarium.envs.corso import Corso
 from ludarium.models import load_checkpoint
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, PPO, TinyRuns
 
@@ -68,6 +69,13 @@ def test_a_run_resumes_where_it_was_and_not_where_it_started(tmp_path, teacher):
     assert trainer.iteration == 1
     assert same(trainer.algorithm.agent().state_dict(), weights_in(folder))
     trainer.close()
+
+
+def test_a_run_does_not_go_on_by_other_rules(tmp_path, teacher, monkeypatch):
+    folder = shutil.copytree(teacher, tmp_path / "run")
+    monkeypatch.setattr(Corso, "version", Corso.version + 1)
+    with pytest.raises(ValueError, match=r"it is of corso version 0, not 1.*start anew"):
+        RUNS.begun(folder, "budget.iterations=1", "seed=5")
 
 
 def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_path):

@@ -247,7 +247,12 @@ class Trainer:
         position = {"iteration": self.iteration, "progress": progress, "seconds": self.seconds}
         metrics = position | metrics
         with self._clock():
-            loop = {"seconds": self.seconds, "elo": self.elo, "anchors": self._anchors}
+            loop = {
+                "rules": self.game.version,
+                "seconds": self.seconds,
+                "elo": self.elo,
+                "anchors": self._anchors,
+            }
             state = self.algorithm.state()
             self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
             self.reporter.iteration(metrics)
@@ -278,7 +283,10 @@ class Trainer:
 
     def _go_on(self, saved: SavedRun) -> None:
         """Restore the state that the folder holds."""
+        rules, game = saved.loop.get("rules"), self.game
         try:
+            if rules != game.version:
+                raise ValueError(f"it is of {game.name} version {rules}, not {game.version}")
             self.seconds = saved.loop["seconds"]
             self.elo = saved.loop["elo"]
             self._anchors = saved.loop["anchors"]
