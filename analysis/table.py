@@ -34,7 +34,7 @@ def write_table(
     """Write a table atomically; return the path.
 
     Raises:
-        ValueError: the array is too large for a file that is to be read again.
+        ValueError: the array is larger than `read_table` accepts.
         OSError: it cannot be written.
     """
     path, most = Path(path), MOST_BYTES - MOST_HEADER_BYTES
@@ -54,8 +54,8 @@ def read_table(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """The description and the array of a table; the array is read-only.
 
-    Compiled code that reads the array checks no bounds, so its dtype and shape are not
-    taken from the file, but must be the expected ones.
+    Compiled code that reads the array checks no bounds, so its dtype and number of axes, and each
+    length that is not None, must be the expected ones.
 
     Args:
         path: path of the file, which may come from a stranger.

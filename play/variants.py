@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,8 @@ class Variant:
         game: the rules.
         agent: the checkpoint of the opponent; None if no network fits.
         label: name of an agent that does not ship; empty for a shipped one.
-        is_own: whether people set up the start themselves; ``game`` then has some diagram, and the
-            agent plays any.
+        is_own: whether people set up the start; the diagram of ``game`` is then an example, and the
+            agent plays every diagram.
     """
 
     game: Game
@@ -61,16 +61,16 @@ class Variant:
 
     @property
     def without_clock(self) -> Variant:
-        """The variant without a clock, whose network and levels it shares."""
+        """The same without a clock; this variant has the network and levels of that one."""
         clock = self.game.running_clock
         if clock is None:
             return self
         plain = make_stored_game(self.game.name, self.game.options, **{clock.option: False})
-        return Variant(plain, self.agent, self.label)
+        return replace(self, game=plain)
 
     @property
     def id(self) -> str:
-        """A unique name of the variant."""
+        """A name for files and addresses: the game, its options, and the label in plain letters."""
         word = re.sub(r"[^\w.-]", "_", self.label)[:_MOST_TEXT]
         own = "-own" if self.is_own else ""
         return module_name(self.game) + own + (f"@{word}" if word else "")
@@ -138,7 +138,7 @@ def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
 
 
 def _mixed(diagram: Diagram) -> str:
-    """An unnamed diagram with equally many of both letters: ``ABBA``, then ``AB`` repeated."""
+    """A diagram that is none of the named setups: ``ABBA``, then ``AB`` again and again."""
     half = len(diagram.spots) // 2
     first, second = list(diagram.letters)
     return first + second + second + first + (first + second) * (half - 2)

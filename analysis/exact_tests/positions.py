@@ -27,7 +27,7 @@ from ..solver import Solver, after
 
 #: Node limit for finding the values of one position's actions.
 LIMIT = 200_000
-#: Most positions of an exact test, since each is searched to the end.
+#: Most positions of an exact test, since most games search each to the end.
 MOST_POSITIONS = 1_000_000
 #: In a hard position at most this share of the legal actions keeps the value.
 FEW = 0.2
@@ -174,11 +174,11 @@ def make_exact_test(
         agent: plays both sides; random by default.
         only_choices: take only positions where some action loses value.
         only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
-            value, none wins at once, and after some other action neither the game is over nor a
-            reply wins at once.
+            value, none of them wins at once, and at least one of the others neither ends the
+            game nor lets a reply win at once.
         leads: find the leads at the end too, in games that have points and no table.
-        limit: positions to search; see `LIMIT`. It is not used for games with a table of all
-            values.
+        limit: node limit for the actions of one position; without effect in games with a table
+            of all values.
         task: task that counts the positions found.
 
     Raises:
@@ -213,8 +213,8 @@ def make_exact_test(
         fruitless = 0 if len(found) > before else fruitless + 1
         if fruitless == _PATIENCE:
             raise ValueError(
-                f"{_PATIENCE * _GAMES} games of {agent.name} in a row had no new position; there "
-                f"are {len(found)}: ask for fewer"
+                f"{_PATIENCE * _GAMES} games of {agent.name} in a row had no new position of the "
+                f"kind asked for; {len(found)} were found: ask for fewer, or for another kind"
             )
     made = {
         "games_of": agent.name,
@@ -247,8 +247,8 @@ def _is_refuted_at_once(position: Position, action: int) -> bool:
     return any(end.is_over and end.rewards[child.mover] > 0 for end in ends)
 
 
-#: A played game: its start's seed, its actions, and the positions after the opening in which the
-#: agent chose them.
+#: A played game: its origin, with all actions, and the positions in which the agent chose those
+#: after the opening.
 _Played = tuple[Origin, np.ndarray]
 #: Maps a played game to those of its positions whose values are known.
 _Known = Callable[[_Played], Iterator[ExactPosition]]

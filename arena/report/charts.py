@@ -1,7 +1,8 @@
 """Charts as SVG texts that follow the page's colours, light or dark, and any width.
 
-The colours are M. Okabe and K. Ito's set for all kinds of colour vision; lines differ in their
-dashes too. A chart is `_WIDTH` user units wide, so that texts stay legible on a phone.
+The colours, in style.css, follow M. Okabe and K. Ito's set for all kinds of colour vision; lines
+differ in their dashes too. A chart is `_WIDTH` user units wide, so that texts stay legible on a
+phone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Row:
-    """A dot with its interval, or a bar of shares that add up to 1."""
+    """A dot with its interval, in colour number ``series``, or a bar of shares that sum to 1."""
 
     name: str
     value: float = 0.0
@@ -126,7 +127,7 @@ def dot_chart(
 
 
 def share_chart(rows: Sequence[Row], names: Sequence[str], title: str) -> Markup:
-    """A bar of shares for each row, with a legend."""
+    """A bar of shares for each row, with a line at one half and a legend."""
     label = _label_room(rows)
     inner = _WIDTH - label - 4
     parts = []
@@ -165,7 +166,7 @@ def ink_on(value: float) -> str:
 def heat_marks(
     spots: np.ndarray, values: dict[int, float], radius: float, fair_within: float
 ) -> str:
-    """Circles with percentages, for a picture of a board; ``values`` by action."""
+    """Circles with percentages on a board, with a ring if fair; none for actions without a spot."""
     marks = []
     for action, value in values.items():
         x, y = spots[action]
@@ -181,13 +182,11 @@ def heat_marks(
 
 
 def spot_radius(spots: np.ndarray) -> float:
-    """Radius at which circles on these places do not overlap."""
+    """Radius at which circles on different places do not overlap."""
     known = spots[~np.isnan(spots[:, 0])]
-    if len(known) < 2:
-        return 20.0
     apart = np.hypot(*(known[:, None] - known[None]).transpose(2, 0, 1))
-    apart[apart < 1e-6] = np.inf
-    return float(0.46 * apart.min())
+    apart = apart[apart >= 1e-6]
+    return float(0.46 * apart.min()) if apart.size else 20.0
 
 
 def _label_room(rows: Sequence[Row]) -> float:
@@ -197,7 +196,7 @@ def _label_room(rows: Sequence[Row]) -> float:
 
 
 def _label(room: float, y: float, name: str) -> str:
-    """The name of a row; a long one shows its end, and all of it under a pointer."""
+    """The name of a row; a long one shows its end, and the whole as a tooltip."""
     fitting = int((room - 8) / _LETTER)
     if len(name) <= fitting:
         return _text(room - 8, y, name, "end", "label")

@@ -84,7 +84,7 @@ def _characters(data: Any) -> int:
 
 
 def packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
-    """Pictures as numbers of their lines, each stored as changes from the one before.
+    """Each picture as its changes from the one before; a number stands for each distinct line.
 
     Args:
         frames: the pictures as SVG.

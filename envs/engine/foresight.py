@@ -1,4 +1,4 @@
-"""What may follow from a position: threats, and who will own its cells.
+"""Threats in a position, the owners of its cells, and who may own them at the end.
 
 Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
 view, see `Game`. Programs without Python run the same from the game's WebAssembly module.
@@ -22,11 +22,12 @@ class Threats(NamedTuple):
     """What each player could do at once in a position, if it were their turn.
 
     Attributes:
-        actions: int32[2, num_actions], by player: -1 for an action that wins at once, else on how
-            many cells it takes something, see the hook ``at_hand``; 0 where it is not legal.
+        actions: int32[2, num_actions], by player: -1 for an action that wins at once, else the
+            number of cells on which it takes something (hook ``at_hand``): 0 if it takes nothing or
+            is not legal.
         cells: int32[2, height * width], by player: how many actions take something on each cell.
-        is_passed: whether the arrays cover the player who is not to move: only while the game is
-            not over, and if the hook ``pass_turn`` returns True.
+        is_passed: whether the arrays cover the player who is not to move: if the game is not over
+            and the hook ``pass_turn`` returns True. Otherwise that player's rows are 0.
     """
 
     actions: np.ndarray
@@ -50,8 +51,8 @@ def threats(tables, states, scratch, actions, cells):
         tables: structured [1].
         states: structured [1], the position.
         scratch: structured [2], working space.
-        actions: int32[2, A], written: by player, `WINS` for an action that wins at once, else on
-            how many cells it takes something, see the hook ``at_hand``; 0 where it is not legal.
+        actions: int32[2, A], written: by player, `WINS` for an action that wins at once, else
+            the number of cells on which it takes something; 0 if it takes nothing or is not legal.
         cells: int32[2, cells], written: by player, how many actions take something on each cell.
 
     Returns:
@@ -87,7 +88,9 @@ def threats(tables, states, scratch, actions, cells):
 
 @kernel
 def ownership(tables, states, scratch, rng, num_actions, playouts, sums):
-    """Add up the owners of each cell at the ends of random games: ``sums`` int32[cells].
+    """Write into ``sums`` int32[cells] the sum of each cell's owners (1, -1, 0) at games' ends.
+
+    The games go on at random from the position.
 
     ``states`` structured [1], ``scratch`` structured [1 or more]; ``rng`` int64[2].
     """

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 _SYSTEM = Path("/proc/meminfo")
-_CONTAINER = Path("/sys/fs/cgroup")  # limits of this container, if it is one
+_CONTAINER = Path(
+    "/sys/fs/cgroup"
+)  # limits of the container, if this process is in one (cgroup v2)
 
 
 def available_memory() -> float:
     """Bytes that are free in the system and in this container; infinite if that is not known.
 
-    Only Linux tells. Pages of files that can be dropped count as free, up to the container's limit.
+    Only Linux tells. Cached pages of files that the system can drop count as free.
     """
     free = math.inf
     if _SYSTEM.exists():

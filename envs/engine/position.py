@@ -57,7 +57,7 @@ class Position:
         outcome: whether and how the game has ended, a constant of `ludarium.envs.engine.rule`.
     """
 
-    # Callers get copies of the mask and the states, because compiled rules trust the record.
+    # Callers get copies: compiled rules trust the record, and the mask is kept for later calls.
     __slots__ = ("_mask", "_states", "game", "mover", "outcome")
 
     _mask: np.ndarray | None  # computed when needed
@@ -74,7 +74,9 @@ class Position:
             ValueError: ``seed`` is not a seed, whether or not the start is random.
         """
         require_seed(seed)
-        self._restart(seed, *self._new_arrays())
+        mask, planes = self._new_arrays()
+        self._restart(seed, mask, planes)
+        self._mask = mask
 
     def _new_arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """New arrays for the mask and the planes of a position."""
@@ -84,7 +86,7 @@ class Position:
     def _restart(
         self, seed: int | np.random.SeedSequence | None, mask: np.ndarray, planes: np.ndarray
     ) -> None:
-        """`restart`, which also writes mask and observation as `_play` does."""
+        """Like `restart`, with a checked seed; writes mask and observation too, as `_play` does."""
         game = self.game
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
@@ -97,7 +99,7 @@ class Position:
 
     @classmethod
     def of_state(cls, game: Game, state: np.ndarray) -> Position:
-        """The position that a record (0-d or [1] structured array) holds; it is copied."""
+        """The position in a record (one of ``states``, or an array of one), which is copied."""
         position = object.__new__(cls)
         position.game = game
         position._states = np.array(state, game.state_dtype).reshape(1)
@@ -189,23 +191,20 @@ class Position:
                 the position is unchanged.
             ValueError: the rules cannot be compiled.
         """
-        return self._play(action, *self._new_arrays())
+        mask, planes = self._new_arrays()
+        outcome = self._play(action, mask, planes)
+        self._mask = mask
+        return outcome
 
     def _play(self, action: int, mask: np.ndarray, planes: np.ndarray) -> int:
-        """`play`, which also writes mask and observation of the next player to move.
+        """Like `play`; writes mask and observation of the next player to move too.
 
         Args:
             action: as for `play`.
             mask: int8[num_actions].
             planes: float32 of ``game.planes_shape``.
         """
-        game = self.game
-        try:
-            number = index(action)
-        except TypeError:
-            raise IllegalActionError(self.refusal(action)) from None
-        if not 0 <= number < game.num_actions:  # huge numbers do not fit the kernel's type
-            raise IllegalActionError(self.refusal(number))
+        game, number = self.game, self._number(action)
         try:
             code = int(game.kernels.play(game.tables, self._states, number, mask, planes))
         except COMPILE_ERRORS as error:
@@ -216,6 +215,16 @@ class Position:
         self.mover = code & 1
         self.outcome = code >> 1
         return self.outcome
+
+    def _number(self, action: Any) -> int:
+        """The number of an action, legal or not; `IllegalActionError` if it is not one."""
+        try:
+            number = index(action)
+        except TypeError:
+            raise IllegalActionError(self.refusal(action)) from None
+        if not 0 <= number < self.game.num_actions:  # huge numbers do not fit the kernels' type
+            raise IllegalActionError(self.refusal(number))
+        return number
 
     def play_all(self, actions: Iterable[int]) -> list[str]:
         """Play actions one after the other; return their texts.
@@ -283,15 +292,13 @@ class Position:
         return bool(game.kernels.is_turned(game.tables, self._states, viewer))
 
     def turned_action(self, action: int) -> int:
-        """The canonical number of the mover's action in the board's frame, and vice versa.
+        """An action's number in the other frame: the canonical one for the board's, and back.
 
         Raises:
             ValueError: not an action number.
         """
-        turn = self.game.canonical_turn
-        if not 0 <= action < self.game.num_actions:
-            raise ValueError(self.refusal(action))
-        return int(turn.actions[action]) if turn is not None and self.is_turned() else action
+        turn, number = self.game.canonical_turn, self._number(action)
+        return int(turn.actions[number]) if turn is not None and self.is_turned() else number
 
     def perft(self, depth: int) -> int:
         """Number of action sequences of exactly ``depth`` plies from here, to check rules by.
@@ -309,13 +316,7 @@ class Position:
 
     def action_to_text(self, action: int) -> str:
         """Notation of an action number, legal or not; ``ValueError`` if it is not one."""
-        try:
-            number = index(action)
-        except TypeError:
-            raise ValueError(self.refusal(action)) from None
-        if not 0 <= number < self.game.num_actions:
-            raise ValueError(self.refusal(number))
-        return self.game.action_to_text(self.state, number)
+        return self.game.action_to_text(self.state, self._number(action))
 
     def text_to_action(self, text: str) -> int:
         """Action number of the text of a legal action; ``ValueError`` says what is wrong."""
@@ -343,7 +344,7 @@ class Position:
 
         Args:
             last_action: the action that led to it; it is marked.
-            before: the position in which it was played; its changes are then marked too.
+            before: the position in which it was played; what the action changed is then marked too.
             layers: what to draw on the board, by name; see `ludarium.envs.engine.draw.layers`. For
                 example ``{"legal": None}``, or ``{"policy": shares}`` with float[num_actions].
 

@@ -83,7 +83,7 @@ def table_record(**values: object) -> np.ndarray:
     int64, or uint64 if it is a ``np.uint64`` (see `ludarium.envs.engine.bits`) or too large.
 
     Raises:
-        ValueError: a value is neither.
+        ValueError: a value is neither, an array is not of numbers, or see `record_dtype`.
     """
     arrays = {name: np.asarray(value) for name, value in values.items()}
     fields = [(name, _table_type(name, array), array.shape) for name, array in arrays.items()]
@@ -144,10 +144,10 @@ def random_below(rng, bound):
 
 @rule
 def scrambled(seed, number):
-    """Output ``number``, from 1, of SplitMix64 started at ``seed``: 64 random bits, never 0.
+    """The ``number``-th output, from 1 on, of SplitMix64 started at ``seed``; 1 in place of 0.
 
-    Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. Seed, number and
-    answer are ``uint64``, or in plain Python arrays of them.
+    Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. All are
+    ``uint64``; in plain Python ``number``, and so the answer, may be an array of them.
     """
     bits = seed + _STEP * number
     bits = (bits ^ (bits >> np.uint64(30))) * _MIXERS[0]
@@ -167,7 +167,7 @@ def _seed_stream_plainly(rng: np.ndarray, seed: int) -> None:
     rng[:] = seed_rng(seed)[0]
 
 
-#: Writes what ``seed_rng(seed)`` returns into ``rng``; ``seed`` is an ``int``, 0 or more.
+#: Writes the row ``seed_rng(seed)[0]`` into ``rng``; ``seed`` is an ``int`` from 0 to 2**63 - 1.
 seed_stream: Callable = _seed_stream if COMPILES else _seed_stream_plainly
 
 

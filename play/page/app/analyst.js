@@ -4,7 +4,7 @@ import { exactBest, exactFor0 } from "./exact.js";
 
 const REVIEW_TIME = 3000; // ms for the exact values of a position in a review
 const FAILURES = 3; // positions in a row without exact values after which a review asks for no more
-const SEEN = { algorithm: "puct" }; // its visits show how good moves are
+const SEEN = { algorithm: "puct" }; // settings of an analysis: PUCT's visits show how good moves are
 
 /** The value of a node for player 0, from -1 to 1, or null if it is not known. */
 export function valueFor0(node) {
@@ -26,7 +26,7 @@ class Look {
 
   /**
    * @param {(node: object, most: number, stop: AbortController) => Promise<void>} find
-   * @param {() => void} done called when the work has ended.
+   * @param {() => void} done called when the work has ended, unless it was dropped.
    * @param {(error: Error) => void} failed called when it has failed, before `done`.
    */
   constructor(find, done, failed) {
@@ -125,9 +125,9 @@ export class Analyst {
     return this.#exact.source;
   }
 
-  /** Whether exact values are being computed. */
+  /** Whether exact values are being computed, for the position on view or for a review. */
   get isSolving() {
-    return this.#solution.isAtWork;
+    return this.#solution.isAtWork || this.#review?.isSolving === true;
   }
 
   get isReviewing() {
@@ -181,12 +181,14 @@ export class Analyst {
   /** Analyse every position of the line through the position on view, and judge its moves. */
   async review() {
     const nodes = [this.#session.table.root, ...this.#session.view.end.path];
-    const review = { done: 0, all: nodes.length, stop: new AbortController() };
+    const review = { done: 0, all: nodes.length, isSolving: true, stop: new AbortController() };
     this.#review = review;
     this.update();
     try {
       if (this.hasExact && this.seconds > 0) await this.#solveBackwards(nodes, review.stop);
+      review.isSolving = false;
       for (const node of nodes) {
+        if (review.stop.signal.aborted) break;
         if (this.hasNetwork && this.#lacks(node)) {
           await this.#think(node, this.simulations, review.stop);
         }
@@ -249,7 +251,10 @@ export class Analyst {
   }
 }
 
-/** Write on a node its move's `loss` for the player, and `isExact`, if both values are known. */
+/**
+ * Write on a node what its move lost, and whether that is exact, if the values before and after it
+ * are known. The best move of a search has lost nothing.
+ */
 function judge(node) {
   if (!node.parent) return;
   const before = valueFor0(node.parent);
