@@ -185,12 +185,12 @@ def _curve(
     for number, path in enumerate(paths, 1):
         try:
             header, digest = load_header(path), digest_of(path)
+            iteration, seconds = _moment(path, header)
+            if iteration in points:
+                continue  # the latest agent is among the others too
             agent = CheckpointFactory(path=path, simulations=plan.simulations).make(game)
         except FileNotFoundError:
             continue  # the run has meanwhile removed it
-        iteration, seconds = _moment(path, header)
-        if iteration in points:
-            continue  # the latest agent is among the others too
         of_agent = {"agent": digest, "simulations": plan.simulations}
         found: dict[str, Any] = {}
         if measure.against:

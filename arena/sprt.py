@@ -315,8 +315,13 @@ def score_interval(counts: np.ndarray) -> tuple[float, float]:
 
     Args:
         counts: how many pairs had each of `PAIR_SCORES`, at least one pair.
+
+    Raises:
+        ValueError: there are no pairs.
     """
     counts = np.asarray(counts, float)
+    if not counts.sum() > 0:
+        raise ValueError("an interval needs pairs of games; there are none")
     inside = np.full(2, mean_score(np.where(counts > 0, counts, _UNSEEN)))
     outside = np.array([0.0, 1.0])
     for _ in range(_HALVINGS):

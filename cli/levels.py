@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from ludarium.arena.ladder import (
@@ -23,7 +22,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import ShippedFactory, TrainedFactory
 from ludarium.training.agents.names import read_trained_agent
-from ludarium.training.evaluation.statistics import elo_difference
+from ludarium.training.evaluation.statistics import elo_difference, expected_score
 from ludarium.training.networks import stored_network
 from ludarium.training.table import percent, text_table
 
@@ -139,7 +138,7 @@ def run(given: argparse.Namespace) -> Result:
 
 def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     """Measure a ladder, and write it."""
-    from ludarium.arena.calibration import calibrate
+    from ludarium.arena.calibration import TARGET_SCORE, calibrate
 
     output = given.output or Path(ladder_beside(path).name)
     network = stored_network(path, game, str(path))
@@ -155,12 +154,13 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             task,
         )
     save_ladder(ladder, output)
-    usual = median(meeting.tally.score for meeting in ladder.steps)
+    wide = ladder.levels[-1].rating.elo - ladder.levels[0].rating.elo
+    target = min(TARGET_SCORE, expected_score(wide / (len(ladder.levels) - 1)))
     for meeting in ladder.steps:
-        if abs(meeting.tally.score - usual) > 0.05:
+        if given.levels is None and abs(meeting.tally.score - target) > 0.05:
             warn(
                 f"level {meeting.upper} scored {percent(meeting.tally.score, 1)} against level "
-                f"{meeting.lower}, most levels some {percent(usual)}: try more --games"
+                f"{meeting.lower}, not some {percent(target)}: try more --games"
             )
     return ladder
 

@@ -342,7 +342,9 @@ class BoardGameEnv(AECEnv):
         fields = [np.ravel(states[name]) for name in states.dtype.names or ()]
         return np.concatenate(
             [
-                each.view(np.int32) if each.itemsize >= 4 else each.astype(np.int32)
+                each.view(np.int32)
+                if each.dtype.kind in "iu" and each.itemsize >= 4
+                else each.astype(np.int32)
                 for each in fields
             ]
         )

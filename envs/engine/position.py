@@ -187,9 +187,8 @@ class Position:
             action: a legal action's number.
 
         Raises:
-            IllegalActionError: the action is not legal; the message names it and says why, and
-                the position is unchanged.
-            ValueError: the rules cannot be compiled.
+            ValueError: the action is not legal (an `IllegalActionError`); the message names it and
+                says why, and the position is unchanged. Or the rules cannot be compiled.
         """
         mask, planes = self._new_arrays()
         outcome = self._play(action, mask, planes)

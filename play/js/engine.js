@@ -632,7 +632,7 @@ export class Search {
 
 /** The network in a file that `network_content` of play/wasm/network.py has written. */
 function readNetwork(content, { network: layout, description }) {
-  const isBytes = content instanceof ArrayBuffer || ArrayBuffer.isView(content);
+  const isBytes = typeof content?.byteLength === "number";
   const bytes = isBytes
     ? new Uint8Array(content.buffer ?? content, content.byteOffset ?? 0, content.byteLength)
     : new Uint8Array();

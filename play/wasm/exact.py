@@ -6,8 +6,11 @@ the search made for Corso, or the search to the end that serves every game.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.osiron.kernels import WIN
@@ -34,8 +37,10 @@ def build_solver(game: Game) -> Module:
 def solver_digest(game: Game) -> str:
     """Digest of the kernels, the rules and the initial memory from which a module is made."""
     templates = _templates(game)
-    memory = templates.solver_memory(game)
-    return digest_of_parts(game, templates, *(array.tobytes() for array in memory))
+    memory: Sequence[np.ndarray] = templates.solver_memory(game)
+    contents = (array.tobytes() for array in memory if array.any())
+    sizes = repr([(array.dtype, array.shape) for array in memory])
+    return digest_of_parts(game, templates, sizes.encode(), *contents)
 
 
 def source_text(game: Game) -> str:

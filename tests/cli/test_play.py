@@ -115,6 +115,8 @@ def test_a_random_seat_is_drawn(served):
             "the page has no opponent 'level:auto?elo=9'",
         ),
         (["corso", "--simulations", "5000"], "not 5000; you play in the terminal"),
+        (["corso:0"], "not 0; you play in the terminal"),
+        (["corso", "--opponent", "corso?score=0.1"], "no opponent 'corso?score=0.1'"),
         (["corso", "--opponent", "corso?time=1s"], "the page has no opponent 'corso?time=1s'"),
     ],
 )

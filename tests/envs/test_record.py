@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -167,3 +168,5 @@ def test_moves_are_told_apart_by_commas_where_they_have_spaces() -> None:
         "pick red-i-flat",
     ]
     assert split_moves(make_game("onyx", size=6), "a1 b2, c3") == ["a1", "b2", "c3"]
+    later = SimpleNamespace(words=["a1", "move a1 b2"])  # its start has no move with a space
+    assert split_moves(later, "a1, move a1 b2") == ["a1", "move a1 b2"]

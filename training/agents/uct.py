@@ -194,7 +194,7 @@ class UCTFactory(AgentFactory):
         searcher = UCTSearcher(game, self.exploration)
         told: dict[str, Any] = {
             "time": None if self.time is None else duration_text(self.time),
-            "exploration": None if self.exploration == EXPLORATION else f"{self.exploration:g}",
+            "exploration": None if self.exploration == EXPLORATION else str(self.exploration),
         }
         if self.time is not None:
             check_duration(self.time)

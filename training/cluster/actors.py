@@ -174,7 +174,7 @@ class ClusterActors(Actors):
 
         starts = [actor.starts for actor in self._actors]
         started = set(ray.wait(starts, num_returns=len(starts), timeout=0)[0])
-        most = max(1, _CHUNKS * (self.config.cluster.staleness - 1)) if settings else 1
+        most = max(1, _CHUNKS * (self.config.cluster.staleness - 1)) if settings is not None else 1
         for actor in self._actors:
             while actor.starts in started and actor.orders < most:
                 if settings is None and self._is_bootstrap_ordered():

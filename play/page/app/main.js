@@ -78,7 +78,7 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
     const review = analyst.review();
     showFindings();
     await review;
-    showPlayed();
+    if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
 });

@@ -68,6 +68,7 @@ export class Session {
       isKept = !studying,
     },
   ) {
+    if (!studying) node.promote();
     this.id = id;
     this.isKept = isKept;
     this.board = board;

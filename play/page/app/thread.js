@@ -36,11 +36,12 @@ export class Thread {
    * @param {object} [run]
    * @param {AbortSignal} [run.signal] ends the job with the results so far.
    * @param {(report: object) => void} [run.onReport]
-   * @returns {Promise<object | null>} null if it was ended before it began.
+   * @returns {Promise<object | null>} null if it was ended, or something else was opened, before it began.
    */
   async run(job, { signal, onReport = () => {} } = {}) {
+    const opening = this.#opening;
     await this.#open();
-    if (signal?.aborted) return null;
+    if (signal?.aborted || this.#opening !== opening) return null;
     return this.#ask(job, onReport, signal);
   }
 
