@@ -38,7 +38,7 @@ def solver_digest(game: Game) -> str:
     """Digest of the kernels, the rules and the initial memory from which a module is made."""
     templates = _templates(game)
     memory: Sequence[np.ndarray] = templates.solver_memory(game)
-    contents = (array.tobytes() for array in memory if array.any())
+    contents = (array.tobytes() for array in memory if array.ravel().view(np.uint8).any())
     sizes = repr([(array.dtype, array.shape) for array in memory])
     return digest_of_parts(game, templates, sizes.encode(), *contents)
 

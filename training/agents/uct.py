@@ -194,7 +194,9 @@ class UCTFactory(AgentFactory):
         searcher = UCTSearcher(game, self.exploration)
         told: dict[str, Any] = {
             "time": None if self.time is None else duration_text(self.time),
-            "exploration": None if self.exploration == EXPLORATION else str(self.exploration),
+            "exploration": None
+            if self.exploration == EXPLORATION
+            else str(self.exploration).removesuffix(".0"),
         }
         if self.time is not None:
             check_duration(self.time)
