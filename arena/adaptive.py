@@ -56,6 +56,11 @@ class OpponentEstimate:
         """The mean."""
         return float(self._elo @ self._weights)
 
+    @property
+    def spread(self) -> float:
+        """The standard deviation, Elo points."""
+        return float(np.sqrt(((self._elo - self.elo) ** 2) @ self._weights))
+
     def learn(self, elo: float, points: float) -> None:
         """Update the estimate: the opponent got ``points`` (0, 0.5, 1) against ``elo``."""
         odds = _NATURAL * (self._elo - elo)
