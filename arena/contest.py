@@ -36,6 +36,7 @@ from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.evaluation import Games
+from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies
 
 from .chunks import MOST_SEED, Chunk, Schedule, play_chunks
@@ -94,12 +95,6 @@ class Plan(ABC):
         if games > MOST_GAMES:
             raise ValueError(f"{games:,} games are more than {MOST_GAMES:,}")
 
-    def _set_even(self, name: str) -> None:
-        games = checked_whole(name, getattr(self, name), 2)
-        if games % 2:
-            raise ValueError(f"{name} is a positive even number (two per opening), not {games}")
-        self._set(name, games)
-
     def _set(self, name: str, number: int | None) -> None:
         """Numbers of numpy become Python's, which files of JSON can hold."""
         object.__setattr__(self, name, number)
@@ -130,7 +125,7 @@ class Tournament(Plan):
                 f"{quoted(stray[0])} is to run the gauntlet, but is not among the agents: "
                 f"{shortened(', '.join(self.agents))}"
             )
-        self._set_even("games")
+        self._set("games", check_games(self.games))
         self._check()
         if len(set(self.gauntlet)) == len(self.agents):
             raise ValueError("a gauntlet needs opponents: all agents run it")
@@ -177,7 +172,7 @@ class Comparison(Plan):
     games_limit: int = 20_000
 
     def __post_init__(self) -> None:
-        self._set_even("games_limit")
+        self._set("games_limit", check_games(self.games_limit, "games_limit"))
         self._check()
         if len(self.agents) > 2:
             raise ValueError(f"a comparison is of two agents, not of {len(self.agents)}")

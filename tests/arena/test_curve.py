@@ -62,17 +62,24 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
         assert (point.found["score_low"], point.found["score_high"]) == games.tally.interval
 
 
-def test_what_was_measured_is_measured_once(base, monkeypatch):
-    plan = CurvePlan(("random",), games=4, simulations=2)
-    before = measure_curves([base / "a"], plan)
-    measured = []
+@pytest.fixture
+def measured(monkeypatch):
+    """The measurements that are made from now on."""
+    made = []
     original = curve.Measure.of
 
     def counted(self, *arguments):
-        measured.append(self)
+        made.append(self)
         return original(self, *arguments)
 
     monkeypatch.setattr(curve.Measure, "of", counted)
+    return made
+
+
+def test_what_was_measured_is_measured_once(base, measured):
+    plan = CurvePlan(("random",), games=4, simulations=2)
+    before = measure_curves([base / "a"], plan)
+    measured.clear()
     assert measure_curves([base / "a"], plan) == before
     assert measured == []
     with_truth = CurvePlan(("random",), str(base / "corso.test"), games=4, simulations=2)
@@ -108,17 +115,9 @@ def test_a_network_that_changes_in_between_ends_the_measurement(base, monkeypatc
         measure_curves([base / "a"], CurvePlan((str(base / "b"),), games=4, simulations=2))
 
 
-def test_games_against_what_may_change_unseen_are_not_kept(base, monkeypatch):
+def test_games_against_what_may_change_unseen_are_not_kept(base, measured, monkeypatch):
     (base / "mine.py").write_text("def policy(position): return position.legal_actions[0]\n")
     monkeypatch.syspath_prepend(str(base))
-    measured = []
-    original = curve.Measure.of
-
-    def counted(self, *arguments):
-        measured.append(self)
-        return original(self, *arguments)
-
-    monkeypatch.setattr(curve.Measure, "of", counted)
     for against in (("python:mine:policy",), ("random", "python:mine:policy")):
         plan = CurvePlan(against, games=4, simulations=2)
         assert measured_lines(base, plan) == []

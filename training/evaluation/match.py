@@ -66,11 +66,12 @@ def play_match(
     return play(game, agents, openings.twice(), task)
 
 
-def check_games(games: int) -> None:
-    """Raise ``ValueError`` unless ``games`` is a positive even number."""
-    checked_whole("games", games, 2)
-    if games % 2:
-        raise ValueError(f"games is a positive even number (two per opening), not {quoted(games)}")
+def check_games(games: int, name: str = "games") -> int:
+    """Return a number of games, called ``name``; ``ValueError`` unless it is positive and even."""
+    number = checked_whole(name, games, 2)
+    if number % 2:
+        raise ValueError(f"{name} is a positive even number (two per opening), not {quoted(games)}")
+    return number
 
 
 def play(
