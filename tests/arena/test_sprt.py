@@ -127,6 +127,7 @@ def test_an_interval_is_within_the_scale_and_has_the_score():
     for counts in ([0, 0, 0, 0, 9], [0, 0, 9, 0, 0], [1, 0, 0, 0, 0], [5, 0, 0, 0, 5]):
         low, high = score_interval(np.array(counts))
         assert 0 <= low <= np.dot(counts, PAIR_SCORES) / sum(counts) <= high <= 1
+    assert elo_difference(score_interval(np.array([0, 0, 0, 0, 9]))[1]) > 1000
     with pytest.raises(ValueError, match="there are none"):
         score_interval(np.zeros(5))
 

@@ -49,7 +49,7 @@ def _raises(error: BaseException) -> Reader:
         (TypeError("no"), "TypeError"),
         (MemoryError(), "MemoryError"),
         (OverflowError("large"), "OverflowError"),
-        (ValueError("x" * 421), "421 characters"),
+        (ValueError("x" * 401), "401 characters"),
         (ValueError("line\nline"), "control characters"),
         (ValueError(), "empty message"),
     ],

@@ -64,7 +64,7 @@ AGENT_ENTRY_POINTS = "ludarium.agents"
 #: The types that `as_agent` turns into an agent.
 Player = Any
 
-_LONGEST_MESSAGE = 420
+_LONGEST_MESSAGE = 400
 
 
 @dataclass(frozen=True)
@@ -343,8 +343,8 @@ _KINDS = {
         ShippedFactory,
     ),
     "pocket": AgentKind(
-        "pocket:GAME[:SIMULATIONS]",
-        "the small agent of a game, for programs that ship one",
+        "pocket:GAME",
+        "the small agent of a game, for programs that ship one; takes :SIMULATIONS too",
         PocketFactory,
     ),
     "onnx": AgentKind("onnx:FILE", "a network that `ludarium export` wrote", ExportedFactory),
