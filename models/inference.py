@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,10 @@ BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
 
 _TRIED = 8  # observations on which the outputs are checked after an update
 _FEWEST = 8  # fewest observations for each core
+
+# Held while a network is prepared: a GPU captures one CUDA graph at a time, and threads that ask
+# for the same evaluator at once get one. Preparing one evaluator may prepare another.
+_preparing = threading.RLock()
 
 
 @contextmanager
@@ -241,9 +246,10 @@ class InferenceEngine:
     def _evaluator_for(self, backend: Backend, size: int) -> Evaluator:
         """The network prepared in a backend, for batches of ``size`` if that matters."""
         key = backend, size if backend in FIXED_SIZE else 0
-        if key not in self._evaluators:
-            self._evaluators[key] = self._prepared(backend, size)
-        return self._evaluators[key]
+        with _preparing:
+            if key not in self._evaluators:
+                self._evaluators[key] = self._prepared(backend, size)
+            return self._evaluators[key]
 
     def _prepared(self, backend: Backend, size: int) -> Evaluator:
         if backend in BATCH_INVARIANT:
@@ -256,13 +262,14 @@ class InferenceEngine:
         return backends.captured(network, (size, *self._observation_shape), self.device)
 
     def _compiled_network(self, backend: Backend) -> CompiledNetwork:
-        if backend not in self._compiled:
-            layers, ranges = _layers_of(self._network), None
-            if backend == "compiled-int8":
-                assert self._examples is not None, "checked before"
-                ranges = ranges_of(layers, self._examples)
-            self._compiled[backend] = CompiledNetwork(layers, ranges, self._turn)
-        return self._compiled[backend]
+        with _preparing:
+            if backend not in self._compiled:
+                layers, ranges = _layers_of(self._network), None
+                if backend == "compiled-int8":
+                    assert self._examples is not None, "checked before"
+                    ranges = ranges_of(layers, self._examples)
+                self._compiled[backend] = CompiledNetwork(layers, ranges, self._turn)
+            return self._compiled[backend]
 
     def _shared(self, network: CompiledNetwork) -> Evaluator:
         """The network on all available cores."""

@@ -1,5 +1,8 @@
 """Backends of a network for inference, on networks and observations of real games."""
 
+import copy
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 import torch
 
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, build_network
+from ludarium.models import InferenceEngine, backends, build_network
 from ludarium.models.network import layers_of
 from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
@@ -96,15 +99,36 @@ def test_graphs_without_a_gpu_are_refused():
 def test_graphs_on_a_gpu_are_close_to_the_network_as_written(name):
     network, observations = network_and_observations(name)
     engine = InferenceEngine(network, observations.shape[1:], 32, "graph-fp16", "cuda")
-    alone = [engine(observations[:count]) for count in (1, 32, 70)]
-    with ThreadPoolExecutor(4) as pool:  # the same from several threads at once
+    with ThreadPoolExecutor(4) as pool:  # several threads at once, which capture the graphs too
         together = list(pool.map(lambda count: engine(observations[:count]), [1, 32, 70] * 20))
+    alone = [engine(observations[:count]) for count in (1, 32, 70)]
     for index, found in enumerate(together):
         for mine, expected in zip(found, alone[index % 3], strict=True):
             np.testing.assert_array_equal(mine, expected)
     deviation = engine.deviation(observations)
     assert deviation.policy < 1e-4
     assert deviation.value < 0.002
+
+
+def test_threads_that_ask_at_once_prepare_a_network_once(monkeypatch):
+    network, observations = network_and_observations("corso")
+    engine = InferenceEngine(network, observations.shape[1:], 32, "eager")
+    prepare, prepared, running = backends.eager, [], threading.Lock()
+
+    def slowly(network, device):
+        assert running.acquire(blocking=False), "two are prepared at once"
+        time.sleep(0.05)
+        prepared.append(device)
+        running.release()
+        return prepare(network, device)
+
+    monkeypatch.setattr(backends, "eager", slowly)
+    others = [copy.copy(engine) for _ in range(2)]  # copies prepare the network again
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda other: other(observations[:8]), [*others, *others]))
+    assert len(prepared) == 2
+    for answer in answers:
+        np.testing.assert_array_equal(answer.logits, engine(observations[:8]).logits)
 
 
 def test_auto_takes_integers_only_with_examples():
