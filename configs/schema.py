@@ -213,8 +213,6 @@ class LearnerConfig(Section, frozen=True):
     ema_decay: Fraction = 0.995
     """Decay of the moving average (EMA) of the weights, with which self-play and evaluation
     play."""
-    search_value: Fraction = 0.5
-    """Weight of the search's root value in the value target; the outcome has the rest."""
 
 
 class EvaluationConfig(Section, frozen=True):

@@ -36,7 +36,7 @@ def new_player(measures=True, backend="eager", identity=None):
     config = apply_settings(load_config("corso/demo"), [*SETTINGS, f"backend={backend}"])
     games = games_of(config)
     (game, _) = games[0]
-    mixture = Mixture([game], config.learner.search_value, False, 1.0)
+    mixture = Mixture([game])
     examples = random_observations(game, 64, 1)
     weights = []
     for version in (3, 4):
@@ -56,7 +56,7 @@ def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     most = 16 if backend == "eager" else 16 + 9  # whole games
     assert all(16 <= chunk.result.positions <= most for chunk in chunks)
     assert chunks[1].result.samples.tobytes() != chunks[2].result.samples.tobytes()
-    assert all(np.isfinite(chunk.result.samples["search_value"]).all() for chunk in chunks)
+    assert all(np.isfinite(chunk.result.samples["policy"]).all() for chunk in chunks)
     # The first actor tells what its backend makes of a version, once.
     assert [chunk.metrics.get("backend") for chunk in chunks] == [backend, backend, None]
     assert chunks[0].metrics["policy_deviation"] < 0.1

@@ -153,7 +153,7 @@ def self_play_of(workers: int, evaluate=network) -> tuple[SelfPlay, SearchSettin
 
 def assert_same_samples(found: SelfPlayResult, expected: SelfPlayResult) -> None:
     assert contents_of(found.samples["state"]) == contents_of(expected.samples["state"])
-    for name in ("policy", "search_value", "outcome", "score"):
+    for name in ("policy", "outcome", "score"):
         np.testing.assert_array_equal(found.samples[name], expected.samples[name])
     for name in ("games", "plies", "positions", "simulations"):
         assert getattr(found, name) == getattr(expected, name)
@@ -247,7 +247,9 @@ def test_games_are_the_same_whether_the_network_answers_at_once_or_later():
         samples = play(alone, settings, engine, int(number)).samples
         rows = waiting.log.games == number
         assert contents_of(samples["state"]) == contents_of(waiting.log.states[rows])
-        np.testing.assert_array_equal(samples["search_value"], waiting.log.values[rows])
+        np.testing.assert_array_equal(
+            samples["policy"], waiting.log.policies[rows].astype(np.float16)
+        )
 
 
 def test_an_answer_that_is_no_number_ends_self_play_by_name():
@@ -491,10 +493,9 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     samples["policy"][:, 0] = 1  # expand a1, a corner
     samples["outcome"] = 1  # player 0 won; player 1 is to move
     samples["score"] = 3
-    samples["search_value"] = -0.5
-    batch = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(0))
+    batch = BatchMaker(game)(samples, np.random.default_rng(0))
     assert position.mover == 1
-    np.testing.assert_allclose(batch.outcomes, [[0.125, 0, 0.875]] * 64)
+    np.testing.assert_allclose(batch.outcomes, [[0, 0, 1]] * 64)
     np.testing.assert_allclose(batch.scores, -3 / 9)
     corners = batch.policies.argmax(axis=1)
     assert set(corners) == {0, 2, 6, 8}

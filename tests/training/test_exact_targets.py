@@ -95,7 +95,6 @@ def test_targets_are_those_of_a_search_of_every_line(plain):
         position = Position.of_state(game, sample["state"])
         values = values_of(position)
         best = max(values.values())
-        assert sample["search_value"] == best
         assert sample["outcome"] == (0, 1, 2)[best * (1 - 2 * position.mover)]
         keeping = {action for action, value in values.items() if value == best}
         if sample["solved"] == CHOICE:
@@ -117,7 +116,6 @@ def test_draws_are_values_too():
         position = Position.of_state(game, sample["state"])
         best = max(values_of(position).values())
         drawn += best == 0
-        assert sample["search_value"] == best
         assert sample["outcome"] == (3, 1, 2)[best * (1 - 2 * position.mover)]
     assert drawn
 
@@ -146,7 +144,6 @@ def test_what_takes_too_long_keeps_its_targets_but_learns_the_result_of_the_rest
         assert not solved[:first].any()
         early = rows[:first]
         np.testing.assert_array_equal(samples["policy"][early], before["policy"][early])
-        np.testing.assert_array_equal(samples["search_value"][early], before["search_value"][early])
         if solved.any():
             assert (ofgame["outcome"][:first] == ofgame["outcome"][first]).all()
 
@@ -179,7 +176,7 @@ def test_decided_positions_may_be_left_out_and_only_these():
 def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     game = make_game("corso", size=3)
     samples = self_play(ENOUGH, keep_decided=0.25).samples
-    batch = BatchMaker(game, 0.5, 0.25)(samples, np.random.default_rng(0))
+    batch = BatchMaker(game, 0.25)(samples, np.random.default_rng(0))
     decided = samples["solved"] == NO_CHOICE
     np.testing.assert_array_equal(batch.keeping, samples["solved"] == CHOICE)
     np.testing.assert_allclose(batch.weights.mean(), 1, rtol=1e-5)
@@ -193,7 +190,7 @@ def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
         (batch.policies > 0).sum(axis=1)[batch.keeping],
         samples["policy"].astype(bool).sum(axis=1)[batch.keeping],
     )
-    unsolved = BatchMaker(game, 0.5)(self_play(0).samples, np.random.default_rng(0))
+    unsolved = BatchMaker(game)(self_play(0).samples, np.random.default_rng(0))
     assert not unsolved.keeping.any()
     np.testing.assert_array_equal(unsolved.weights, 1)
 

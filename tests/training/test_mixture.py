@@ -53,7 +53,7 @@ def test_variants_that_cannot_be_are_refused_before_anything_is_made(tmp_path, s
 
 def test_samples_of_all_games_come_back_from_one_buffer():
     games = [game for game, _ in games_of(tiny_config())]
-    mixture = Mixture(games, search_value=0.5, solved=True)
+    mixture = Mixture(games, solved=True)
     rng = np.random.default_rng(1)
     packed, samples = [], []
     for number, game in enumerate(games):

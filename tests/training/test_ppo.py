@@ -71,7 +71,7 @@ def test_the_view_is_the_one_that_alphazero_learns_from(name):
     samples["outcome"] = 1
     actions = batch.random_actions()
     samples["policy"][np.arange(64), actions] = 1
-    theirs = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(7))
+    theirs = BatchMaker(game)(samples, np.random.default_rng(7))
     seen = View(game, True, np.random.default_rng(7))(batch, np.arange(64))
     np.testing.assert_array_equal(seen.observations, theirs.observations)
     np.testing.assert_array_equal(seen.decode(theirs.policies.argmax(axis=1)), actions)

@@ -87,7 +87,7 @@ def test_values_of_a_key_are_a_list_or_a_range():
     log = FloatDistribution(0.0001, 0.01, log=True)
     assert read_dimension(RATE) == ("learner.learning_rate", log)
     value = FloatDistribution(0.0, 0.5)
-    assert read_dimension("learner.search_value=0..0.5") == ("learner.search_value", value)
+    assert read_dimension("learner.score_weight=0..0.5") == ("learner.score_weight", value)
 
 
 @pytest.mark.parametrize(

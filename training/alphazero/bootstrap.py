@@ -83,7 +83,6 @@ def bootstrap_samples(
             chunk = np.zeros(len(going), dtype)
             chunk["state"] = now
             chunk["policy"] = shares
-            chunk["search_value"] = result.values
             chunks.append(chunk)
             numbers.append(going)
             illegal = play(game.tables, now, draw_actions(shares, rng), game.num_actions)

@@ -4,7 +4,7 @@ From the end of each game of self-play backwards, positions are searched for the
 their actions, until a search exceeds its limit of positions. Leela Chess Zero corrects its games
 by tablebases in this way (its "rescorer"). From a solved position the network learns
 
-- its value, instead of the result of the game and of the search's value;
+- its value, instead of the result of the game;
 - as a policy, the *set* of the actions that keep the value; the loss does not prescribe how the
   probability is divided among them. If all actions have the same value, the target is unchanged.
 
@@ -119,7 +119,6 @@ class ExactTargets:
             keeping = [action for action, worth in values.items() if worth == value]
             first_known = value * (1 - 2 * int(samples["state"]["mover"][row]))
             samples["outcome"][row] = _outcome(first_known)
-            samples["search_value"][row] = value
             samples["solved"][row] = CHOICE if len(keeping) < len(values) else NO_CHOICE
             if len(keeping) < len(values):
                 samples["policy"][row] = 0

@@ -81,10 +81,7 @@ class AlphaZero:
         else:
             self.workers = saved.description["workers"]
         self.mixture = Mixture(
-            self.games,
-            config.learner.search_value,
-            config.self_play.solve > 0,
-            config.self_play.keep_decided,
+            self.games, config.self_play.solve > 0, config.self_play.keep_decided
         )
         self.replay = ReplayBuffer(self.mixture.dtype, config.replay.last)
         self.learner = Learner(

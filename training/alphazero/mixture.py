@@ -23,8 +23,8 @@ class Mixture:
 
     Args:
         games: the games; a game's place here is its number.
-        search_value, keep_decided: see `BatchMaker`.
         solved: see `sample_dtype`.
+        keep_decided: see `BatchMaker`.
 
     Attributes:
         dtypes: dtype of each game's samples.
@@ -35,12 +35,11 @@ class Mixture:
     def __init__(
         self,
         games: Sequence[Game],
-        search_value: float,
         solved: bool = False,
         keep_decided: float = 1.0,
     ) -> None:
         self.dtypes = [sample_dtype(game, solved) for game in games]
-        self._makers = [BatchMaker(game, search_value, keep_decided) for game in games]
+        self._makers = [BatchMaker(game, keep_decided) for game in games]
         if len(games) == 1:
             (self.dtype,) = self.dtypes
         else:

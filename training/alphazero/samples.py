@@ -15,15 +15,14 @@ from .exact import CHOICE, NO_CHOICE, UNSOLVED
 
 
 def sample_dtype(game: Game, solved: bool = False) -> np.dtype:
-    """Dtype of one sample: position, policy target, search value, and the result of its game.
+    """Dtype of one sample: position, policy target, and the result of its game.
 
-    ``search_value`` is in the view of the player to move, ``score`` in player 0's. With ``solved``
-    there is also a field of that name, which tells whether the targets are exact, see `exact`.
+    ``score`` is in player 0's view. With ``solved`` there is also a field of that name, which tells
+    whether the targets are exact, see `exact`.
     """
     fields: list[tuple] = [
         ("state", game.state_dtype),
         ("policy", np.float16, (game.num_actions,)),
-        ("search_value", np.float32),
         ("outcome", np.int8),
         ("score", np.int32),
     ]
@@ -44,7 +43,7 @@ class Batch(NamedTuple):
         observations: float32 [B, *observation_shape].
         policies: float32 [B, A], over the actions in the network's numbers; where ``keeping``,
             they are above 0 for the actions that keep the exact value.
-        outcomes: float32 [B, 3], probabilities of win, draw, loss.
+        outcomes: float32 [B, 3], 1 for the outcome among win, draw and loss, else 0.
         scores: float32 [B], final score as a share of the largest possible.
         keeping: bool [B], whether the policy target is the set of actions that keep the value.
         weights: float32 [B], weights of outcomes and scores, in proportion to how many positions
@@ -74,13 +73,11 @@ class BatchMaker:
 
     Args:
         game: the rules.
-        search_value: weight of the search's value beside the game's outcome.
         keep_decided: share that was kept of the positions with `NO_CHOICE`; each weighs 1 / this.
     """
 
-    def __init__(self, game: Game, search_value: float, keep_decided: float = 1.0) -> None:
+    def __init__(self, game: Game, keep_decided: float = 1.0) -> None:
         self.game = game
-        self.search_value = search_value
         self.keep_decided = keep_decided
         self.codec = Codec(game)
 
@@ -112,17 +109,11 @@ class BatchMaker:
         return (view * samples["score"] / self.game.max_score).astype(np.float32)
 
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
-        """Targets of the outcome: a mix of the game's result and the search's value."""
+        """Outcomes of the games."""
         result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
         result -= samples["outcome"] == PLAYER_1_WINS
         result *= view
-        ended = np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
-        value = samples["search_value"]
-        # A value v stands for a win with probability (1 + v) / 2, else a loss. In a drawn game it
-        # stands for a draw with probability 1 - |v|, else a win if v > 0, and a loss if v < 0.
-        draw = np.where(result == 0, 1 - np.abs(value), 0)
-        expected = np.stack([(1 - draw + value) / 2, draw, (1 - draw - value) / 2], axis=1)
-        return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
+        return np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
 
 
 def _solved(samples: np.ndarray) -> np.ndarray:

@@ -229,7 +229,6 @@ class Group:
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
         fresh["policy"] = log.policies[:positions]
-        fresh["search_value"] = log.values[:positions]
         samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
         ended = int(log.counts[ENDED])
@@ -291,7 +290,6 @@ def _new_log(game: Game, positions: int, endings: int) -> Log:
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
-        values=np.zeros(positions, np.float32),
         games=np.zeros(positions, np.int64),
         ended_games=np.zeros(endings, np.int64),
         ended_outcomes=np.zeros(endings, np.int8),

@@ -4,7 +4,7 @@ A dimension is written as ``KEY=VALUES``, where the values are
 
 - a list: ``learner.batch=256,512``, each value as YAML: ``network={size: tiny},{size: small}``;
 - a range of integers if both ends are: ``self_play.simulations=16..64``, else of numbers:
-  ``learner.search_value=0..0.5``;
+  ``learner.score_weight=0..0.5``;
 - a range on a logarithmic scale: ``learner.learning_rate=0.0005..0.01,log``.
 """
 

@@ -25,7 +25,6 @@ from ludarium.training.search.simulate import (
     start_search,
 )
 from ludarium.training.search.tree import NO_NODE, Tree, search_of
-from ludarium.training.search.value import root_value
 
 rules: Any = None
 
@@ -36,7 +35,6 @@ class Log(NamedTuple):
     Attributes:
         states: structured [C], the positions that were searched.
         policies: float32 [C, A], policy targets.
-        values: float32 [C], root values in the mover's view, see `root_value`.
         games: int64 [C], number of the position's game.
         ended_games: int64 [E], numbers of games that ended.
         ended_outcomes: int8 [E], their outcomes.
@@ -48,7 +46,6 @@ class Log(NamedTuple):
 
     states: np.ndarray
     policies: np.ndarray
-    values: np.ndarray
     games: np.ndarray
     ended_games: np.ndarray
     ended_outcomes: np.ndarray
@@ -138,12 +135,11 @@ def end_game(table, games, b):
 
 
 @part
-def record(games, settings, b):
-    """Log the root of search ``b``, its policy target and its value."""
-    log, tree, root = games.log, games.tree, games.tree.roots[b]
+def record(games, b):
+    """Log the root of search ``b`` and its policy target."""
+    log, root = games.log, games.tree.roots[b]
     row = log.counts[POSITIONS]
     log.states[row] = games.tree.states[b, 0]
-    log.values[row] = root_value(root, tree.nodes[b], tree.edges[b], settings)
     log.games[row] = games.numbers[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
@@ -217,7 +213,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
                 edge = choose_root_edge(root, nodes, edges, settings, rng)
                 log.counts[SIMULATIONS] += root.simulation
                 log.counts[EVALUATIONS] += root.evaluations
-                record(games, settings, b)
+                record(games, b)
                 advance_root(table, search, settings, edge, rng)
                 if states[0].outcome != ONGOING:
                     end_game(table, games, b)
