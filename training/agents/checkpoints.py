@@ -183,8 +183,8 @@ class ShippedFactory(_OfGame):
 class PocketFactory(_OfGame):
     """Makes the small agent of a game, for programs that ship one.
 
-    A smaller agent in ``shipped/pocket`` replaces the shipped one of the same name. Others are used
-    as they are; most of them have 130 kB in eight bits.
+    A smaller agent in ``shipped/pocket`` replaces the shipped one of the same name. Where there
+    is none, this is the shipped agent.
     """
 
     @property
