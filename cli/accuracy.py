@@ -10,10 +10,8 @@ import numpy as np
 
 from ludarium.analysis.accuracy import (
     Accuracy,
-    Calibration,
     MeanLoss,
     accuracy,
-    measure_calibration,
     moves_that_keep,
     points_lost,
 )
@@ -144,13 +142,11 @@ def run(given: argparse.Namespace) -> Result:
     test = _made_test(given, game) if given.test is None else _stored_test(given, game)
     if given.save:
         write_exact_test(given.save, test)
-    calibration = None
     searcher = agent.searcher
     if isinstance(searcher, NetworkSearcher):
         policy = Budget(simulations=0)
         if all(each.budget != policy for each in agents):
             agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
-        calibration = measure_calibration(searcher.evaluate(test.states).values, test.values)
     answers = {agent.name: _answers(agent, test.states) for agent in agents}
     chosen = {name: actions for name, (actions, _) in answers.items()}
     errors = {
@@ -172,9 +168,7 @@ def run(given: argparse.Namespace) -> Result:
         parts.append(_error_table(errors))
     if test.leads is not None:
         parts.append(_loss_table(lost))
-    if calibration is not None:
-        parts.append(_calibration_text(calibration))
-    return Result(_as_data(test, found, lost, errors, calibration), "\n\n".join(parts))
+    return Result(_as_data(test, found, lost, errors), "\n\n".join(parts))
 
 
 def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -269,30 +263,11 @@ def _loss_table(lost: dict[str, dict[str, MeanLoss]]) -> str:
     return text_table(header, rows)
 
 
-def _calibration_text(calibration: Calibration) -> str:
-    rows = [
-        [
-            f"{part.low:.1f} to {part.high:.1f}",
-            str(part.positions),
-            f"{part.estimated:.2f}",
-            f"{part.exact:.2f}",
-        ]
-        for part in calibration.bins
-    ]
-    return (
-        f"the network's values: mean error {calibration.error:.3f}, calibration error "
-        f"{calibration.calibration_error:.3f}, right side of won and lost positions "
-        f"{percent(calibration.correct_side, 1)}\n"
-        f"{text_table(['estimates', 'positions', 'mean', 'exact'], rows, left=())}"
-    )
-
-
 def _as_data(
     test: ExactTest,
     found: dict[str, dict[str, Accuracy]],
     lost: dict[str, dict[str, MeanLoss]],
     errors: dict[str, MeanLoss],
-    calibration: Calibration | None,
 ) -> dict[str, Any]:
     return {
         "game": test.game.name,
@@ -312,5 +287,4 @@ def _as_data(
             if parts
         },
         "value_errors": {name: asdict(part) for name, part in errors.items()},
-        "calibration": None if calibration is None else asdict(calibration),
     }

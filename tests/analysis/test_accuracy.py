@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from ludarium.analysis import ILLEGAL, solution_of
-from ludarium.analysis.accuracy import (
-    Accuracy,
-    accuracy,
-    measure_calibration,
-    moves_that_keep,
-)
+from ludarium.analysis.accuracy import Accuracy, accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
@@ -112,19 +107,6 @@ def test_the_same_arguments_give_the_same_test(corso_test):
     assert contents_of(other.states) != contents_of(corso_test.states)
 
 
-def test_calibration_counts_what_it_says():
-    estimates = np.array([-0.9, -0.7, 0.1, 0.3, 0.95, 1.0])
-    exact = np.array([-1, 1, 0, 1, 1, 1])
-    found = measure_calibration(estimates, exact, bins=4)
-    assert found.error == pytest.approx(np.abs(estimates - exact).mean())
-    assert found.correct_side == pytest.approx(4 / 5)
-    assert [part.positions for part in found.bins] == [2, 2, 2]
-    assert [part.exact for part in found.bins] == [0, 0.5, 1]
-    assert [part.estimated for part in found.bins] == pytest.approx([-0.8, 0.2, 0.975])
-    assert found.calibration_error == pytest.approx((0.8 + 0.3 + 0.025) / 3)
-    assert measure_calibration(np.array([1.0, -1.0]), np.array([1, -1])).calibration_error == 0
-
-
 def test_wrong_numbers_are_refused():
     game = make_game("corso", size=2)
     for wrong in (
@@ -136,8 +118,6 @@ def test_wrong_numbers_are_refused():
         name = next(iter(wrong)).replace("count", "positions")
         with pytest.raises(ValueError, match=f"{name} is .*; accepted: a whole number"):
             make_exact_test(game, **({"count": 1} | wrong))
-    with pytest.raises(ValueError, match="as many estimates as exact values"):
-        measure_calibration(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="ask for fewer"):
         make_exact_test(game, 1_000)
 
@@ -148,7 +128,7 @@ def test_the_command_measures_agents_without_a_network(capsys):
     printed = capsys.readouterr().out
     assert "30 positions of Corso(size=3) from games of random" in printed
     assert "30/30 100.0 %" in printed
-    assert "the network's values" not in printed
+    assert "error of the value" not in printed
 
 
 @pytest.mark.slow
@@ -170,12 +150,9 @@ def test_the_command_measures_networks_with_and_without_search(capsys):
     assert searching["choices"]["positions"] == sum(
         searching[key]["positions"] for key in ("won", "drawn")
     )
-    assert sum(part["positions"] for part in data["calibration"]["bins"]) == 30
     assert list(data["value_errors"]) == ["network alone", "corso:8"]
-    error = data["value_errors"]["network alone"]["mean"]
-    assert error == pytest.approx(data["calibration"]["error"], rel=1e-5)
+    assert all(part["positions"] == 30 for part in data["value_errors"].values())
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "network alone" in printed
     assert "mean absolute error of the value" in printed
-    assert "mean error" in printed
