@@ -10,8 +10,6 @@ to the end, which works for every game.
 
 from __future__ import annotations
 
-import os
-
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import UNWATCHED, Task
@@ -80,24 +78,18 @@ class Prober:
         return {action: Answer.exact(value) for action, value in values.items()}
 
 
-def prober_of(
-    game: Game,
-    memory: int | None = None,
-    threads: int = 1,
-    table: str | os.PathLike[str] | None = None,
-) -> Prober:
+def prober_of(game: Game, memory: int | None = None, threads: int = 1) -> Prober:
     """The best source of answers for a game; a missing table is computed first.
 
     Args:
         game: the rules.
         memory: bytes that the table of a search may take; default: the search's own.
         threads: threads of each search.
-        table: a file with the values of all positions, which replaces the stored one.
 
     Raises:
-        FileNotFoundError, ValueError: as for `table_of` and `solver_of`.
+        ValueError: as for `table_of` and `solver_of`.
     """
-    found = table_of(game, table)
+    found = table_of(game)
     if found is None:
         return Prober(solver_of(game, memory, threads))
     is_whole = found.knows(game.start(0).states)[0]

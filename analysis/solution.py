@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
@@ -59,16 +58,6 @@ class TableSolution(Solution):
     """
 
     source: ClassVar[str]
-
-    @classmethod
-    @abstractmethod
-    def load(cls, path: str | os.PathLike[str], game: Game) -> Self:
-        """Read the values from a file.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: it is not such a file, or for other rules, or damaged.
-        """
 
     def knows(self, states: np.ndarray) -> np.ndarray:
         """Which positions have values, bool[N]: all, unless a subclass says otherwise.

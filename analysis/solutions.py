@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from ludarium.envs.engine.game import Game
@@ -26,20 +25,13 @@ def solution_of(game: Game) -> Solution:
     return SOLVED[game.name].of(game)
 
 
-def table_of(game: Game, path: str | os.PathLike[str] | None = None) -> TableSolution | None:
+def table_of(game: Game) -> TableSolution | None:
     """The values of all positions of a game, or None if the game is not solved in that way.
 
-    Args:
-        game: the rules.
-        path: a file with the values, which replaces the stored one.
-
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is damaged or for another game, or this game uses no table.
+        ValueError: the stored file is damaged.
     """
     solved = SOLVED.get(game.name)
     if solved is not None and issubclass(solved, TableSolution):
-        return solved.of(game) if path is None else solved.load(path, game)
-    if path is not None:
-        raise ValueError(f"no table is used for {game.name}, so leave out {path}")
+        return solved.of(game)
     return None

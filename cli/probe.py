@@ -71,9 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="memory for the table of the search (default 256MiB; for Corso 1GiB)",
     )
-    parser.add_argument(
-        "--table", metavar="FILE", help="the table that `ludarium solve --output` wrote"
-    )
     add_options(parser)
     add_threads(parser)
     add_json(parser)
@@ -89,7 +86,7 @@ def run(given: argparse.Namespace) -> Result:
             "the game is over after these moves, nothing is left to choose (--back takes moves "
             f"back):\n{position.board_text()}"
         )
-    prober = prober_of(game, given.memory, given.threads, given.table).at(position)
+    prober = prober_of(game, given.memory, given.threads).at(position)
     started = time.perf_counter()
     with progress(can_stop=True) as task:
         answers = prober.actions(position, given.limit, task, not given.outcome)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 from typing import Any
 
 from ludarium.analysis import Answer
@@ -20,7 +19,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, add_threads, output_file
+from .arguments import add_json, add_options, add_threads
 from .common import read_options
 from .progress import progress
 from .result import Result
@@ -44,8 +43,9 @@ empty start the placing decides which table applies.
   ludarium probe osiron --moves "b1-c1"              ask it
   ludarium play osiron --opponent perfect            play against the solution
 
-Tables are named by the circles that do not count, 1 to 7 from the bottom left, first those of
-the player who begins the rounds: 12-67 in the beginner's start, 0-0 if all count."""
+Tables are kept in the cache folder, where `probe` and the agent `perfect` look for them. They are
+named by the circles that do not count, 1 to 7 from the bottom left, first those of the player who
+begins the rounds: 12-67 in the beginner's start, 0-0 if all count."""
 
 #: The columns of `_cells`.
 _COUNTED = ("won", "lost", "drawn", "longest win")
@@ -56,13 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     parser.add_argument(
         "--all", action="store_true", help="all tables of the movement, whatever the setup"
-    )
-    parser.add_argument(
-        "--output",
-        type=output_file(),
-        metavar="FILE",
-        help="where the table goes; default: the folder where probe and perfect look for it, "
-        f"{table_path('RULES')}",
     )
     add_threads(parser)
     add_json(parser)
@@ -77,8 +70,8 @@ def run(given: argparse.Namespace) -> Result:
 def _solve_one(game: Game, given: argparse.Namespace) -> Result:
     """Solve the rule set of a game."""
     rules, view = view_of_game(game)
-    table, result = _solved(rules, given.threads, given.output, int(view[0].exchanged))
-    start = OsironSolution(game, table).value(game.start())
+    _, result = _solved(rules, given.threads, int(view[0].exchanged))
+    start = OsironSolution(game).value(game.start())
     data = {"game": game.name, "options": dict(game.options), **result}
     lines = [
         f"{game}, table {rules}, solved in {result['seconds']:.1f} s",
@@ -91,8 +84,6 @@ def _solve_one(game: Game, given: argparse.Namespace) -> Result:
 
 def _solve_all(game: Game, given: argparse.Namespace) -> Result:
     """Solve all rule sets of a movement."""
-    if given.output:
-        raise ValueError("--all makes many tables: leave out --output")
     results, rows = [], []
     for rules in all_rule_sets(game.options["movement"]):
         table, result = _solved(rules, given.threads)
@@ -105,7 +96,7 @@ def _solve_all(game: Game, given: argparse.Namespace) -> Result:
 
 
 def _solved(
-    rules: RuleSet, threads: int | None, output: Path | None = None, exchanged: int = 0
+    rules: RuleSet, threads: int | None, exchanged: int = 0
 ) -> tuple[SolvedTable, dict[str, Any]]:
     """A table, computed and kept, and its description.
 
@@ -115,7 +106,7 @@ def _solved(
     with progress() as task:
         table = SolvedTable.solve(rules, task, threads)
     seconds = time.perf_counter() - started
-    path = table.save(output or table_path(rules))
+    path = table.save(table_path(rules))
     phases = [
         {
             "mover": f"player_{phase % 2 ^ exchanged}",

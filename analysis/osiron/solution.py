@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,37 +29,22 @@ class OsironSolution(TableSolution):
 
     Args:
         game: the rules, with any ply cap and repetitions.
-        table: replaces the stored table.
 
     Raises:
-        ValueError: the table is for other rules, or the stored table is damaged.
+        ValueError: the stored table is damaged.
     """
 
     source: ClassVar[str] = "table of all positions (repetitions and the ply cap are left out)"
 
-    def __init__(self, game: Game, table: SolvedTable | None = None) -> None:
+    def __init__(self, game: Game) -> None:
         super().__init__(game)
         self._kernels = specialise(templates, game.rules)
         self._tables: dict[RuleSet, SolvedTable] = {}
         self._views: dict[tuple[int, int], tuple[RuleSet, np.ndarray]] = {}
         self._has_placing = has_placing(game)
-        if table is not None:
-            self._tables[table.rules] = table
         if not self._has_placing:
             rules, _ = self._view(game.start(0).states[0])
-            if table is not None and table.rules != rules:
-                raise ValueError(f"the table is one of {table.rules}; {game} needs {rules}")
             self._table(rules)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], game: Game) -> Self:
-        """Read the table of a game; see `SolvedTable.load`.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: it is not a table, or for other rules, or damaged, or the game has no start.
-        """
-        return cls(game, SolvedTable.load(path, view_of_game(game)[0]))
 
     def knows(self, states: np.ndarray) -> np.ndarray:
         """Whether all pieces are placed; see `TableSolution.knows`."""

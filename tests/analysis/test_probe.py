@@ -32,11 +32,6 @@ def test_each_game_has_its_best_source() -> None:
         assert prober.searches
 
 
-def test_a_table_is_of_no_use_to_a_search(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", *CORSO, "--table", "some.table"]) == 2
-    assert "no table is used for corso, so leave out some.table" in capsys.readouterr().err
-
-
 def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:
     position = after(make_game("corso", size=3).start(), "b2", "a1")
     lead = minimax(position, {})

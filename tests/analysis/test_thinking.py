@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,10 +131,6 @@ def test_alphabeta_tells_the_best_moves():
 
 class CentreWins(TableSolution):
     source = "written down here"
-
-    @classmethod
-    def load(cls, path: Any, game: Any) -> Self:
-        return cls(game)
 
     def values(self, states: np.ndarray) -> np.ndarray:
         return np.full(len(states), 1, np.int8)
