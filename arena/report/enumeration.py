@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.analysis.search.solver import key_masks
 from ludarium.envs.engine.codec import shown
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -25,14 +26,9 @@ _MOST_BYTES = 1 << 26  # memory for the positions of a ply, before equal ones ar
 
 def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
     """Keys of positions [N], without ``game.log_fields``: void[N], equal for equal positions."""
-    dtype = game.state_dtype
-    parts = [
-        np.ascontiguousarray(states[name]).view(np.uint8).reshape(-1, dtype[name].itemsize)
-        for name in dtype.names or ()
-        if name not in game.log_fields
-    ]
-    joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
-    keys: np.ndarray = joined.view(f"V{joined.shape[1]}").reshape(len(states))
+    masks = key_masks(game)
+    words = states.view(np.uint32).reshape(-1, len(masks)) & masks
+    keys: np.ndarray = words.view(f"V{masks.nbytes}").reshape(len(states))
     return keys
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ludarium.analysis import solution_of
 from ludarium.analysis.corso import SIZES, CorsoSolution
-from ludarium.analysis.solution import TableSolution
-from ludarium.analysis.solutions import SOLVED
+from ludarium.analysis.solutions import SOLVED, table_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
@@ -24,26 +23,22 @@ _AT_ONCE = 4096  # positions valued at a time
 _SEARCHED_FOR_START = 1 << 22  # positions searched to solve a small board of Corso
 
 
-class Evaluator(ABC):
+@dataclass(frozen=True)
+class Evaluator:
     """Values positions of one game.
 
     Attributes:
-        game: the rules.
         name: a name for people.
+        unfinished: player 0's values of unfinished positions [N], float[N].
         is_exact: whether the values are those of perfect play.
-        plays_out: see `SearchedValues`.
+        plays_out: whether the values are mean results of random playouts, which vary and take
+            long.
     """
 
-    is_exact = False
-    plays_out = False
-
-    def __init__(self, game: Game, name: str) -> None:
-        self.game = game
-        self.name = name
-
-    @abstractmethod
-    def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        """Player 0's values of unfinished positions [N], float[N]."""
+    name: str
+    unfinished: Callable[[np.ndarray], np.ndarray]
+    is_exact: bool = False
+    plays_out: bool = False
 
     def values(self, states: np.ndarray) -> np.ndarray:
         """Player 0's values in [-1, 1] of positions, structured [N]; float64[N].
@@ -54,7 +49,7 @@ class Evaluator(ABC):
         unfinished = np.flatnonzero(states["outcome"] == ONGOING)
         for first in range(0, len(unfinished), _AT_ONCE):
             portion = unfinished[first : first + _AT_ONCE]
-            values[portion] = self._unfinished(np.ascontiguousarray(states[portion]))
+            values[portion] = self.unfinished(np.ascontiguousarray(states[portion]))
         return np.clip(values, -1, 1)
 
     def along(self, sample: Games, games: int) -> np.ndarray:
@@ -77,38 +72,9 @@ class Evaluator(ABC):
         return found
 
 
-class EnumeratedValues(Evaluator):
-    """The values of a game so small that all its positions were counted."""
-
-    is_exact = True
-
-    def __init__(self, game: Game, positions: Enumeration) -> None:
-        if positions.values is None:
-            raise ValueError(f"the positions of {game} were not all counted")
-        super().__init__(game, f"all {sum(positions.counts):,} positions, solved")
-        self._found = positions.values
-
-    def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        keys = position_keys(self.game, states)
-        return np.array([self._found[key.tobytes()] for key in keys])
-
-
-class TableValues(Evaluator):
-    """The values of a game with a table of all positions."""
-
-    is_exact = True
-
-    def __init__(self, solution: TableSolution) -> None:
-        super().__init__(solution.game, solution.source)
-        self._solution = solution
-
-    def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        codes, places = np.unique(self._solution.values(states), return_inverse=True)
-        outcomes = np.array([self._solution.decode(int(code)).outcome for code in codes], float)
-        return outcomes[places] * (1.0 - 2.0 * states["mover"])
-
-
-class SearchedValues(Evaluator):
+def searched_values(
+    searcher: Searcher, budget: Budget, name: str, seed: int | None = None
+) -> Evaluator:
     """Values found by a searcher.
 
     Args:
@@ -116,40 +82,40 @@ class SearchedValues(Evaluator):
         budget: budget for each position.
         name: a name for people.
         seed: seed of its random numbers.
-
-    Attributes:
-        plays_out: whether the values are mean results of random playouts, which vary and take
-            long.
     """
+    rng = np.random.default_rng(seed)
 
-    def __init__(
-        self, searcher: Searcher, budget: Budget, name: str, seed: int | None = None
-    ) -> None:
-        super().__init__(searcher.game, name)
-        self.plays_out = isinstance(searcher, UCTSearcher)
-        self._searcher = searcher
-        self._budget = budget
-        self._rng = np.random.default_rng(seed)
-
-    @classmethod
-    def of_playouts(cls, game: Game, playouts: int, seed: int) -> Self:
-        """Values found by UCT."""
-        return cls(UCTSearcher(game), Budget(simulations=playouts), f"uct:{playouts}", seed)
-
-    def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        found = self._searcher.find(states, self._budget, self._rng)
+    def unfinished(states: np.ndarray) -> np.ndarray:
+        found = searcher.find(states, budget, rng)
         return found.values * (1.0 - 2.0 * states["mover"])
+
+    return Evaluator(name, unfinished, plays_out=isinstance(searcher, UCTSearcher))
+
+
+def playout_values(game: Game, playouts: int, seed: int) -> Evaluator:
+    """Values found by UCT."""
+    budget = Budget(simulations=playouts)
+    return searched_values(UCTSearcher(game), budget, f"uct:{playouts}", seed)
 
 
 def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
     """Exact values of all positions of a game, if they are known or few."""
-    if positions.values is not None:
-        return EnumeratedValues(game, positions)
-    solved = SOLVED.get(game.name)
-    if solved is not None and issubclass(solved, TableSolution):
-        table = solved.of(game)
-        return TableValues(table) if table.knows(game.start(0).states)[0] else None
-    return None
+    found = positions.values
+    if found is not None:
+
+        def counted(states: np.ndarray) -> np.ndarray:
+            return np.array([found[key.tobytes()] for key in position_keys(game, states)])
+
+        name = f"all {sum(positions.counts):,} positions, solved"
+        return Evaluator(name, counted, is_exact=True)
+    table = table_of(game)
+    if table is None or not table.knows(game.start(0).states)[0]:
+        return None
+
+    def looked_up(states: np.ndarray) -> np.ndarray:
+        return np.sign(table.values(states)) * (1.0 - 2.0 * states["mover"])
+
+    return Evaluator(table.source, looked_up, is_exact=True)
 
 
 def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:

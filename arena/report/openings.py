@@ -19,9 +19,10 @@ from .enumeration import enumerate_positions
 from .estimates import IntervalEstimate, expit, logit, rounded, share
 from .evaluators import (
     Evaluator,
-    SearchedValues,
     exact_evaluator,
     exact_values,
+    playout_values,
+    searched_values,
 )
 from .study import SWAP_OPTION, Study, with_settings
 
@@ -184,8 +185,8 @@ def _searcher(study: Study, game: Game) -> Evaluator:
         spec = with_settings(study.agent, simulations=settings.opening_simulations)
         deeper = make_agent(spec, game, seed=0)
         assert deeper.searcher is not None, "it has a network"
-        return SearchedValues(deeper.searcher, deeper.budget, f"searches of {deeper.name}")
-    return SearchedValues.of_playouts(game, settings.opening_playouts, study.seed(60))
+        return searched_values(deeper.searcher, deeper.budget, f"searches of {deeper.name}")
+    return playout_values(game, settings.opening_playouts, study.seed(60))
 
 
 def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarray:

@@ -20,11 +20,7 @@ from ludarium.training.networks import learnt_options
 from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, enumerate_positions
-from .evaluators import (
-    Evaluator,
-    SearchedValues,
-    exact_evaluator,
-)
+from .evaluators import Evaluator, exact_evaluator, playout_values, searched_values
 from .games import random_games
 
 #: The option that only changes who chooses a side.
@@ -205,9 +201,9 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     searcher = None if trained is None else trained.searcher
     if trained is not None and isinstance(searcher, NetworkSearcher):
         policy = Budget(simulations=0)
-        estimator = SearchedValues(searcher, policy, f"the network of {trained.name}")
+        estimator = searched_values(searcher, policy, f"the network of {trained.name}")
     else:
-        estimator = SearchedValues.of_playouts(game, settings.value_playouts, settings.seed)
+        estimator = playout_values(game, settings.value_playouts, settings.seed)
     study = Study(
         game=game,
         settings=settings,
