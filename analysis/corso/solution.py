@@ -30,34 +30,24 @@ class CorsoSolution(Solution):
 
     An agent that plays from the start, in either seat, meets no position that takes long: the
     first plies are in the opening book. Other positions after up to two plies are known too;
-    later ones may take ``outcome_limit``. If that does not suffice to find out who wins, the
+    later ones may take `OUTCOME_LIMIT`. If that does not suffice to find out who wins, the
     actions are those not known to lose, if there are any, and of these the ones on which the
     search spent the most effort; only then may the play be imperfect.
 
     Args:
         game: the rules, on a board up to 5 x 5.
         memory: bytes that the table of the search may take; the table is kept.
-        outcome_limit: most positions to search to find out who wins.
-        lead_limit: most positions to search to find out by how much.
 
     Raises:
         ValueError: the game is not Corso, the board is too large, the memory too little, or a
             shipped file is damaged.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        memory: int = MEMORY,
-        outcome_limit: int = OUTCOME_LIMIT,
-        lead_limit: int = LEAD_LIMIT,
-    ) -> None:
+    def __init__(self, game: Game, memory: int = MEMORY) -> None:
         super().__init__(game)
         self.solver = CorsoSolver(game, memory)
         self.solver.learn(shipped_known(game))
         self.book = shipped_opening_book(game)
-        self._outcome_limit = outcome_limit
-        self._lead_limit = lead_limit
 
     def best_actions(self, states: np.ndarray) -> np.ndarray:
         """See `Solution.best_actions` and the class."""
@@ -66,28 +56,11 @@ class CorsoSolution(Solution):
             best[number, self._best(Position.of_state(self.game, states[number]))] = True
         return best
 
-    def outcome(self, position: Position, limit: int | None = None) -> int | None:
-        """Who wins an unfinished position: +1 the player to move, 0 a draw, -1 the opponent.
-
-        Args:
-            position: the position.
-            limit: most positions to search if the opening book has no entry;
-                default: ``outcome_limit``.
-
-        Returns:
-            +1, 0 or -1; None if the limit does not suffice.
-        """
-        advice = None if self.book is None else self.book.advice(position)
-        if advice is not None:
-            return 1 if advice.won else -1
-        searched = self._outcome_limit if limit is None else limit
-        return self.solver.outcome(position, searched).outcome
-
     def _best(self, position: Position) -> list[int]:
         advice = None if self.book is None else self.book.advice(position)
         if advice is not None:
             return [advice.action]
-        answers = [self.solver.outcome(position, self._outcome_limit)]
+        answers = [self.solver.outcome(position, OUTCOME_LIMIT)]
         if answers[0].is_decided:
-            answers.append(self.solver.answer(position, self._lead_limit))
+            answers.append(self.solver.answer(position, LEAD_LIMIT))
         return self.solver.choices(position, *answers)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ludarium.analysis import solution_of
-from ludarium.analysis.corso import SIZES, CorsoSolution
-from ludarium.analysis.solutions import SOLVED, table_of
+from ludarium.analysis.corso import CorsoSolver
+from ludarium.analysis.probing import solver_of, source_of
+from ludarium.analysis.solutions import table_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
@@ -21,6 +21,7 @@ from .enumeration import Enumeration, position_keys, rewards_of
 
 _AT_ONCE = 4096  # positions valued at a time
 _SEARCHED_FOR_START = 1 << 22  # positions searched to solve a small board of Corso
+_MEMORY = 1 << 28  # bytes for the table of that search
 
 
 @dataclass(frozen=True)
@@ -121,20 +122,16 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
 def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:
     """Player 0's values of unfinished early positions [N] with perfect play, float[N].
 
-    Corso's come from its opening book, or from a search on smaller boards. The result is None if
-    one of the values is not known.
+    Corso's are searched, with what ships about the first plies of larger boards. The result is None
+    if one of the values is not found.
     """
     if exact is not None:
         return exact.values(states)
-    if SOLVED.get(game.name) is not CorsoSolution or game.options["size"] not in SIZES:
+    if source_of(game) is not CorsoSolver:
         return None
-    solution = solution_of(game)
-    assert isinstance(solution, CorsoSolution)
-    found = []
-    for number in range(len(states)):
-        position = Position.of_state(game, states[number])
-        outcome = solution.outcome(position, _SEARCHED_FOR_START)
-        if outcome is None:
-            return None
-        found.append(outcome * (1.0 - 2.0 * position.mover))
-    return np.array(found)
+    solver = solver_of(game, _MEMORY)
+    positions = (Position.of_state(game, state) for state in states)
+    found = [solver.answer(each, _SEARCHED_FOR_START, leads=False).outcome for each in positions]
+    if None in found:
+        return None
+    return np.array(found, float) * (1.0 - 2.0 * states["mover"])

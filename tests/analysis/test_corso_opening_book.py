@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from ludarium.analysis.corso import CorsoSolution, CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso import solution as solutions
 from ludarium.analysis.corso.known import first_positions
 from ludarium.analysis.corso.opening_book import shipped_opening_book
+from ludarium.analysis.corso.solution import LEAD_LIMIT
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.training.agents import make_agent
@@ -197,11 +199,14 @@ def test_perfect_play_of_every_position_of_small_boards(size: int) -> None:
             assert -minimax(after(position, action), known) == minimax(position, known)
 
 
-@pytest.mark.parametrize("limits", [(1 << 26, 1 << 18), (1 << 26, 1)], ids=str)
+@pytest.mark.parametrize("lead_limit", [LEAD_LIMIT, 1])
 @pytest.mark.parametrize("size", [4, 5])
-def test_perfect_play_keeps_the_value(size: int, limits: tuple[int, int]) -> None:
+def test_perfect_play_keeps_the_value(
+    size: int, lead_limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solutions, "LEAD_LIMIT", lead_limit)
     game = make_game("corso", size=size)
-    solution = CorsoSolution(game, MEMORY, *limits)
+    solution = CorsoSolution(game, MEMORY)
     judge = CorsoSolver(game, MEMORY, seed=3)
     outcomes = set()
     for seed in range(25):
@@ -219,14 +224,15 @@ def test_what_is_known_answers_outside_the_opening_book() -> None:
     solution = CorsoSolution(game, MEMORY)
     outside = [each for each in first_positions(game, 2) if solution.book.advice(each) is None]
     assert len(outside) == 71
-    assert all(solution.outcome(position, 10) in (-1, 1) for position in outside)
+    assert all(solution.solver.outcome(each, 10).outcome in (-1, 1) for each in outside)
     solution.best_actions(states_of(outside[:10]))
     assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each
 
 
-def test_play_goes_on_where_the_search_is_given_up() -> None:
+def test_play_goes_on_where_the_search_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solutions, "OUTCOME_LIMIT", 1000)
     game = make_game("corso", size=5)
-    solution = CorsoSolution(game, MEMORY, outcome_limit=1000)
+    solution = CorsoSolution(game, MEMORY)
     position = after(game.start(), "c3", "b2", "d4")
     assert solution.solver.outcome(position, 1000).outcome is None
     (best,) = solution.best_actions(position.states)
