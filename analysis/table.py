@@ -50,7 +50,10 @@ def write_table(
 
 
 def read_table(
-    path: str | os.PathLike[str], dtype: Any, shape: tuple[int | None, ...]
+    path: str | os.PathLike[str],
+    dtype: Any,
+    shape: tuple[int | None, ...],
+    wanted: dict[str, Any],
 ) -> tuple[dict[str, Any], np.ndarray]:
     """The description and the array of a table; the array is read-only.
 
@@ -61,11 +64,12 @@ def read_table(
         path: path of the file, which may come from a stranger.
         dtype: the array's dtype.
         shape: the array's shape; None for an axis of any length.
+        wanted: what the description must say; it may say more.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is not a table, has been changed, or its array has another dtype or shape;
-            the message names the file.
+        ValueError: it is not a table, has been changed, is for something else, or its array has
+            another dtype or shape; the message names the file.
     """
     with open_file(Path(path), "np", "table") as file:
         text = (file.metadata() or {}).get(_DESCRIPTION)
@@ -75,8 +79,15 @@ def read_table(
         array = file.get_tensor(_ARRAY)
         if description.pop(_CHECKSUM, None) != _checksum(description, array):
             raise ValueError("it is damaged: its checksum is wrong; solve again")
-        wanted = zip(shape, array.shape, strict=False)
-        fits = array.ndim == len(shape) and all(want in (None, axis) for want, axis in wanted)
+        differences = [
+            f"{key} {quoted(description.get(key))} instead of {value!r}"
+            for key, value in wanted.items()
+            if description.get(key) != value
+        ]
+        if differences:
+            raise ValueError(f"it is for something else: {', '.join(differences)}")
+        axes = zip(shape, array.shape, strict=False)
+        fits = array.ndim == len(shape) and all(want in (None, axis) for want, axis in axes)
         if array.dtype != dtype or not fits:
             raise ValueError(
                 f"it has {array.dtype} of shape {array.shape}, where {np.dtype(dtype)} of shape "

@@ -11,21 +11,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 
 from ..solver import after
 from ..table import read_table, write_table
 from . import kernels
-from .board import board_record, cells_of, check_game, new_workers
+from .board import board_record, cells_of, check_game, description, new_workers
 
-_FORMAT = 1
 _MUCH = 24  # bits of the number of positions searched
 _SUFFIX = ".known.safetensors"
 
@@ -94,7 +91,7 @@ def first_positions(game: Game, plies: int) -> list[Position]:
 
 def write_known(path: str | os.PathLike[str], game: Game, known: np.ndarray) -> Path:
     """Write the entries of `hardest_known` to a file; return the path."""
-    return write_table(path, _description(game), known)
+    return write_table(path, description(game), known)
 
 
 def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
@@ -104,11 +101,7 @@ def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
         FileNotFoundError: there is no such file.
         ValueError: it is not such a file, or damaged, or for other rules.
     """
-    description, known = read_table(path, np.int64, (None, 2))
-    wanted = _description(game)
-    if description != wanted:
-        raise ValueError(f"{path} is not for {game}: it has {quoted(description, 120)}")
-    return known
+    return read_table(path, np.int64, (None, 2), description(game))[1]
 
 
 def shipped_known(game: Game) -> np.ndarray:
@@ -118,13 +111,5 @@ def shipped_known(game: Game) -> np.ndarray:
         ValueError: the search cannot handle the game, see `check_game`, or the file is damaged.
     """
     size = check_game(game).size
-    file = files(__package__) / f"{size}x{size}{_SUFFIX}"
-    if not file.is_file():
-        return np.zeros((0, 2), np.int64)
-    with as_file(file) as path:
-        return np.array(read_known(path, game))
-
-
-def _description(game: Game) -> dict[str, object]:
-    options = dict(game.options)
-    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options}
+    path = Path(__file__).with_name(f"{size}x{size}{_SUFFIX}")
+    return np.array(read_known(path, game)) if path.is_file() else np.zeros((0, 2), np.int64)

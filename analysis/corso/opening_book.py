@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
@@ -29,13 +28,12 @@ from ludarium.envs.engine.progress import UNWATCHED, Task
 from ..solver import after
 from ..table import read_table, write_table
 from . import kernels
-from .board import board_record, cells_of, check_game, new_workers
+from .board import board_record, cells_of, check_game, description, new_workers
 from .solver import CorsoSolver, first_actions
 
 #: Default number of plies with entries.
 PLIES = 7
 
-_FORMAT = 1
 _CELLS = 25
 _ENTRIES = 2 * _CELLS  # possible words of one position
 
@@ -136,19 +134,15 @@ class OpeningBook:
             FileNotFoundError: there is no such file.
             ValueError: it is not such a file, or damaged, or for other rules.
         """
-        description, words = read_table(path, np.uint64, (None,))
-        wanted = _description(game)
-        plies = description.get("plies")
-        known = all(description.get(name) == value for name, value in wanted.items())
-        if not known or type(plies) is not int or plies < 1:
-            raise ValueError(
-                f"{path} is not for {game}: it has {quoted(description, 120)}, not {wanted}"
-            )
+        described, words = read_table(path, np.uint64, (None,), description(game))
+        plies = described.get("plies")
+        if type(plies) is not int or plies < 1:
+            raise ValueError(f"{path} is not an opening book: its plies are {quoted(plies)}")
         return cls(game, words, plies)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the opening book to a file; return the path."""
-        return write_table(path, _description(self.game) | {"plies": self.plies}, self._words)
+        return write_table(path, description(self.game) | {"plies": self.plies}, self._words)
 
     def advice(self, position: Position) -> BookMove | None:
         """The entry of an unfinished position; None if there is none."""
@@ -229,11 +223,8 @@ def shipped_opening_book(game: Game) -> OpeningBook | None:
         ValueError: the search cannot handle the game, see `check_game`, or the file is damaged.
     """
     size = check_game(game).size
-    file = files(__package__) / f"{size}x{size}.safetensors"
-    if not file.is_file():
-        return None
-    with as_file(file) as path:
-        return OpeningBook.load(path, game)
+    path = Path(__file__).with_name(f"{size}x{size}.safetensors")
+    return OpeningBook.load(path, game) if path.is_file() else None
 
 
 def _replies(position: Position, advice: BookMove) -> list[Position]:
@@ -242,8 +233,3 @@ def _replies(position: Position, advice: BookMove) -> list[Position]:
     if child.is_over:
         return [child]
     return [after(child, int(reply)) for reply in child.legal_actions]
-
-
-def _description(game: Game) -> dict[str, object]:
-    options = dict(game.options)
-    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options}

@@ -18,7 +18,6 @@ import hashlib
 import json
 import os
 import re
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -230,10 +229,9 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
 
 def shipped_test(game: Game) -> Path | None:
     """The hard exact test that ships for a game with its options; None if there is none."""
-    with as_file(files("ludarium.analysis.exact_tests").joinpath("hard")) as folder:
-        for path in sorted(Path(folder).glob(f"{game.name}*{_SUFFIX}")):
-            with path.open("rb") as file:
-                head = load_json(file.readline(), f"the first line of {path.name}", _Head)
-            if head.options == dict(game.options) and head.version == game.version:
-                return path
+    for path in sorted(Path(__file__).with_name("hard").glob(f"{game.name}*{_SUFFIX}")):
+        with path.open("rb") as file:
+            head = load_json(file.readline(), f"the first line of {path.name}", _Head)
+        if head.options == dict(game.options) and head.version == game.version:
+            return path
     return None

@@ -13,7 +13,6 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.console import say
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
@@ -185,20 +184,8 @@ class SolvedTable:
             FileNotFoundError: there is no such file.
             ValueError: it is not a table, or for other rules, or damaged.
         """
-        # Accept any length first, so that a table for another movement is named as such.
-        description, words = read_table(path, np.int32, (None,))
-        wanted = _description(rules)
-        found = {key: description.get(key) for key in wanted}
-        if found != wanted:
-            differences = ", ".join(
-                f"{key} {quoted(found[key])} instead of {value!r}"
-                for key, value in wanted.items()
-                if found[key] != value
-            )
-            raise ValueError(f"the table {path} is for something else: {differences}")
-        if len(words) != rules.phases * COLOURINGS:
-            raise ValueError(f"the table {path} has {len(words):,} words, a wrong number")
-        return cls(rules, words)
+        shape = (rules.phases * COLOURINGS,)
+        return cls(rules, read_table(path, np.int32, shape, _description(rules))[1])
 
     @cached_property
     def counts(self) -> list[list[Counts]]:

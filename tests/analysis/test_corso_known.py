@@ -66,7 +66,7 @@ def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
     game = make_game("corso", size=3)
     known = read_known(path, game)
     assert known.shape == (50, 2)
-    with pytest.raises(ValueError, match="is not for Corso"):
+    with pytest.raises(ValueError, match="is for something else: options"):
         read_known(path, make_game("corso", size=4))
     assert main([*command, "--score"]) == 2
     assert main([*command, "--entries", "0"]) == 2

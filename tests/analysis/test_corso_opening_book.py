@@ -151,7 +151,7 @@ def test_an_opening_book_is_kept_in_a_file(game: Game, book: OpeningBook, tmp_pa
     loaded = OpeningBook.load(path, game)
     assert (loaded._words == book._words).all()
     assert loaded.plies == book.plies
-    with pytest.raises(ValueError, match=r"3x3\.table is not for"):
+    with pytest.raises(ValueError, match=r"3x3\.table .* is for something else: options"):
         OpeningBook.load(path, make_game("corso", size=4))
     content = bytearray(path.read_bytes())
     content[-3] ^= 1

@@ -21,7 +21,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read(table: Path) -> None:
-    description, array = read_table(table, np.int32, (None,))
+    description, array = read_table(table, np.int32, (None,), {})
     assert description == {"game": "go"}
     assert array.dtype == np.int32
     assert array.tolist() == list(range(1000))
@@ -30,7 +30,7 @@ def test_what_is_written_is_read(table: Path) -> None:
 
 def test_dtype_and_shape_are_kept(tmp_path: Path) -> None:
     array = np.arange(24).astype(np.uint64).reshape(2, 3, 4)
-    _, found = read_table(write_table(tmp_path / "x", {}, array), np.uint64, (2, None, 4))
+    _, found = read_table(write_table(tmp_path / "x", {}, array), np.uint64, (2, None, 4), {})
     assert (found == array).all()
 
 
@@ -49,14 +49,14 @@ def test_what_is_not_as_it_was_written_is_refused(table: Path, change: str) -> N
     is_readable = change in ("bit", "description", "checksum")
     damaged = "damaged" if is_readable else "not a readable"
     with pytest.raises(ValueError, match=rf"some\.safetensors cannot be loaded: it is {damaged}"):
-        read_table(table, np.int32, (None,))
+        read_table(table, np.int32, (None,), {})
 
 
 @pytest.mark.parametrize("header", [None, {"sha256": "0"}])
 def test_another_file_of_the_format_is_refused(table: Path, header: dict[str, str] | None) -> None:
     table.write_bytes(save({"table": np.zeros(4, np.int32)}, header))
     with pytest.raises(ValueError, match="it is not a table of a solved game"):
-        read_table(table, np.int32, (None,))
+        read_table(table, np.int32, (None,), {})
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,17 @@ def test_an_array_that_compiled_code_does_not_count_on_is_refused(
     table: Path, dtype: type, shape: tuple[int | None, ...]
 ) -> None:
     with pytest.raises(ValueError, match=r"int32 of shape \(1000,\), where u?int32 of shape \("):
-        read_table(table, dtype, shape)
+        read_table(table, dtype, shape, {})
+
+
+def test_a_table_of_something_else_is_named_as_such_before_its_shape(table: Path) -> None:
+    with pytest.raises(ValueError, match="is for something else: game 'go' instead of 'chess'"):
+        read_table(table, np.int32, (1,), {"game": "chess"})
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no table .*nowhere"):
-        read_table(tmp_path / "nowhere", np.int32, (None,))
+        read_table(tmp_path / "nowhere", np.int32, (None,), {})
 
 
 def test_the_limit_on_a_file_is_that_of_tables_and_checked_before_one_is_written(
@@ -84,7 +89,7 @@ def test_the_limit_on_a_file_is_that_of_tables_and_checked_before_one_is_written
     assert not (tmp_path / "large").exists()
     monkeypatch.setattr(header, "MOST_BYTES", 1000)
     with pytest.raises(ValueError, match=r"it has [\d,]+ bytes; a table has at most 1,000"):
-        read_table(table, np.int32, (None,))
+        read_table(table, np.int32, (None,), {})
 
 
 def test_a_write_that_fails_leaves_all_as_it_was(

@@ -308,5 +308,7 @@ READERS = [
         mutate_json,
     ),
     Reader("ladder", load_ladder, _good_ladders, mutate_json),
-    Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),
+    Reader(
+        "table", lambda path: read_table(path, np.int32, (None,), {}), _good_tables, mutate_table
+    ),
 ]
