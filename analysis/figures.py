@@ -30,8 +30,19 @@ def figure_file(path: str | os.PathLike[str], width: float, height: float) -> It
     from matplotlib import rc_context  # slow to import, and not always installed
     from matplotlib.figure import Figure
 
-    # SVG keeps text as text, and the same data give the same file.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 10}):
+    with rc_context(
+        {
+            "axes.axisbelow": True,
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "font.size": 10,
+            "grid.color": FAINT,
+            "grid.linewidth": 0.6,
+            # SVG keeps text as text, and the same data give the same file.
+            "svg.fonttype": "none",
+            "svg.hashsalt": "ludarium",
+        }
+    ):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         drawn = BytesIO()

@@ -62,5 +62,3 @@ def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
         axes.set_title(
             f"{analysis.game.title}, values by {short_name(analysis.agent)}", fontsize=10
         )
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)

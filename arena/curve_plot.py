@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from ludarium.analysis.figures import FAINT, POINT, figure_file, short_name
+from ludarium.analysis.figures import POINT, figure_file, short_name
 
 from .curve import METRICS, Curve, Point, measured
 
@@ -52,10 +52,7 @@ def plot_curves(
                 label = f" {short_name(curve.run)}"  # no legend has a label that begins with "_"
                 axes.plot(where, middle, "o-", color=colour, markersize=4, label=label)
             axes.set_ylabel(name)
-            axes.grid(axis="y", color=FAINT, linewidth=0.6)
-            axes.set_axisbelow(True)
-            for side in ("top", "right"):
-                axes.spines[side].set_visible(False)
+            axes.grid(axis="y")
         panels[0].set_title(title, loc="left", fontsize=11)
         panels[-1].set_xlabel(axis)
         if len(curves) > 1:

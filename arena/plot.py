@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ludarium.analysis.figures import FAINT, INK, POINT, figure_file, short_name
+from ludarium.analysis.figures import INK, POINT, figure_file, short_name
 
 from .standings import Standings
 
@@ -53,8 +53,6 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
         axes.set_ylim(-0.6, len(agents) - 0.3)
         axes.set_xlabel("Elo points, with 95 % intervals")
         axes.set_title(title, loc="left", fontsize=11)
-        axes.grid(axis="x", color=FAINT, linewidth=0.6)
-        axes.set_axisbelow(True)
-        for side in ("top", "right", "left"):
-            axes.spines[side].set_visible(False)
+        axes.grid(axis="x")
+        axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
