@@ -4,12 +4,11 @@
     python -m ludarium.play.build corso 'onyx?size=6'     # some, with options
     python -m ludarium.play.build --output page/modules --simulations 400 osiron
 
-writes NAME.wasm; NAME.scene.json; NAME.json, the manifest, which the module holds too; and
-NAME.network if a shipped agent fits. Results of earlier runs with the same sources come from the
-user's cache folder. A game of your own that no installed package registers comes from a module:
---game-module MODULE. A game takes up to a minute. The linker is the package ziglang: pip install
-'ludarium[wasm]'; options of a game need 'ludarium[train]' too. docs/guide/wasm.md explains how to
-use the files.
+writes NAME.wasm; NAME.scene.json; and NAME.network if a shipped agent fits. Results of earlier runs
+with the same sources come from the user's cache folder. A game of your own that no installed
+package registers comes from a module: --game-module MODULE. A game takes up to a minute. The linker
+is the package ziglang: pip install 'ludarium[wasm]'; options of a game need 'ludarium[train]' too.
+docs/guide/wasm.md explains how to use the files.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from ludarium.envs.registry import make_game
 
 from .parts import module_part, network_part
 from .variants import Variant
-from .wasm import Limits, Module, module_name, parse_module
+from .wasm import Limits, module_name
 
 
 def read_game(text: str) -> Game:
@@ -56,13 +55,11 @@ def read_game(text: str) -> Game:
     return make_game(name, **options)
 
 
-def write_module(folder: Path, game: Game, module: Module) -> Path:
-    """Write a game's module, its manifest and its scene; return the module's path."""
-    name = module.manifest["name"]
-    manifest = json.dumps(module.manifest, indent=1, ensure_ascii=False) + "\n"
-    write_whole(folder / f"{name}.json", manifest.encode())
+def write_module(folder: Path, game: Game, content: bytes) -> Path:
+    """Write a game's module and its scene; return the module's path."""
+    name = module_name(game)
     write_whole(folder / f"{name}.scene.json", scene_content(game))
-    write_whole(folder / f"{name}.wasm", module.content)
+    write_whole(folder / f"{name}.wasm", content)
     return folder / f"{name}.wasm"
 
 
@@ -90,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _build(folder: Path, game: Game, limits: Limits) -> None:
     began = time.monotonic()
     content = module_part(game, limits).content(output)
-    path = write_module(folder, game, parse_module(content, module_name(game)))
+    path = write_module(folder, game, content)
     network = network_part(Variant.of(game))
     if network is not None:
         write_whole(path.with_suffix(".network"), network.content(output))

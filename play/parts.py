@@ -92,7 +92,7 @@ def module_part(game: Game, limits: Limits | None = None) -> Part:
     limits = limits or Limits()
     return Part(
         f"games/{module_name(game)}-{_short(digest_of(game), json.dumps(asdict(limits)))}.wasm",
-        lambda: build_module(game, limits).content,
+        lambda: build_module(game, limits),
         f"compiling {game}, up to a minute",
     )
 
@@ -101,7 +101,7 @@ def solver_part(game: Game) -> Part:
     """The module with exact values of a game's positions."""
     return Part(
         f"exact/{module_name(game)}-{_short(solver_digest(game))}.wasm",
-        lambda: build_solver(game).content,
+        lambda: build_solver(game),
         f"compiling the solver of {game}",
     )
 

@@ -3,30 +3,22 @@
 
 The files in the order of a build: ``kernels`` (the exports of a module), ``memory`` (its arrays),
 ``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``
-(assembling it, and telling whether a module fits the present sources). ``network`` writes files of
+(assembling it, and the digest of its sources). ``network`` writes files of
 networks, which a module loads.
 """
 
 from .linker import LinkerError
 from .memory import Limits
 from .module import (
-    Module,
     build_module,
     digest_of,
     module_name,
-    parse_module,
-    read_module,
-    require_current,
 )
 
 __all__ = [
     "Limits",
     "LinkerError",
-    "Module",
     "build_module",
     "digest_of",
     "module_name",
-    "parse_module",
-    "read_module",
-    "require_current",
 ]

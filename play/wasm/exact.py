@@ -21,10 +21,10 @@ from ludarium.envs.engine.game import Game
 from ..objects import in_own_process
 from . import solve_corso, solve_late, solve_osiron
 from .linker import find_zig
-from .module import Module, assemble, digest_of_parts
+from .module import assemble, digest_of_parts
 
 
-def build_solver(game: Game) -> Module:
+def build_solver(game: Game) -> bytes:
     """Compile a module for exact values of a game's positions, in a dedicated process.
 
     Raises:
@@ -48,7 +48,7 @@ def source_text(game: Game) -> str:
     return source_of(game).source
 
 
-def _build(game: Game) -> Module:
+def _build(game: Game) -> bytes:
     templates = _templates(game)
     about = {"sources": solver_digest(game), "solver": _about_values(game)}
     return assemble(game, templates, {"solver": templates.solver_memory(game)}, about)

@@ -301,7 +301,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(arguments.modules or folder, f"{name}.wasm")
             if not path.is_file():
-                path.write_bytes(build_module(game).content)
+                path.write_bytes(build_module(game))
             print(name, compare(game, path, arguments.games, arguments.positions), flush=True)
             print(name, compare_networks(game, path, arguments.positions), flush=True)
             if any(load_ladder(each).fits(game) for each in LADDERS):

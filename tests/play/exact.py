@@ -88,7 +88,7 @@ def main() -> None:
         game = read_game(name)
         with tempfile.TemporaryDirectory() as folder:
             module = Path(folder, "exact.wasm")
-            module.write_bytes(build_solver(game).content)
+            module.write_bytes(build_solver(game))
             actions = compare(game, module, given.positions)
             print(f"{name}: {given.positions:,} positions, {actions:,} actions agree", flush=True)
 

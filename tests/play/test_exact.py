@@ -29,7 +29,7 @@ def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The module with exact values of tic-tac-toe, as a file."""
     need_tools()
     path = tmp_path_factory.mktemp("exact") / "tictactoe.wasm"
-    path.write_bytes(build_solver(TicTacToe()).content)
+    path.write_bytes(build_solver(TicTacToe()))
     return path
 
 
@@ -59,7 +59,7 @@ def test_values_are_those_of_python(name: str, positions: int, tmp_path: Path) -
     need_tools()
     game = build.read_game(name)
     path = tmp_path / "exact.wasm"
-    path.write_bytes(build_solver(game).content)
+    path.write_bytes(build_solver(game))
     assert compare(game, path, positions) > positions
 
 

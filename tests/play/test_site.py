@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from threading import Thread
@@ -32,13 +31,9 @@ from ludarium.play.variants import Variant, usual_variants
 from ludarium.play.wasm import (
     Limits,
     LinkerError,
-    Module,
-    digest_of,
     linker,
     module_name,
-    read_module,
 )
-from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.play.wasm.network import MAGIC
 from ludarium.training.agents.checkpoints import shipped_agents
 from tests.checkpoints import tiny_checkpoint
@@ -53,21 +48,13 @@ class Maker:
     def __init__(self) -> None:
         self.made: list[str] = []
 
-    def build_module(self, game: Game, limits: Limits) -> Module:
+    def build_module(self, game: Game, limits: Limits) -> bytes:
         self.made.append(module_name(game))
-        manifest = {
-            "format": 2,
-            "name": module_name(game),
-            "sources": digest_of(game),
-            "description": {"game": game.name, "options": game.options},
-            "search": {"limits": asdict(limits)},
-        }
-        section = custom_section(SECTION, json.dumps(manifest).encode())
-        return Module(b"\0asm\x01\0\0\0" + section, manifest)
+        return str(limits).encode()
 
-    def build_solver(self, game: Game) -> Module:
+    def build_solver(self, game: Game) -> bytes:
         self.made.append(f"exact {module_name(game)}")
-        return Module(b"\0asm\x01\0\0\0", {})
+        return b"solver"
 
     def pack(self, variant: Variant) -> bytes:
         self.made.append(variant.id)
@@ -352,12 +339,13 @@ def test_the_rules_of_its_game_are_in_a_networks_address(monkeypatch: pytest.Mon
 def test_a_module_is_compiled_once_for_the_same_sources_and_limits(
     maker: Maker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = ["tictactoe", "--output", str(tmp_path / "modules")]
+    folder = tmp_path / "modules"
+    wanted = ["tictactoe", "--output", str(folder)]
     for more in ([], [], ["--simulations", "5"]):
         assert build.main([*wanted, *more]) == 0
     assert maker.made == ["tictactoe", "tictactoe"]
-    module = read_module(tmp_path / "modules" / "tictactoe.wasm")
-    assert module.manifest["search"]["limits"]["simulations"] == 5
+    assert {path.name for path in folder.iterdir()} == {"tictactoe.wasm", "tictactoe.scene.json"}
+    assert b"simulations=5," in (folder / "tictactoe.wasm").read_bytes()
     assert capsys.readouterr().out.count("compiling") == 2
 
 

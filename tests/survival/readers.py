@@ -34,8 +34,6 @@ from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
 from ludarium.models import load_checkpoint, save_checkpoint
-from ludarium.play.wasm import read_module
-from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.training.agents import read_agent
 from tests.checkpoints import tiny_checkpoint
 from tests.tictactoe import TicTacToe
@@ -269,26 +267,7 @@ def _good_measurements() -> list[bytes]:
     return [json.dumps({"what": what, "found": found}).encode()]
 
 
-_EMPTY_MODULE = b"\0asm\x01\0\0\0"
-
-
-def _good_modules() -> list[bytes]:
-    about = {"game": "corso", "options": {"size": 3}}
-    manifest = {"format": 2, "name": "corso-size=3", "sources": "0", "description": about}
-    content = json.dumps(manifest | {"search": {}, "text": "x" * 300}).encode()
-    return [_EMPTY_MODULE + custom_section(SECTION, content)]
-
-
-def _mutate_module(content: bytes, rng: random.Random) -> bytes:
-    """Bytes anywhere; or what the manifest says."""
-    if rng.random() < 0.4:
-        return mutate_bytes(content, rng)
-    manifest = json.loads(content[content.index(b"{") :])
-    return _EMPTY_MODULE + custom_section(SECTION, as_text(mutate_data(manifest, rng)))
-
-
 READERS = [
-    Reader("module", read_module, _good_modules, _mutate_module),
     Reader("tournament", _read_arena, _good_arenas, mutate_json),
     Reader("game of a tournament", _read_arena_game, _good_arena_games, mutate_json),
     Reader("measurement of a run", Memory, _good_measurements, mutate_json),
