@@ -1,25 +1,18 @@
-"""Measures the page in a browser: when it can be played, what it loads, its speed and memory.
+"""Measures the page in a browser: what it loads, when it moves first, and its speed.
 
-    python benchmarks/page.py                              # all, some ten minutes
-    python benchmarks/page.py --parts start bytes speed --games corso onyx
-    python benchmarks/page.py --parts memory --tab 5 40
+    python benchmarks/page.py                              # all, some minutes
+    python benchmarks/page.py --parts bytes speed --games corso onyx
 
 It needs the page (make page), the package playwright (pip install playwright), and a browser:
 chromium or google-chrome on the PATH, or Playwright's own (playwright install chromium). It prints
 tables in Markdown. The parts are:
 
-- ``start``: seconds from the command ``ludarium play onyx`` to the address, and from opening the
-  address in a new profile of the browser to a board that can be played;
 - ``bytes``: downloads of a first visit, for each game against the agent, and then for all games
   with exact values, plain and with gzip;
 - ``first``: seconds from opening an address, in which the agent begins, to its first move, as fast
   as the machine is, and with the tab's process stopped for three quarters of the time;
-- ``answers``: seconds until the proposed opponent's answers are visible, in a game on each default
-  board; the page shows no answer before 0.35 s;
 - ``speed``: simulations/s of searches with the shipped network, one position at a time, on the page
-  and in Python on one core, on the same positions; the median over them;
-- ``memory``: memory of a tab after some games of Corso: the heap of the page's script, and the
-  resident set of the tab's process, which has the agent's thread and the modules too (Linux).
+  and in Python on one core, on the same positions; the median over them.
 
 Times are wall time: other work on the machine makes them longer, so its load is printed.
 """
@@ -29,8 +22,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -56,9 +47,8 @@ from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import fitted, inference_engine
 from ludarium.training.search import Search, SearchSettings
 
-PARTS = ("start", "bytes", "first", "answers", "speed", "memory")
+PARTS = ("bytes", "first", "speed")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-COMMAND = [sys.executable, "-c", "from ludarium.cli import main; raise SystemExit(main())"]
 OPENED = 3  # times that a page is opened
 THROTTLING = 4  # how many times slower a slow device is
 RUNS = 0.004  # seconds at a time that a slowed process runs
@@ -66,8 +56,8 @@ SETTINGS = SearchSettings(simulations=256, prove=False)
 POSITIONS = (9, 7, 5, 3, 0, 2, 4, 6, 8)  # random plies before the searched positions
 WARM_UP = 4  # the first ones do not count: browsers compile long-running code again
 
-# Play a move, and wait for the next turn: resolves with the seconds of the answer in between; 0 if
-# there was none, because a player moves twice in a row; null if the game is over.
+# Play a move, and wait for the next turn: resolves with true if there was no answer in between,
+# because a player moves twice in a row; false if there was one, or the game is over.
 PLAY = """number => new Promise((resolve) => {
     const moves = () => [...document.querySelectorAll(".legal button")];
     const isOver = () => /won|drawn/.test(document.querySelector(".players").textContent);
@@ -75,11 +65,10 @@ PLAY = """number => new Promise((resolve) => {
     const choices = moves();
     const before = played();
     choices[number % choices.length].click();
-    const began = performance.now();
     const look = () => {
-        if (isOver()) resolve(null);
+        if (isOver()) resolve(false);
         else if (!moves().length) setTimeout(look, 5);
-        else resolve(played() - before > 1 ? (performance.now() - began) / 1000 : 0);
+        else resolve(played() - before <= 1);
     };
     look();
 })"""
@@ -171,58 +160,11 @@ def open_board(page: Any, address: str, game: Game) -> None:
     wait_for_turn(page)
 
 
-def new_game(page: Any) -> None:
-    """Begin a game on the open board, with the proposals of the dialog."""
-    page.locator("#new").click()
-    page.get_by_role("button", name="Play", exact=True).last.click()
-    page.wait_for_selector("dialog", state="detached")
-    wait_for_turn(page)
-
-
-def play(page: Any, most: int) -> list[float]:
-    """Play to the end, or until ``most`` answers; returns the seconds of each answer."""
-    seconds: list[float] = []
+def play_until_answer(page: Any) -> None:
+    """Play until the opponent answers, or the game is over."""
     move = 0
-    while len(seconds) < most:
-        answer = page.evaluate(PLAY, 7 * move)
-        if answer is None:
-            break
-        if answer:
-            seconds.append(answer)
+    while page.evaluate(PLAY, 7 * move):
         move += 1
-    return seconds
-
-
-def proposed(page: Any) -> str:
-    """The name of the opponent at the board."""
-    names: list[str] = page.locator(".players .who strong").all_inner_texts()
-    return next(name for name in names if name != "You")
-
-
-def start_rows(browser: Any) -> Iterator[Row]:
-    """The rows of the command and of the page that it serves."""
-    began = time.perf_counter()
-    with subprocess.Popen(
-        [*COMMAND, "play", "onyx", "--no-browser", "--seat", "0"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        seconds = time.perf_counter() - began
-        yield {"from": "`ludarium play onyx --no-browser`", "to": "its address", "seconds": seconds}
-        opened = median(_seconds_to_board(browser, address) for _ in range(OPENED))
-        yield {"from": "opening the page", "to": "a board to play", "seconds": opened}
-        process.terminate()
-
-
-def _seconds_to_board(browser: Any, address: str) -> float:
-    with new_tab(browser) as page:
-        began = time.perf_counter()
-        page.goto(address, wait_until="commit")
-        wait_for_turn(page)
-        return time.perf_counter() - began
 
 
 def bytes_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
@@ -232,7 +174,7 @@ def bytes_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]
         with serving(site) as (address, asked), new_tab(browser) as page:
             page.goto(f"{address}#g={game.name}&o={module_name(game)}&seat=0&opponent=network:1")
             wait_for_turn(page)
-            play(page, 1)
+            play_until_answer(page)
         yield {"game": module_name(game)} | _sizes(site, asked)
         all_asked |= asked | {_variant(site, game)["exact"]["module"]}
     yield {"game": "all, with exact values"} | _sizes(site, all_asked)
@@ -317,23 +259,6 @@ def _renderers(browser: Any) -> list[int]:
     return [each["id"] for each in told if each["type"] == "renderer"]
 
 
-def answer_rows(browser: Any, site: Site, games: Sequence[Game], most: int) -> Iterator[Row]:
-    """The time that a person waits for the proposed opponent."""
-    for game in games:
-        with serving(site) as (address, _), new_tab(browser) as page:
-            open_board(page, address, game)
-            new_game(page)
-            name = proposed(page)
-            seconds = play(page, most)
-        yield {
-            "game": module_name(game),
-            "opponent": name,
-            "answers": len(seconds),
-            "median, s": median(seconds),
-            "longest, s": max(seconds),
-        }
-
-
 def speed_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
     """Simulations/s on the page and in Python."""
     for game in games:
@@ -381,44 +306,12 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
     return speeds
 
 
-def memory_rows(browser: Any, site: Site, counts: Sequence[int]) -> Iterator[Row]:
-    """The memory of a tab after some games."""
-    with serving(site) as (address, _), new_tab(browser) as page:
-        open_board(page, address, GAMES["corso"]())
-        for number in range(1, max(counts) + 1):
-            new_game(page)
-            play(page, most=1000)
-            if number in counts:
-                heap, resident = _memory(browser, page)
-                yield {
-                    "games in one tab": number,
-                    "script's heap, MB": heap / 1e6,
-                    "the tab's process, MB": resident / 1e6,
-                }
-
-
-def _memory(browser: Any, page: Any) -> tuple[float, float]:
-    """Bytes of the page's heap, and of the largest process that shows pages (nan: unknown)."""
-    session = page.context.new_cdp_session(page)
-    session.send("HeapProfiler.collectGarbage")
-    session.send("Performance.enable")
-    metrics = session.send("Performance.getMetrics")["metrics"]
-    (heap,) = (each["value"] for each in metrics if each["name"] == "JSHeapUsedSize")
-    pages = [Path(f"/proc/{process}/statm") for process in _renderers(browser)]
-    sizes = [int(path.read_text().split()[1]) for path in pages if path.is_file()]
-    return heap, max(sizes) * os.sysconf("SC_PAGE_SIZE") if sizes else float("nan")
-
-
 def main() -> None:
     parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument(
-        "--most", type=int, default=20, help="most answers that are measured in a game"
-    )
-    parser.add_argument("--tab", nargs="+", type=int, default=[5, 40], help="games in one tab")
     given = parser.parse_args()
     if given.quick:
-        given.games, given.most, given.tab = ["corso"], 1, [1]
+        given.games = ["corso"]
     try:
         site = Site.read(BUILT)
     except (FileNotFoundError, ValueError) as error:
@@ -427,12 +320,9 @@ def main() -> None:
     with new_browser() as browser:
         print(f"Chromium {browser.version}; {os.cpu_count()} cores, load average {_load()}")
         tables = {
-            "start": lambda: start_rows(browser),
             "bytes": lambda: bytes_rows(browser, site, games),
             "first": lambda: first_rows(browser, site, games),
-            "answers": lambda: answer_rows(browser, site, games, given.most),
             "speed": lambda: speed_rows(browser, site, games),
-            "memory": lambda: memory_rows(browser, site, given.tab),
         }
         for part in given.parts:
             print_table(tables[part](), given.json)
