@@ -4,12 +4,11 @@
     python benchmarks/environments.py --games onyx
     python benchmarks/environments.py --seconds 0.1 --only aec
 
-Three tables:
+Two tables:
 
 - ``aec``: PettingZoo's loop (last, pick a legal action from the mask, step), and the same without
   picking, from recorded games; compared with PettingZoo's connect_four_v3;
-- ``batch``: random play of N games at once, with masks and observations;
-- ``playouts``: random games without masks and observations.
+- ``batch``: random play of N games at once, with masks and observations.
 
 Every figure is measured ``--repeats`` times, in turns with the others, since other work on the
 machine comes and goes; the tables have the best and the median, in steps or plies per second. In
@@ -30,7 +29,6 @@ from pettingzoo import AECEnv
 
 from ludarium.envs import GAMES, make, make_game, make_raw
 from ludarium.envs.batch import BatchEnv
-from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.threads import available_cores
 
 GAMES_RECORDED = 40
@@ -41,7 +39,7 @@ Measure = Callable[[float], float]
 
 def main() -> None:
     parser = new_parser(__doc__, list(GAMES))
-    parser.add_argument("--only", choices=["aec", "batch", "playouts"])
+    parser.add_argument("--only", choices=["aec", "batch"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[64, 512, 2048, 8192])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, min(2, available_cores())])
     parser.add_argument("--seconds", type=float, default=0.3, help="duration of one measurement")
@@ -52,7 +50,7 @@ def main() -> None:
         arguments.seconds, arguments.repeats = 0.02, 1
     warnings.simplefilter("ignore", DeprecationWarning)  # from PettingZoo, when it makes its games
 
-    tables = {"aec": aec_rows, "batch": batch_rows, "playouts": playout_rows}
+    tables = {"aec": aec_rows, "batch": batch_rows}
     for name, rows in tables.items():
         if arguments.only in (None, name):
             print_table(rows(arguments), arguments.json)
@@ -176,30 +174,6 @@ def steps(games: BatchEnv, step: Callable[[], None]) -> Measure:
             step()
             calls += 1
         return calls * games.num_envs / (time.perf_counter() - start)
-
-    return measure
-
-
-# Playouts.
-
-
-def playout_rows(arguments: argparse.Namespace) -> Iterator[Row]:
-    for name in arguments.games:
-        yield {"name": name, **compare({name: playouts(name)}, arguments)[name]}
-
-
-def playouts(name: str) -> Measure:
-    """Plies per second of random games on one thread."""
-    game = make_game(name)
-    states, rng, counts = game.new_states(1), seed_rng(0), np.zeros(5, np.int64)
-
-    def measure(seconds: float) -> float:
-        plies, start = 0, time.perf_counter()
-        while time.perf_counter() - start < seconds:
-            plies += game.kernels.random_games(
-                game.tables, states, rng[0], game.num_actions, 100, counts
-            )
-        return plies / (time.perf_counter() - start)
 
     return measure
 

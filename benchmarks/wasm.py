@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from common import Row, new_parser, print_table
 
+from ludarium.cli.bench import random_speed
 from ludarium.envs import GAMES
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import seed_rng
 from ludarium.models import Evaluation
 from ludarium.play.build import read_game
 from ludarium.play.parts import module_part, network_part
@@ -39,20 +39,6 @@ from ludarium.training.search import Search, SearchSettings
 
 SCRIPT = Path(__file__).with_name("wasm.mjs")
 SETTINGS = SearchSettings(simulations=256, prove=False)
-
-
-def native_plies(game: Game, seconds: float) -> float:
-    """Plies/s of random games in numba's code."""
-    states, rng, counts = game.new_states(1), seed_rng(1)[0], np.zeros(5, np.int64)
-    game.kernels.random_games(game.tables, states, rng, game.num_actions, 1, counts)  # compiles
-    plies, games = 0, 16
-    began = time.process_time()
-    while time.process_time() - began < seconds:
-        plies += game.kernels.random_games(
-            game.tables, states, rng, game.num_actions, games, counts
-        )
-        games = min(2 * games, 4096)
-    return plies / (time.process_time() - began)
 
 
 def native_simulations(game: Game, seconds: float, batch: int) -> float:
@@ -90,7 +76,7 @@ def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str,
     for _ in range(repeats):
         found = {
             **in_module(module, seconds),
-            "native plies": native_plies(game, seconds),
+            "native plies": random_speed(game, seconds, time.process_time),
             "native simulations, 1": native_simulations(game, seconds, 1),
             "native simulations, 64": native_simulations(game, seconds, 64),
         }

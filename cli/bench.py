@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -178,7 +179,7 @@ def measure(
     return {
         "game": game.name,
         "options": dict(game.options),
-        "random_plies_per_second": _random_speed(game, min(seconds, 3.0)),
+        "random_plies_per_second": random_speed(game, min(seconds, 3.0)),
         "network_per_second": network_speed,
         "simulations_per_second": play_speed,
         "cache_hits": result.hits / max(1, result.hits + result.evaluations),
@@ -223,13 +224,15 @@ class _NetworkAlone:
         self.seconds += spent
 
 
-def _random_speed(game: Game, seconds: float) -> float:
-    """Plies per second of bare random games on one core."""
+def random_speed(
+    game: Game, seconds: float, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Plies per second, by a clock, of bare random games on one core."""
     states, counts = game.new_states(1), np.zeros(5, np.int64)
     rng = seed_rng(1)[0]
     arguments = (game.tables, states, rng, game.num_actions)
     game.kernels.random_games(*arguments, 10, counts)
-    plies, started = 0, time.perf_counter()
-    while time.perf_counter() - started < seconds:
+    plies, started = 0, clock()
+    while clock() - started < seconds:
         plies += game.kernels.random_games(*arguments, 1000, counts)
-    return plies / (time.perf_counter() - started)
+    return plies / (clock() - started)
