@@ -14,10 +14,7 @@ from ludarium.cli.games import play_command
 from ludarium.cli.interrupt import StopFlag
 from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
-from ludarium.training.agents.checkpoints import (
-    selecting_options,
-    shipped_agent,
-)
+from ludarium.training.agents.checkpoints import selecting_options
 from ludarium.training.run import describe_plan
 from tests.checkpoints import tiny_checkpoint
 from tests.processes import python
@@ -257,15 +254,6 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
         (["bench", "--agent", "uct"], "agent 'uct' has no network"),
         (["export", "random"], "agent 'random' has no network"),
-        (
-            ["push", "corso", "a/b", "--card", "nowhere"],
-            "there is no file 'nowhere' to read a card",
-        ),
-        (["push", "corso", "a/b", "--card", "."], "'.' is a folder; a card is read from"),
-        (
-            ["push", "corso", "a/b", "--card", shipped_agent("corso")],
-            "a card has at most 1,048,576",
-        ),
         (["train", "corso", "--folder", "x" * 300], "x... (File name too long): name another"),
         (["agents", "chess"], "no game is called 'chess'"),
         (["--game-module", "no_such_module", "games"], "'no_such_module'); it is looked for in"),

@@ -19,7 +19,7 @@ class HubServer(ThreadingHTTPServer):
     """Repositories in memory.
 
     Attributes:
-        files: contents by repository (``owner/name``, or ``datasets/owner/name``) and name.
+        files: contents by repository (``owner/name``) and name.
         sizes: what is said of a file's size, where that is not its length.
         asked: method and path of each request.
         token: without which nothing is written.
@@ -78,23 +78,20 @@ class _Handler(BaseHTTPRequestHandler):
             is_good = isinstance(yaml.safe_load(head), dict)
             told: list[dict[str, str]] = [] if is_good else [{"message": "the head is no mapping"}]
             self._answer(200 if is_good else 400, {"errors": told, "warnings": []})
-        elif found := re.fullmatch(r"/api/(\w+)s/(.+?)/(preupload|commit)/main", self.path):
-            repository = found[2] if found[1] == "model" else f"datasets/{found[2]}"
-            if found[3] == "preupload":
+        elif found := re.fullmatch(r"/api/models/(.+?)/(preupload|commit)/main", self.path):
+            if found[2] == "preupload":
                 files = [
                     {"path": each["path"], "uploadMode": "regular", "shouldIgnore": False}
                     for each in json.loads(body)["files"]
                 ]
                 self._answer(200, {"files": files})
             else:
-                self._commit(repository, body)
+                self._commit(found[1], body)
         else:
             self._answer(404, {"error": "Not found"})
 
     def _create(self, wanted: dict[str, Any]) -> None:
-        name = f"{wanted['organization']}/{wanted['name']}"
-        kind = wanted.get("type") or "model"
-        repository = name if kind == "model" else f"{kind}s/{name}"
+        repository = f"{wanted['organization']}/{wanted['name']}"
         is_there = repository in self.server.files
         self.server.files.setdefault(repository, {})
         self.server.private.setdefault(repository, wanted["visibility"] == "private")

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from ludarium.analysis import exact_tests
 from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory, fetch
 from ludarium.training.agents.names import read_agent, read_trained_agent
 from tests.processes import LUDARIUM, python
@@ -122,22 +121,9 @@ def test_push_puts_an_agent_there_with_its_page(server: HubServer, tmp_path: Pat
     assert "| learner steps |" in server.files["ada/mine"]["README.md"].decode()
 
 
-def test_push_puts_the_exact_tests_there_as_a_data_set(server: HubServer, tmp_path: Path) -> None:
-    done = ludarium(server, tmp_path, "push", "--exact-tests", "ada/tests")
-    assert done.returncode == 0, done.stderr
-    found = server.files["datasets/ada/tests"]
-    folder = Path(exact_tests.__file__).parent / "hard"
-    expected = {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
-    card = found.pop("README.md").decode()
-    assert found == expected
-    assert all(f"data_files: {name}\n" in card for name in expected)
-
-
 def test_push_without_a_token_says_so(server: HubServer, tmp_path: Path) -> None:
     done = ludarium(server, tmp_path, "push", "corso", "ada/mine", HF_TOKEN="hf_wrong")
     assert done.returncode == 2
     assert "ada/mine was not written: " in done.stderr
     assert "401" in done.stderr
     assert "ada/mine" not in server.files
-    for words in (["push", "ada/mine"], ["push", "--exact-tests", "corso", "ada/mine"]):
-        assert "either an agent or --exact-tests" in ludarium(server, tmp_path, *words).stderr

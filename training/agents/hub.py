@@ -82,15 +82,12 @@ def fetch(repository: str, revision: str | None = None) -> Path:
         raise ValueError(f"{name}: {_in_a_line(error)}") from None
 
 
-def push(
-    files: Mapping[str, bytes], repository: str, kind: str = "model", private: bool = False
-) -> str:
+def push(files: Mapping[str, bytes], repository: str, private: bool = False) -> str:
     """Put files into a repository, which is created if needed; return its address.
 
     Args:
         files: contents by name.
         repository: ``OWNER/NAME``.
-        kind: ``model`` or ``dataset``.
         private: whether a new repository is private.
 
     Raises:
@@ -103,12 +100,11 @@ def push(
     hub = _library()
     client = hub.HfApi()
     try:
-        made = client.create_repo(repository, repo_type=kind, private=private, exist_ok=True)
+        made = client.create_repo(repository, private=private, exist_ok=True)
         client.create_commit(
             repository,
             [hub.CommitOperationAdd(name, content) for name, content in files.items()],
             commit_message="ludarium push",
-            repo_type=kind,
         )
     except (OSError, ValueError) as error:
         raise ValueError(f"{repository} was not written: {_in_a_line(error)}") from None
