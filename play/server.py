@@ -7,16 +7,12 @@ from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any, BinaryIO
 
 LOOPBACK = "127.0.0.1"
 
 #: This port is tried first: a browser keeps games and settings by address, port included.
 USUAL_PORT = 8265
-
-#: Most connections served at the same time; a browser uses six.
-MOST_CONNECTIONS = 64
 
 
 class PageServer(ThreadingHTTPServer):
@@ -36,7 +32,6 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int | None = None, is_kept: bool = True) -> None:
         self.folder = folder
         self.is_kept = is_kept
-        self._free = BoundedSemaphore(MOST_CONNECTIONS)
         if port is not None and not 1 <= port <= 65535:
             raise ValueError(f"--port is {port}; accepted: 1 to 65535")
         try:
@@ -53,20 +48,6 @@ class PageServer(ThreadingHTTPServer):
     def address(self) -> str:
         """The page's address for a browser on this machine."""
         return f"http://{LOOPBACK}:{self.server_port}/"
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Give a connection a thread, or close it if there are too many."""
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in its thread."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that goes away in the middle."""

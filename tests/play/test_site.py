@@ -8,9 +8,8 @@ import importlib
 import json
 import re
 import socket
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from threading import Thread
@@ -25,7 +24,7 @@ from ludarium.models import load_header, save_checkpoint
 from ludarium.play import build, parts
 from ludarium.play import site as site_module
 from ludarium.play.rules_page import markdown_html, rules_html
-from ludarium.play.server import MOST_CONNECTIONS, PageServer
+from ludarium.play.server import PageServer
 from ludarium.play.site import INDEX, LIST, SCRIPTS, Site, write_site
 from ludarium.play.variants import Variant, usual_variants
 from ludarium.play.wasm import (
@@ -565,28 +564,6 @@ def test_what_names_another_site_is_refused(
     assert status in (b"421", b"400")
     assert _ask(server, "/")[0] == 200
     assert capsys.readouterr().err == ""
-
-
-def test_clients_that_do_not_read_are_few_and_take_no_memory(
-    server: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (server.folder / "large.wasm").write_bytes(bytes(16 << 20))
-    request = f"GET /large.wasm HTTP/1.1\r\nHost: localhost:{server.server_port}\r\n\r\n"
-    with ExitStack() as clients:
-        for _ in range(MOST_CONNECTIONS):
-            address = ("127.0.0.1", server.server_port)
-            client = clients.enter_context(socket.create_connection(address, timeout=120))
-            client.sendall(request.encode())
-            assert client.recv(1)  # it is being answered
-        with pytest.raises(ConnectionError):
-            _ask(server, "/")
-    for _ in range(600):  # their threads notice soon that they are gone
-        with suppress(ConnectionError):
-            assert _ask(server, "/")[0] == 200
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the server has stopped serving")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
