@@ -232,8 +232,8 @@ def _anchors(
 ) -> dict[str, float]:
     """Ratings of the opponents: known ones, and others from games between them."""
     known = known_elo(game)
-    if not set(plan.against) <= set(known):
-        task.begin("anchors", len(pairs_to_rate(plan.against, known)) * ANCHOR_GAMES)
+    if pairs := pairs_to_rate(plan.against, known):
+        task.begin("anchors", len(pairs) * ANCHOR_GAMES)
         what = {
             "ratings": plan.against,
             "networks": opponents,
@@ -242,7 +242,7 @@ def _anchors(
         }
 
         def measure() -> dict[str, float]:
-            return measure_ratings(game, plan.against, ANCHOR_GAMES, known, plan.seed, task).elo
+            return measure_ratings(game, plan.against, ANCHOR_GAMES, known, plan.seed, task)
 
         known |= measure() if opponents is None else memory.ask(what, measure)
     return {name: known[name] for name in plan.against}

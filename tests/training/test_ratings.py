@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +20,6 @@ from ludarium.training.evaluation import (
     elo_difference,
     expected_score,
     fit_ratings,
-    load_ratings,
     measure_ratings,
     play_anchors,
 )
@@ -74,28 +75,28 @@ def test_everybody_expects_the_points_that_they_have(seed):
 def test_ratings_that_come_along_are_what_their_matches_say(name):
     config = load_config(f"{name}/default")
     game = make_game(name, **config.options)
-    ratings = load_ratings(game)
-    assert ratings.elo[anchors.REFERENCE] == anchors.REFERENCE_ELO == 1000
-    again = fit_ratings(ratings.matches, {anchors.REFERENCE: anchors.REFERENCE_ELO})
-    assert again.keys() == ratings.players.keys()
+    stored = json.loads(files(anchors.__package__).joinpath("ratings.json").read_bytes())
+    (own,) = (each for each in stored if (each["game"], each["options"]) == (name, game.options))
+    matches = [Match(**each) for each in own["matches"]]
+    again = fit_ratings(matches, {anchors.REFERENCE: anchors.REFERENCE_ELO})
+    assert again.keys() == own["players"].keys()
     for player, rating in again.items():
-        shown = ratings.players[player]
-        assert (shown.elo, shown.low, shown.high) == pytest.approx(
-            (rating.elo, rating.low, rating.high), abs=0.051
-        )
+        assert own["players"][player] == pytest.approx(vars(rating), abs=0.051)
         assert make_agent(player, game).name == player
-    assert ratings.elo["random"] < ratings.elo["uct:200"] < ratings.elo["uct:1000"]
+    known = anchors.known_elo(game)
+    assert known == {player: rating["elo"] for player, rating in own["players"].items()}
+    assert known[anchors.REFERENCE] == anchors.REFERENCE_ELO == 1000
+    assert known["random"] < known["uct:200"] < known["uct:1000"]
 
 
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_configurations_have_anchors_with_ratings(name):
     config = load_config(name)
-    ratings = load_ratings(make_game(config.game, **config.options))
+    known = anchors.known_elo(make_game(config.game, **config.options))
     against = config.evaluation.against
-    assert ratings is not None
     assert isinstance(against, list)
-    assert set(against) <= set(ratings.elo)
-    assert sorted(against, key=ratings.elo.__getitem__) == against
+    assert set(against) <= set(known)
+    assert sorted(against, key=known.__getitem__) == against
 
 
 @pytest.fixture
@@ -112,20 +113,16 @@ def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
         ("greedy", "uct:1000"),
         ("uct:20", "uct:1000"),
     ]
-    told = Told()
-    ratings = measure_ratings(
-        small,
-        ["random", "greedy", "uct:20"],
-        6,
-        {"random": -300.0, "uct:20": 800.0},
-        task=told,
-    )
-    assert {(match.first, match.second) for match in ratings.matches} == {
+    players, known = ["random", "greedy", "uct:20"], {"random": -300.0, "uct:20": 800.0}
+    assert anchors.pairs_to_rate(players, known) == [
         ("random", "greedy"),
         ("greedy", "uct:20"),
         ("greedy", "uct:1000"),
-    }
-    assert (ratings.elo["random"], ratings.elo["uct:20"]) == (-300, 800)
+    ]
+    told = Told()
+    elo = measure_ratings(small, players, 6, known, task=told)
+    assert elo.keys() == {*players, "uct:1000"}
+    assert (elo["random"], elo["uct:20"], elo["uct:1000"]) == (-300, 800, 1000)
     assert sum(told.steps) == 18
 
 
@@ -139,7 +136,7 @@ def corso() -> Game:
 
 def test_an_agent_of_known_strength_is_rated_near_it(corso):
     """uct:200 once more, from the other anchors."""
-    known = load_ratings(corso).elo
+    known = anchors.known_elo(corso)
     truth = known.pop("uct:200")
     agent = make_agent("uct:200", corso)
     result = play_anchors(corso, agent, known, 200, guess=truth, seed=3)

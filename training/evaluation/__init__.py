@@ -5,13 +5,7 @@ games = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game
 print(table([games]), games.tally.interval)
 """
 
-from .anchors import (
-    AnchoredResult,
-    Ratings,
-    load_ratings,
-    measure_ratings,
-    play_anchors,
-)
+from .anchors import AnchoredResult, measure_ratings, play_anchors
 from .bradley_terry import BradleyTerry, Score, fit_ratings
 from .games import Games, Tally
 from .match import play, play_match
@@ -25,14 +19,12 @@ __all__ = [
     "Games",
     "Match",
     "Rating",
-    "Ratings",
     "Score",
     "Tally",
     "draw_openings",
     "elo_difference",
     "expected_score",
     "fit_ratings",
-    "load_ratings",
     "measure_ratings",
     "play",
     "play_anchors",

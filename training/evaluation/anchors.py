@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
@@ -42,47 +41,24 @@ _TELLING = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
-class Ratings:
-    """Ratings of some players in one game with one set of options, and the games behind them.
-
-    Attributes:
-        game, version, options: the rules.
-        date: date of the measurement, as YYYY-MM-DD.
-        seed: seed of the matches.
-        players: their ratings; an interval is for the distance to the players whose ratings
-            were known before.
-        matches: the results.
-    """
+class _Shipped:
+    """What is read of the shipped ratings of one game with one set of options."""
 
     game: str
     version: int
     options: dict[str, Any]
-    date: str
-    seed: int
     players: dict[str, Rating]
-    matches: tuple[Match, ...]
-
-    @property
-    def elo(self) -> dict[str, float]:
-        """The ratings in Elo points, by player."""
-        return {name: rating.elo for name, rating in self.players.items()}
-
-    def fits(self, game: Game) -> bool:
-        """Whether the ratings are for this game, in its version and with its options."""
-        return (self.game, self.version, self.options) == (game.name, game.version, game.options)
-
-
-def load_ratings(game: Game) -> Ratings | None:
-    """The shipped ratings of a game with its options; None if there are none."""
-    content = files(__package__).joinpath("ratings.json").read_bytes()
-    known: list[Ratings] = load_json(content, "the shipped ratings", list[Ratings])
-    return next((ratings for ratings in known if ratings.fits(game)), None)
 
 
 def known_elo(game: Game) -> dict[str, float]:
     """Elo ratings by name: the reference's and the shipped ones."""
-    ratings = load_ratings(game)
-    return {REFERENCE: REFERENCE_ELO} | (ratings.elo if ratings is not None else {})
+    content = files(__package__).joinpath("ratings.json").read_bytes()
+    shipped: list[_Shipped] = load_json(content, "the shipped ratings", list[_Shipped])
+    known = {REFERENCE: REFERENCE_ELO}
+    for each in shipped:
+        if (each.game, each.version, each.options) == (game.name, game.version, game.options):
+            known |= {name: rating.elo for name, rating in each.players.items()}
+    return known
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -107,7 +83,7 @@ def measure_ratings(
     known: Mapping[str, float] | None = None,
     seed: int = 1,
     task: Task = UNWATCHED,
-) -> Ratings:
+) -> dict[str, float]:
     """Rate players by matches between neighbours in the list; see `pairs_to_rate`.
 
     Args:
@@ -117,6 +93,9 @@ def measure_ratings(
         known: ratings that are not measured; the reference's is always added.
         seed: seed of the matches.
         task: task that counts the finished games.
+
+    Returns:
+        Elo ratings by name, to 0.1 points, so that a resumed run has the same ones.
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a
@@ -132,15 +111,7 @@ def measure_ratings(
         )
         matches.append(Match(first, second, games, played.tally.points))
     fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
-    return Ratings(
-        game=game.name,
-        version=game.version,
-        options=dict(game.options),
-        date=datetime.now(UTC).date().isoformat(),
-        seed=seed,
-        players={name: each.rounded for name, each in fit_ratings(matches, fixed).items()},
-        matches=tuple(matches),
-    )
+    return {name: round(each.elo, 1) for name, each in fit_ratings(matches, fixed).items()}
 
 
 @dataclass(frozen=True)

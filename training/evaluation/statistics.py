@@ -75,7 +75,7 @@ class Rating:
 
     @property
     def rounded(self) -> Rating:
-        """Rounded to 0.1 points, as in files, so that a resumed run has the same ratings."""
+        """Rounded to 0.1 points, as in files."""
         return Rating(round(self.elo, 1), round(self.low, 1), round(self.high, 1))
 
 

@@ -334,13 +334,12 @@ class Trainer:
             return {}
         known = known_elo(self.game) | self._anchors
         anchors = evaluation.against
-        if not set(anchors) <= set(known):
-            self.reporter.begin("anchors", len(pairs_to_rate(anchors, known)) * ANCHOR_GAMES)
-            measured = measure_ratings(
+        if pairs := pairs_to_rate(anchors, known):
+            self.reporter.begin("anchors", len(pairs) * ANCHOR_GAMES)
+            self._anchors = measure_ratings(
                 self.game, anchors, ANCHOR_GAMES, known, self.config.seed, self.reporter
             )
-            self._anchors = measured.elo
-            known |= measured.elo
+            known |= self._anchors
         return {name: known[name] for name in anchors}
 
     def _checkpoint(self) -> bytes:
