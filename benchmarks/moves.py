@@ -27,8 +27,7 @@ from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.self_play import SelfPlay
 from ludarium.training.evaluation.openings import draw_openings
-from ludarium.training.networks import inference_engine, stored_network
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import inference_engine, random_observations, stored_network
 from ludarium.training.search import Search, SearchSettings
 
 GAMES = ["corso", "onyx"]

@@ -38,8 +38,7 @@ from ludarium.models.network import (
 )
 from ludarium.models.onnx_graph import INPUT, onnx_of
 from ludarium.training.agents.checkpoints import shipped_agent
-from ludarium.training.networks import fitted, network_shape
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import fitted, network_shape, random_observations
 
 BATCHES = (1, 8, 64, 512)
 #: Option sets that are measured: the shipped agents' boards and the largest. Other games have their

@@ -145,8 +145,8 @@ def measure(
         chosen_architecture,
         fresh_network,
         inference_engine,
+        random_observations,
     )
-    from ludarium.training.random_positions import random_observations
     from ludarium.training.runs.resources import check_device
     from ludarium.training.search import join_results
 

@@ -11,7 +11,7 @@ from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents.checkpoints import CheckpointFactory, PocketFactory
 from ludarium.training.agents.names import read_trained_agent
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import random_observations
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, add_seed, output_file, read_positive

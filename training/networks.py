@@ -5,6 +5,7 @@ A network may be one for many sets of the game's options, see `ludarium.models.f
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.memory import require_memory
 from ludarium.models import (
     Architecture,
     CheckpointHeader,
@@ -29,8 +32,6 @@ from ludarium.models.options import option_features
 from ludarium.models.shape import check_member, policy_planes
 from ludarium.models.weights import load_weights
 
-from .random_positions import random_observations
-
 if TYPE_CHECKING:
     from ludarium.configs.schema import NetworkConfig
     from ludarium.models import Checkpoint, PolicyValueNetwork
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _CACHE_MEGABYTES = 16.0
 _EXAMPLES, _SEED = 1024, 1  # examples from random games
+_GAMES_AT_ONCE = 64
+_PLIES_BETWEEN = 7
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -154,6 +157,25 @@ def examples_of(game: Game) -> np.ndarray:
     Eight-bit networks take the ranges of their activations from them.
     """
     return random_observations(game, _EXAMPLES, _SEED)
+
+
+def random_observations(game: Game, count: int, seed: int, canonical: bool = True) -> np.ndarray:
+    """Observations of random games at various plies, float32[count, *shape].
+
+    With ``canonical`` they are in the canonical frame, else in the board's own.
+
+    Raises:
+        ValueError: there is not enough free memory for them.
+    """
+    size = 4 * math.prod(game.observation_shape)
+    require_memory(f"positions={count:,}", 2 * count * size)  # the parts and the whole
+    games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=canonical)
+    found = []
+    for _ in range(math.ceil(count / _GAMES_AT_ONCE)):
+        found.append(games.observations.copy())
+        for _ in range(_PLIES_BETWEEN):
+            games.step_random()
+    return np.concatenate(found)[:count]
 
 
 def shared_by_threads(evaluate: Evaluator) -> Evaluator:

@@ -19,9 +19,8 @@ from ludarium.envs.engine.progress_bar import as_time
 
 from .agents import Agent
 from .agents.network import network_agent
-from .runs.columns import columns_of
 from .runs.folder import RunFolder
-from .runs.reporting import Reporter, TerminalReporter
+from .runs.reporting import Reporter, TerminalReporter, columns_of
 from .runs.start import start_settings
 from .runs.trainer import RunResult, Trainer
 from .trainers import make_trainer

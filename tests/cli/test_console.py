@@ -69,9 +69,8 @@ def test_a_run_and_a_progress_bar_go_on_where_nobody_reads_them(tmp_path: Path, 
     program = f"""
 from pathlib import Path
 from ludarium.cli.progress import progress
-from ludarium.training.runs.columns import columns_of
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import TerminalReporter
+from ludarium.training.runs.reporting import TerminalReporter, columns_of
 reporter = TerminalReporter(RunFolder(Path({str(tmp_path)!r})), columns_of("alphazero"))
 reporter.begin("self-play", 10)
 reporter.advance(1)

@@ -23,8 +23,7 @@ from ludarium.models.export import TOLERANCE, load_exported
 from ludarium.models.network import expected_value
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.network import network_agent
-from ludarium.training.networks import fitted
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import fitted, random_observations
 from tests.games import slow_but
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,9 +19,8 @@ from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.cluster import actors, connection, joined
 from ludarium.training.cluster.actors import ClusterActors, part_of, room_in
 from ludarium.training.cluster.worker import PlayedChunk, SelfPlayer, identity_of
-from ludarium.training.networks import fresh_network
-from ludarium.training.random_positions import random_observations
-from ludarium.training.runs.games import games_of
+from ludarium.training.networks import fresh_network, random_observations
+from ludarium.training.runs.trainer import games_of
 
 SETTINGS = [
     "options={size: 3}",

@@ -14,8 +14,8 @@ from ludarium.training.networks import (
     fitted,
     learnt_options,
     network_shape,
+    random_observations,
 )
-from ludarium.training.random_positions import random_observations
 from tests.games import slow_but
 
 CHANNELS, BLOCKS = 6, 3

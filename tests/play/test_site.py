@@ -307,7 +307,7 @@ def test_only_what_is_stale_is_made_anew(
 @pytest.mark.parametrize(
     "maker",
     [f"models.{name}" for name in ("layers", "options", "shape", "turn", "weights")]
-    + ["training.networks", "training.random_positions", "envs.batch", "play.wasm.network"],
+    + ["training.networks", "envs.batch", "play.wasm.network"],
 )
 def test_what_packs_a_network_is_in_its_address(
     maker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

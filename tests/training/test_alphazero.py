@@ -40,8 +40,12 @@ from ludarium.training.evaluation import (
     play_anchors,
     play_match,
 )
-from ludarium.training.networks import chosen_architecture, inference_engine, network_shape
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import (
+    chosen_architecture,
+    inference_engine,
+    network_shape,
+    random_observations,
+)
 from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter

@@ -12,8 +12,7 @@ import torch
 from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, backends, build_network
 from ludarium.models.network import layers_of
-from ludarium.training.networks import network_shape
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import network_shape, random_observations
 from tests.games import slow_but
 
 

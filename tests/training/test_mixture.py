@@ -11,7 +11,7 @@ from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.samples import sample_dtype
-from ludarium.training.runs.games import games_of
+from ludarium.training.runs.trainer import games_of
 from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 

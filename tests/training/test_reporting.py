@@ -14,9 +14,8 @@ from tensorboard.compat.proto.event_pb2 import SessionLog
 
 from ludarium.envs.engine import progress_bar
 from ludarium.envs.engine.progress_bar import as_time, shown_task, time_left
-from ludarium.training.runs.columns import columns_of
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
+from ludarium.training.runs.reporting import TerminalReporter, columns_of, fitting_columns
 
 COLUMNS = columns_of("alphazero")
 METRICS = {

@@ -20,8 +20,7 @@ from ludarium.models.evaluation import in_search
 from ludarium.models.kernels import network_part
 from ludarium.training.agents.network import network_agent
 from ludarium.training.agents.trees import Trees
-from ludarium.training.networks import inference_engine, network_shape
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, simulate
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import SETTINGS

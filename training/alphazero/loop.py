@@ -25,7 +25,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.progress import StoppedError
 from ludarium.envs.engine.progress_bar import as_time
 from ludarium.models import PolicyValueNetwork
-from ludarium.training.random_positions import random_observations
+from ludarium.training.networks import random_observations
 from ludarium.training.runs.state import (
     State,
     flatten,

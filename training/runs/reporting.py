@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ludarium.envs.engine.console import plain_console
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import Task
-from ludarium.envs.engine.progress_bar import GONE, shown_task
+from ludarium.envs.engine.progress_bar import GONE, as_time, shown_task, time_left
 
 from ..table import percent
-from .columns import Column
 from .folder import RunFolder
 
 if TYPE_CHECKING:
@@ -130,6 +129,25 @@ class _Curves:
             self._writer.close()
 
 
+class Column(NamedTuple):
+    """A column of the table: heading, width, formatter of a cell, and rank.
+
+    If the terminal is too narrow, the columns with the highest ranks are left out.
+    """
+
+    name: str
+    width: int
+    cell: Callable[[dict[str, Any]], str]
+    rank: int = 0
+
+
+def columns_of(algorithm: str, on_cluster: bool = False) -> tuple[Column, ...]:
+    """The columns of a run."""
+    own = _COLUMNS[algorithm]
+    of_cluster = _OF_A_CLUSTER if on_cluster and algorithm == "alphazero" else ()
+    return (*_PROGRESS, *own, *of_cluster, _LEFT)
+
+
 def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:
     """The most important columns that fit into ``width`` characters."""
     fitting = list(columns)
@@ -155,3 +173,44 @@ def _score(metrics: dict[str, Any]) -> str:
 def _accuracy(metrics: dict[str, Any]) -> str:
     share, low, high = (100 * metrics[f"accuracy{end}"] for end in ("", "_low", "_high"))
     return f"moves that keep the exact value: {share:.0f} % (95 %: {low:.0f} to {high:.0f})"
+
+
+#: Share of the run that is done, minutes, iterations.
+_PROGRESS = (
+    Column("run", 5, lambda m: percent(m["progress"])),
+    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
+    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+)
+#: Estimated time left.
+_LEFT = Column("left", 7, lambda m: as_time(time_left(m["progress"], m["seconds"])), 1)
+
+_COLUMNS = {
+    # ``policy``, ``result`` (win, draw, loss) and ``score`` are losses.
+    "alphazero": (
+        Column("sims", 4, lambda m: f"{m['simulations_per_move']}", 1),
+        Column(
+            "games/s", 7, lambda m: f"{m['games_per_second']:.1f}" if m["games_per_second"] else ""
+        ),
+        Column("sims/s", 9, lambda m: f"{m['simulations_per_second']:,.0f}"),
+        Column("policy", 6, lambda m: f"{m['policy_loss']:.3f}"),
+        Column("result", 6, lambda m: f"{m['outcome_loss']:.3f}"),
+        Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
+        Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
+    ),
+    # ``self-play`` is the learner's score against its opponents; ``entropy`` is in nats.
+    "ppo": (
+        Column("steps", 10, lambda m: f"{m['step']:,}", 1),
+        Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
+        Column("self-play", 9, lambda m: percent(m["self_play_score"])),
+        Column("entropy", 7, lambda m: f"{m['entropy']:.2f}"),
+        Column("value", 6, lambda m: f"{m['value_loss']:.3f}"),
+        Column("kl", 6, lambda m: f"{m['approx_kl']:.4f}", 2),
+        Column("pool", 4, lambda m: f"{m['pool']}", 4),
+    ),
+}
+#: Actors, mean age in iterations of the weights that played, seconds that the learner waited.
+_OF_A_CLUSTER = (
+    Column("actors", 6, lambda m: f"{m['actors']}", 5),
+    Column("stale", 5, lambda m: f"{m['staleness']:.1f}", 6),
+    Column("waits", 5, lambda m: f"{m['learner_waited']:.1f}", 5),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +13,10 @@ from typing import Any, Protocol
 import msgspec
 import torch
 
-from ludarium.configs import TrainingConfig
+from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.progress import StoppedError
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
@@ -32,7 +33,6 @@ from ludarium.training.networks import (
 
 from .evaluation import Measure, check_opponents, find_truth
 from .folder import RunFolder, SavedRun
-from .games import games_of
 from .reporting import Reporter
 from .resources import check_device, check_resources
 from .start import take_weights
@@ -104,6 +104,28 @@ class Algorithm(Protocol):
     @property
     def resources(self) -> str:
         """Its device, workers and other resources, for people."""
+
+
+def games_of(config: TrainingConfig) -> list[tuple[Game, float]]:
+    """The games that a run plays, and each one's share of the positions.
+
+    Without variants there is one game; shares add up to 1.
+
+    Raises:
+        ValueError: the game does not accept some options, or two sets of them are the same.
+    """
+    if not (isinstance(config, AlphaZeroConfig) and config.variants):
+        return [(make_game(config.game, **config.options), 1.0)]
+    found: dict[str, tuple[Game, float]] = {}
+    total = sum(variant.share for variant in config.variants)
+    for variant in config.variants:
+        for options in variant.combinations():
+            game = make_game(config.game, **(config.options | options))
+            key = json.dumps(game.options, sort_keys=True)
+            if key in found:
+                raise ValueError(f"variants: {quoted(game.options, 200)} occurs twice")
+            found[key] = game, variant.share / variant.count / total
+    return list(found.values())
 
 
 #: Makes the algorithm of a run, from the trainer and the state that `restore` will get, if any.
