@@ -139,9 +139,9 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
     """
     import torch
 
+    from ludarium.training.run import make_trainer
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.reporting import Reporter
-    from ludarium.training.trainers import make_trainer
 
     torch.set_num_threads(1)
     time.perf_counter = time.process_time

@@ -38,9 +38,9 @@ from ludarium.envs import make, make_game
 from ludarium.training.networks import fresh_network
 from ludarium.training.ppo.loop import PPO
 from ludarium.training.ppo.policy import NetworkPolicy
+from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.trainers import make_trainer
 
 _TUTORIAL_STEPS = 256  # in a rollout; speeds do not depend on it
 _BATCHED_STEPS = 8  # in each game

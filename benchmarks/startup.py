@@ -56,9 +56,9 @@ agent.choose(game.start(0))
     "training": """
 import tempfile
 from ludarium.configs import apply_settings, load_config
+from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.trainers import make_trainer
 config = apply_settings(load_config("{game}/default"), [
     "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=compiled", "device=cpu",
     "self_play={{games: 16, positions: 256, simulations: 8, workers: 1}}",

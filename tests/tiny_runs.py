@@ -9,10 +9,10 @@ from typing import Any
 
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
+from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.trainers import make_trainer
 
 #: Settings of a tiny run of AlphaZero on Corso.
 ALPHAZERO = (

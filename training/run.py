@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ from .agents.network import network_agent
 from .runs.folder import RunFolder
 from .runs.reporting import Reporter, TerminalReporter, columns_of
 from .runs.start import start_settings
-from .runs.trainer import RunResult, Trainer
-from .trainers import make_trainer
+from .runs.trainer import MakeAlgorithm, RunResult, Trainer
 
 
 class Iteration:
@@ -169,6 +169,37 @@ def train_in(
                 trainer.close()
     finally:
         reporter.close()
+
+
+def make_trainer(
+    config: TrainingConfig, folder: RunFolder, reporter: Reporter, on_cluster: bool = False
+) -> Trainer:
+    """A run, new or resumed from its folder; only the modules of its algorithm are imported.
+
+    Args:
+        config: the run's configuration.
+        folder: the run's folder.
+        reporter: receives the events of the run.
+        on_cluster: play on the Ray cluster that this process has joined, not in this process.
+
+    Raises:
+        ImportError: a library that the algorithm needs is missing.
+        ValueError, StorageError: see `Trainer`.
+    """
+    algorithm: MakeAlgorithm
+    if config.algorithm == "ppo":
+        from .ppo.loop import PPO
+
+        algorithm = PPO
+    else:
+        from .alphazero.loop import AlphaZero
+
+        algorithm = AlphaZero
+        if on_cluster:
+            from .cluster.actors import ClusterActors
+
+            algorithm = partial(AlphaZero, actors=ClusterActors)
+    return Trainer(config, folder, reporter, algorithm, on_cluster)
 
 
 def _as_json(key: str, value: Any) -> str:

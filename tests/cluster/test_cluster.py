@@ -23,9 +23,9 @@ from ludarium.training.cluster import actors, joined
 from ludarium.training.cluster.worker import identity_of
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
+from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.trainers import make_trainer
 from tests.cluster.conftest import STORE
 from tests.processes import LUDARIUM
 from tests.survival.tiny import Listener

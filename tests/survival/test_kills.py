@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.cli.interrupt import STOPPED
+from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.trainers import make_trainer
 
 from .killing import killed_at_random
 from .signals import KINDS, command

@@ -14,11 +14,11 @@ from ludarium.configs import TrainingConfig, apply_settings, load_config
 from ludarium.models import PolicyValueNetwork, build_network
 from ludarium.training.alphazero.replay import ReplayBuffer
 from ludarium.training.networks import network_shape
+from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import State, array_bytes, flatten, unflatten, unpack_state
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.trainers import algorithm_of
 
 #: How often what is random is tried; with more than once the rest is tried throughout.
 TIMES = int(os.environ.get("SURVIVAL_TIMES", "1"))
@@ -148,8 +148,10 @@ def tiny_run(
     **of_folder: bool,
 ) -> Trainer:
     """A tiny run, new or from its folder; ``drift`` is of this kind."""
-    own = kind if algorithm == "drift" else algorithm_of(algorithm)
-    return Trainer(tiny_config(algorithm), RunFolder(path, **of_folder), reporter, own)
+    config, folder = tiny_config(algorithm), RunFolder(path, **of_folder)
+    if algorithm == "drift":
+        return Trainer(config, folder, reporter, kind)
+    return make_trainer(config, folder, reporter)
 
 
 def train(

@@ -11,13 +11,13 @@ from ludarium.envs.engine import memory
 from ludarium.envs.engine.memory import available_memory
 from ludarium.envs.registry import GAMES
 from ludarium.training.alphazero.actors import search_settings
+from ludarium.training.run import make_trainer
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.resources import check_device, check_resources, memory_of
 from ludarium.training.runs.trainer import games_of
 from ludarium.training.search.tree import new_tree
-from ludarium.training.trainers import make_trainer
 from tests.tictactoe import TicTacToe
 
 

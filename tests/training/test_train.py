@@ -12,12 +12,12 @@ import pytest
 from ludarium.configs import load_config
 from ludarium.training import Iteration, train
 from ludarium.training.agents import make_agent
+from ludarium.training.run import make_trainer
 from ludarium.training.runs import trainer
 from ludarium.training.runs.evaluation import Measure
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import METRICS
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.trainers import make_trainer
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 RUNS = TinyRuns("corso/demo", ALPHAZERO)

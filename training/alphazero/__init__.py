@@ -1,3 +1,3 @@
 """AlphaZero: self-play with batched search, a learner, and the loop around them.
-`training.trainers` imports `loop`; a cluster imports `actors`, `mixture` and `self_play`.
+`training.run` imports `loop`; a cluster imports `actors`, `mixture` and `self_play`.
 """

@@ -1,5 +1,5 @@
 """Training on a Ray cluster: the loop runs in one process, Ray actors play the games. Import
-`joined` from here; only `training.trainers` imports `actors`.
+`joined` from here; only `training.run` imports `actors`.
 
 Only `Actors` have another implementation here; loop, learner, replay buffer, evaluation and folder
 are the same as on one machine. Ray places the processes, restarts those that die, and

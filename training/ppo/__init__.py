@@ -1,3 +1,3 @@
 """Self-play PPO: sb3-contrib's `MaskablePPO` over our games, networks and opponents.
-`training.trainers` imports `loop`; nothing else is meant for other packages.
+`training.run` imports `loop`; nothing else is meant for other packages.
 """

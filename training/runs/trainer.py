@@ -135,7 +135,7 @@ MakeAlgorithm = Callable[["Trainer", State | None], Algorithm]
 class Trainer:
     """A training run, new or resumed from its folder.
 
-    `ludarium.training.trainers` makes the one for a configuration.
+    `ludarium.training.run.make_trainer` makes the one for a configuration.
 
     Args:
         config: see ``configs/schema.py``.
