@@ -84,7 +84,7 @@ def name(tmp_path: Path):
 
 
 def process_of(agent: Agent):
-    return agent.searcher._program._process
+    return agent._program._process
 
 
 def test_a_program_plays_whole_games_of_a_match(name, capfd):
@@ -165,13 +165,13 @@ def test_a_program_that_writes_without_pause_has_its_limit_too(name):
     with pytest.raises(ValueError, match="did not answer within 500ms"):
         agent.choose(GAME.start(0))
     assert time.monotonic() - start < 5
-    assert agent.searcher._program._inbox.qsize() <= 4
+    assert agent._program._inbox.qsize() <= 4
 
 
 def test_words_of_any_length_blank_lines_and_errors_of_others_are_no_failure(name, capfd):
     agent = make_agent(name("wordy"), GAME)
     assert agent.choose(GAME.start(0)) == 0
-    agent.searcher._program.fail("is ended")
+    agent._program.fail("is ended")
     said = capfd.readouterr().err.splitlines()
     assert [line[-6:] for line in said[-2:]] == [": part", ": last"]
     assert max(map(len, said)) < 1000

@@ -29,13 +29,12 @@ import numpy as np
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.files import MEGABYTE, load_json
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.game_in_play import GameInPlay, games_from
+from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
-from ludarium.training.search.finding import Budget, Finding
+from ludarium.training.search.finding import Budget
 
 from .agent import Agent, AgentFactory, Seed
-from .searcher import Searcher, as_positions
 from .settings import duration_text, read_duration, read_number, setting, settings_text
 
 #: Seconds that a program has for an answer, beyond its thinking time.
@@ -221,57 +220,47 @@ def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
     return words
 
 
-@dataclass
-class _PlayedGame:
-    """A game in play: its moves as texts, and the position after them."""
-
-    position: Position
-    texts: list[str]
-
-    def follow(self, actions: Sequence[int]) -> None:
-        """Play on to the position after all these actions."""
-        for action in actions[len(self.texts) :]:
-            self.texts.append(self.position.action_to_text(action))
-            self.position.play(action)
-
-
-class ProgramSearcher(Searcher):
+class ProgramAgent(Agent):
     """Asks a program that thinks about whole games: it is told moves, not positions.
 
-    The program is told a budget's simulations and seconds, if there are any. `prepare` starts it,
-    and it ends with this object; a copy of this object starts its own. A program that fails is
-    ended, and the caller gets the error.
+    The program is told the budget's simulations and seconds, if there are any. The program starts
+    and ends with this object; a copy of this object starts its own. A program that fails is ended,
+    and the caller gets the error.
 
     Args:
         game: the rules.
         command: the program and its arguments.
-        name: the agent's name, for messages.
+        name: the agent's name.
+        seed: see `Agent`; the program is not told it.
+        budget: budget for each decision.
         limit: seconds for each answer, beyond those of the budget.
+
+    Raises:
+        ValueError: the program cannot be started, does not answer, or plays another game.
     """
 
     def __init__(
-        self, game: Game, command: Sequence[str], name: str = "engine", limit: float = LIMIT
+        self,
+        game: Game,
+        command: Sequence[str],
+        name: str = "engine",
+        seed: Seed = None,
+        budget: Budget | None = None,
+        limit: float = LIMIT,
     ) -> None:
-        super().__init__(game)
+        super().__init__(game, name, seed, budget=budget)
         self._command = list(command)
-        self._name = name
         self._limit = limit
         self._program: _Program | None = None
+        self._running()
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_program": None}
 
-    def prepare(self, budget: Budget) -> None:
-        """Start the program if it is not running; see `Searcher.prepare`.
-
-        Raises:
-            ValueError: it cannot be started, does not answer, or plays another game.
-        """
-        self._running()
-
     def _running(self) -> _Program:
+        """The program, started if it is not running."""
         if self._program is None or not self._program.end.alive:
-            program = _Program(self._name, self._command)
+            program = _Program(self.name, self._command)
             (answer,) = program.ask([{"action": "query_version"}], max(_START, self._limit))
             options = json.loads(json.dumps(dict(self.game.options)))
             if answer.game != self.game.name or answer.options != options:
@@ -280,73 +269,47 @@ class ProgramSearcher(Searcher):
             self._program = program
         return self._program
 
-    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """The program's moves at the game's start; see `Searcher.find`.
-
-        Raises:
-            ValueError: as for `find_in`; other positions would need the moves before them.
-        """
-        states = as_positions(self.game, states)
-        return self.find_in(games_from(self.game, states), states, budget, rng)
-
-    def find_in(
-        self,
-        games: Sequence[GameInPlay],
-        states: np.ndarray,
-        budget: Budget,
-        rng: np.random.Generator,
-    ) -> Finding:
-        """The program's moves; see `Searcher.find_in`.
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """The program's moves; see `Agent.play`.
 
         Raises:
             ValueError: the program has failed, or a position does not follow from its game's moves.
         """
-        program, requests = self._running(), []
-        told = {"simulations": budget.simulations, "seconds": budget.seconds}
+        program, played, requests = self._running(), [], []
+        told = {"simulations": self.budget.simulations, "seconds": self.budget.seconds}
         told = {key: value for key, value in told.items() if value is not None}
-        for each, state in zip(games, states, strict=True):
-            if each.memory is None:
-                each.memory = _PlayedGame(self.game.start(each.seed), [])
-            line: _PlayedGame = each.memory
-            line.follow(each.actions)
-            if line.position != Position.of_state(self.game, state):
+        for each in games:
+            position = self.game.start(each.seed)
+            texts = position.play_all(each.actions)
+            if position != each.position:
                 raise ValueError(
-                    f"{self._name} needs whole games: the moves before this position are not known"
+                    f"{self.name} needs whole games: the moves before this position are not known"
                 )
             seed = {"seed": each.seed} if self.game.random_start else {}
-            requests.append({"moves": line.texts, **seed, **told})
-        answers = program.ask(requests, self._limit + (budget.seconds or 0.0))
-        chosen = np.array(
-            [
-                self._action(program, each.memory, answer)
-                for each, answer in zip(games, answers, strict=True)
-            ],
+            played.append((position, texts))
+            requests.append({"moves": texts, **seed, **told})
+        answers = program.ask(requests, self._limit + (self.budget.seconds or 0.0))
+        return np.array(
+            [_action(program, *each, answer) for each, answer in zip(played, answers, strict=True)],
             np.int64,
         )
-        policies = np.zeros((len(chosen), self.game.num_actions), np.float32)
-        policies[np.arange(len(chosen)), chosen] = 1
-        return Finding.of(chosen, policies)
 
-    def _action(self, program: _Program, line: _PlayedGame, answer: _Answer) -> int:
-        """The best move of an answer, as an action; ``ValueError`` if there is no legal one."""
-        played = shortened(" ".join(line.texts), 200) or "no moves"
-        if not answer.move_infos:
-            raise program.fail(f"told no move after {played}")
-        move = min(answer.move_infos, key=lambda info: info.order).move
-        try:
-            return line.position.text_to_action(move)
-        except ValueError as error:
-            raise program.fail(f"chose a move that is not legal after {played}: {error}") from None
 
-    def finish(self, games: Sequence[GameInPlay]) -> None:
-        """Forget these games."""
-        for each in games:
-            each.memory = None
+def _action(program: _Program, position: Position, texts: Sequence[str], answer: _Answer) -> int:
+    """The best move of an answer, as an action; ``ValueError`` if there is no legal one."""
+    played = shortened(" ".join(texts), 200) or "no moves"
+    if not answer.move_infos:
+        raise program.fail(f"told no move after {played}")
+    move = min(answer.move_infos, key=lambda info: info.order).move
+    try:
+        return position.text_to_action(move)
+    except ValueError as error:
+        raise program.fail(f"chose a move that is not legal after {played}: {error}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramFactory(AgentFactory):
-    """Makes an agent of a program; see `ProgramSearcher`.
+    """Makes an agent of a program; see `ProgramAgent`.
 
     Attributes:
         command: the command line as typed, without anything that only a shell understands.
@@ -379,5 +342,5 @@ class ProgramFactory(AgentFactory):
         name = f"engine:{self.command}"
         told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
         name += settings_text(told)
-        searcher = ProgramSearcher(game, _words(self.command), name, self.limit)
-        return Agent(game, name, seed, searcher, Budget(self.simulations, self.time))
+        budget = Budget(self.simulations, self.time)
+        return ProgramAgent(game, _words(self.command), name, seed, budget, self.limit)
