@@ -191,13 +191,9 @@ class EndgameFactory(AgentFactory):
         player = read_agent(_with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 
-    def choose_game(self, options: dict[str, Any]) -> Game | None:
+    def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
         """The player's game; see `AgentFactory.choose_game`."""
-        return self.player.choose_game(options)
-
-    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """The player's game; see `AgentFactory.usual_game`."""
-        return self.player.usual_game(name, options)
+        return self.player.choose_game(options, name)
 
     def with_simulations(self, simulations: int | None) -> EndgameFactory:
         """The factory with the player's simulations; see `AgentFactory.with_simulations`."""

@@ -53,18 +53,14 @@ class LevelFactory(AgentFactory):
             raise ValueError(f"elo is a setting of level:{AUTO} alone")
         return super().read(None, settings, level=level)
 
-    def choose_game(self, options: dict[str, Any]) -> Game | None:
-        """The game of a given ladder; see `AgentFactory.choose_game`."""
-        if self.ladder is None:
-            return None
-        ladder = load_ladder(self.ladder)
-        return make_stored_game(ladder.game, ladder.options, **options)
-
-    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """The shipped agent's game; see `AgentFactory.usual_game`."""
-        if not shipped_agents(name):
-            return super().usual_game(name, options)
-        return ShippedFactory(name=name).choose_game(options)
+    def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
+        """A given ladder's game, else the shipped agent's; see `AgentFactory.choose_game`."""
+        if self.ladder is not None:
+            ladder = load_ladder(self.ladder)
+            return make_stored_game(ladder.game, ladder.options, **options)
+        if name is not None and shipped_agents(name):
+            return ShippedFactory(name=name).choose_game(options)
+        return super().choose_game(options, name)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""

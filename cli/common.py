@@ -217,4 +217,6 @@ def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None
             f"agent {names[0]!r} plays any game: say which, with --game, or for a game against it "
             f"`ludarium play GAME --opponent {names[0]}`"
         )
-    return read_agent(names[0]).usual_game(game_name, options)
+    game = read_agent(names[0]).choose_game(options, game_name)
+    assert game is not None, "its name is given"
+    return game

@@ -299,8 +299,8 @@ def test_what_names_no_level_is_refused(name: str) -> None:
 
 
 def test_where_only_a_game_is_named_it_is_that_of_the_shipped_agent() -> None:
-    assert read_agent("level:2").usual_game("onyx", {}).options["size"] == 6
-    assert read_agent("random").usual_game("onyx", {}) == make_game("onyx")
+    assert read_agent("level:2").choose_game({}, "onyx").options["size"] == 6
+    assert read_agent("endgame:random").choose_game({}, "onyx") == make_game("onyx")
 
 
 def test_options_without_levels_say_how_to_get_them() -> None:

@@ -222,28 +222,20 @@ class AgentFactory(ABC):
             raise ValueError(f"give {number} or a time for each move, not both")
         return cls(**{key: known[key]["read"](text) for key, text in settings.items()}, **others)
 
-    def choose_game(self, options: dict[str, Any]) -> Game | None:
-        """The game that a trained agent plays: its own options, replaced by the given ones.
-
-        Returns:
-            ``None`` if the agent can be made for any game.
-
-        Raises:
-            ValueError, FileNotFoundError: there is no such agent, or no such option.
-        """
-        return None
-
-    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
-        """The game for a name and options, if the agent plays any game.
+    def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
+        """The game to play: a trained agent's, its own options replaced by the given ones.
 
         Args:
-            name: the game's name.
             options: the options that are given.
+            name: name of the game, if the agent can be made for any game.
+
+        Returns:
+            ``None`` if the agent can be made for any game, and ``name`` is not given.
 
         Raises:
-            ValueError: there is no such game or option.
+            ValueError, FileNotFoundError: there is no such agent, game or option.
         """
-        return make_game(name, **options)
+        return None if name is None else make_game(name, **options)
 
     def with_simulations(self, simulations: int | None) -> AgentFactory:
         """The same factory with a number of simulations for each move, unless its name sets them.

@@ -117,7 +117,7 @@ class TrainedFactory(NetworkFactory):
             ImportError, ValueError: it cannot be fetched from a hub, see `hub.fetch`.
         """
 
-    def choose_game(self, options: dict[str, Any]) -> Game:
+    def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
         path = self.checkpoint_path(options)
         trained = load_header(path)

@@ -88,7 +88,7 @@ class ExportedFactory(NetworkFactory):
             raise ValueError("onnx needs a file: onnx:FILE")
         return super().read(None, settings, path=Path(argument))
 
-    def choose_game(self, options: dict[str, Any]) -> Game:
+    def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
         from ludarium.envs.registry import make_stored_game
         from ludarium.models.export import load_exported
