@@ -295,30 +295,12 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
             f"{game.name} version {game.version}: train one for this, or take another agent "
             "(uct:1000)"
         )
-    if fits(checkpoint, game):
-        return
-    if not checkpoint.variants and checkpoint.options == game.options:
-        own, wanted = (_in_words(shape) for shape in (checkpoint.shape, network_shape(game)))
-        if own == wanted:
-            own, wanted = "the same numbers of actions", "in the same places"
+    if not fits(checkpoint, game):
         raise ValueError(
-            f"checkpoint {name} was trained for other rules of {game}: {own}, not "
-            f"{wanted}; give the changed game a new version, and train an agent for it"
+            f"checkpoint {name}, trained with options {checkpoint.options}, does not fit the rules "
+            f"of {game}: give its options (--option NAME=VALUE), train one for these rules, or "
+            "take another agent (uct:1000)"
         )
-    raise ValueError(
-        f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-        f"fit {game}: give its options (--option NAME=VALUE), train one for these, or take another "
-        "agent (uct:1000)"
-    )
-
-
-def _in_words(shape: NetworkShape) -> str:
-    """A shape in words, for messages that compare two of them."""
-    places = shape.action_places or ()
-    return (
-        f"observations {list(shape.observation)}, {shape.num_actions} actions, "
-        f"{sum(place >= 0 for place in places)} on the board"
-    )
 
 
 def learnt_values(header: CheckpointHeader) -> dict[str, list[Any]]:
