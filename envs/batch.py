@@ -29,38 +29,11 @@ from .engine.numbers import checked_flag, checked_whole, require_seed
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
-from .registry import make_game
+from .registry import as_game
 
 _INT64 = np.dtype(np.int64)
 #: An additional thread pays off from this many entries of observations and masks per thread on.
 _WORTH_A_THREAD = 300_000
-
-
-def make(
-    name: str,
-    num_envs: int,
-    *,
-    threads: int | None = None,
-    observation_dtype: Any = np.float32,
-    seed: int | np.random.SeedSequence | None = None,
-    canonical: bool = False,
-    **options: Any,
-) -> BatchEnv:
-    """A `BatchEnv` of the game called ``name``.
-
-    Raises:
-        ValueError: no such game or option value, or see `BatchEnv`.
-        TypeError: no such option.
-    """
-    game = make_game(name, **options)
-    return BatchEnv(
-        game,
-        num_envs,
-        threads=threads,
-        observation_dtype=observation_dtype,
-        seed=seed,
-        canonical=canonical,
-    )
 
 
 class BatchEnv:
@@ -85,7 +58,7 @@ class BatchEnv:
     Where a step ended a game, ``observations``, ``masks`` and ``movers`` belong to the next one.
 
     Args:
-        game: rules with their options, from `ludarium.envs.make_game`.
+        game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         threads: most threads; default: one per core. A batch that is too small to benefit takes
             fewer. Results do not depend on it.
@@ -95,21 +68,25 @@ class BatchEnv:
         canonical: show observations and masks, and take actions, in the frame in which each
             player to move plays in the same direction (see `Game.canonical_turn`), not in the
             board's own. Where the game has no such turn, this changes nothing.
+        **options: the game's options, if it is given by name.
 
     Raises:
         ValueError: an argument out of its range.
+        TypeError: no such option.
     """
 
     def __init__(
         self,
-        game: Game,
+        game: str | Game,
         num_envs: int,
         *,
         threads: int | None = None,
         observation_dtype: Any = np.float32,
         seed: int | np.random.SeedSequence | None = None,
         canonical: bool = False,
+        **options: Any,
     ) -> None:
+        game = as_game(game, options)
         num_envs = checked_whole("num_envs", num_envs, 1)
         if threads is not None:
             checked_whole("threads", threads, 1)
@@ -369,6 +346,10 @@ class BatchEnv:
         if ((games < 0) | (games >= self.num_envs)).any():
             raise ValueError(f"{name} must be within 0 and {self.num_envs - 1}")
         return games
+
+
+#: For ``batch.make("corso", num_envs=2)``.
+make = BatchEnv
 
 
 def _digest(game: Game, states: np.ndarray, rngs: np.ndarray) -> np.ndarray:
