@@ -160,7 +160,7 @@ def batch_rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 def random_step(games: BatchEnv) -> Callable[[], None]:
     def step() -> None:
-        games.step(games.random_actions(games.actions))
+        games.step(games.random_actions())
 
     return step
 

@@ -199,26 +199,15 @@ class BatchEnv:
             self._some_over = False
         self._run(self.game.kernels.batch_step_random)
 
-    def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
+    def random_actions(self) -> np.ndarray:
         """Draw a legal action of each game uniformly, from the game's own random numbers.
 
-        Args:
-            out: int64[N] to write them into; without it, a new array.
-
         Returns:
-            The actions, -1 where the game is over.
+            int64[N], the actions, -1 where the game is over.
         """
-        if out is None:
-            out = np.empty(self.num_envs, np.int64)
-        elif not isinstance(out, np.ndarray):
-            raise ValueError(f"out must be an array of numpy, not {quoted(out)}")
-        elif out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
-            raise ValueError(
-                f"out must be int64 of shape ({self.num_envs},), contiguous and writable, "
-                f"not {out.dtype} of {out.shape}"
-            )
-        self._run(self.game.kernels.batch_choose, out)
-        return out
+        actions = np.empty(self.num_envs, np.int64)
+        self._run(self.game.kernels.batch_choose, actions)
+        return actions
 
     def play(self, games: Any, actions: Any) -> None:
         """Play in some of the games only; finished games stay finished until `restart`.

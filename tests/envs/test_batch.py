@@ -214,17 +214,6 @@ def test_a_position_is_of_one_of_the_games(index: Any) -> None:
         batch.make("corso", 3).position(index)
 
 
-def test_random_actions_can_be_written_into_an_array() -> None:
-    games, twin = (batch.make("corso", 3, seed=1) for _ in range(2))
-    out = np.zeros(3, np.int64)
-    assert games.random_actions(out) is out
-    np.testing.assert_array_equal(out, twin.random_actions())
-    with pytest.raises(ValueError, match="out must be int64"):
-        games.random_actions(np.zeros(3, np.int32))
-    with pytest.raises(ValueError, match=r"out must be an array of numpy, not \[0, 0, 0\]"):
-        games.random_actions([0] * 3)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
