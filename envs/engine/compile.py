@@ -23,7 +23,6 @@ import numpy as np
 
 from . import hooks, jit
 from . import rule as rule_module
-from .console import say
 from .hooks import HOOKS
 from .rule import plain
 
@@ -109,7 +108,6 @@ def _specialised(
     templates: ModuleType, rules: ModuleType, view: ModuleType | None, **given: GivenPart
 ) -> SimpleNamespace:
     """See `specialise`."""
-    _announce_compilation()
     modules = _template_modules(templates)
     filled_in = _fill_in(rules, view)
     game = rules.__name__.replace(".", "_")
@@ -229,21 +227,3 @@ def _compiled_modules(modules: list[ModuleType]) -> list[ModuleType]:
 
 def _is_compiled(value: Any) -> bool:
     return jit.is_jitted(value) or hasattr(value, "ludarium_template")
-
-
-@cache
-def _announce_compilation() -> None:
-    """From the next compilation on, announce the first one for each subject in this process.
-
-    A kernel's function has its subject, a game or networks, as an attribute.
-    """
-    jit.on_compile(lambda function: _announce(getattr(function, "ludarium_subject", "")))
-
-
-@cache
-def _announce(subject: str) -> None:
-    if subject:
-        say(
-            f"ludarium: compiling {subject} for this command (up to half a minute); the code is "
-            "kept for later ones"
-        )

@@ -23,7 +23,6 @@ PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
         (private, "numba.core.compiler.Flags", "noalias"),
         (private, "numba.core.options.DefaultOptions", "_nrt"),
         (private, "numba.core.types.Record", "mangling_args"),
-        (private, "numba.core.event", "Listener"),
         (private, "numba.np.arrayobj", "populate_array"),
         (private, "numba.core.cgutils", "unpack_tuple"),
         (pettingzoo_private, "pettingzoo.AECEnv", "_was_dead_step"),

@@ -28,7 +28,7 @@ except ImportError as error:
         stacklevel=2,
     )
 
-__all__ = ["COMPILES", "SOURCES", "is_jitted", "kernel", "on_compile", "part"]
+__all__ = ["COMPILES", "SOURCES", "is_jitted", "kernel", "part"]
 
 #: False with ``NUMBA_DISABLE_JIT=1``: all functions stay plain Python.
 COMPILES = not config.DISABLE_JIT  # type: ignore[attr-defined]
@@ -41,7 +41,9 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
     """Compile an entry point, which Python calls.
 
     Args:
-        function: the function to compile; no other function has its ``__qualname__``.
+        function: the function to compile; no other function has its ``__qualname__``. If it has an
+            attribute ``ludarium_subject``, a message on standard error announces the first
+            compilation for that subject, a game or networks; with `plain` none does.
         name: the beginning of the names of its files on disk.
         sources: a digest of all its sources.
     """
@@ -58,11 +60,3 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
             it goes into its callers, who know less about their arguments.
     """
     return _way.part(function, forceinline, disjoint) if COMPILES else function
-
-
-def on_compile(call: Callable[[Any], None]) -> None:
-    """Call ``call`` with each Python function before numba compiles it, parts of kernels excepted.
-
-    Functions of other packages are included. With `plain` it is never called.
-    """
-    _way.on_compile(call)

@@ -31,6 +31,7 @@ import llvmlite
 import numba
 from numba import config
 
+from ..console import say
 from ..storage import cache_folder, take_place
 from .private import CompileResult, dumps
 
@@ -74,18 +75,29 @@ def _warn_once(reason: str) -> None:
     )
 
 
+@cache
+def _announce(subject: str) -> None:
+    if subject:
+        say(
+            f"ludarium: compiling {subject} for this command (up to half a minute); the code is "
+            "kept for later ones"
+        )
+
+
 class KernelCache:
     """The compiled forms of one kernel, by the types of its arguments; stands in for numba's cache.
 
     Args:
         name: beginning of the files' names, the same whatever the sources are.
         sources: a digest of all that the kernel is made of.
+        subject: a game or networks; its first kernel that is not on disk is announced. "" is not.
     """
 
-    def __init__(self, name: str, sources: str) -> None:
+    def __init__(self, name: str, sources: str, subject: str) -> None:
         self._folder = kernel_folder()
         self._name = name
         self._sources = sources
+        self._subject = subject
 
     @property
     def cache_path(self) -> str | None:
@@ -93,12 +105,12 @@ class KernelCache:
         return str(self._folder) if self._folder else None
 
     def load_overload(self, sig: tuple, target_context: Any) -> Any:
-        """The compiled kernel for argument types ``sig``, or None."""
+        """The compiled kernel for argument types ``sig``; None if numba has to compile it."""
         target_context.refresh()
-        if self._folder is None:
-            return None
-        content = _read(self._folder / self._file_name(sig, target_context.codegen()))
+        name = self._file_name(sig, target_context.codegen())
+        content = None if self._folder is None else _read(self._folder / name)
         if content is None:
+            _announce(self._subject)
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 

@@ -22,7 +22,6 @@ from .private import (
     CPUDispatcher,
     JITCodeLibrary,
     NumbasCache,
-    event,
     lookup_environment,
 )
 
@@ -45,7 +44,7 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
     dispatcher = CPUDispatcher(
         function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler
     )
-    dispatcher._cache = KernelCache(name, sources)
+    dispatcher._cache = KernelCache(name, sources, getattr(function, "ludarium_subject", ""))
     return dispatcher
 
 
@@ -64,14 +63,6 @@ def address_of(kernel: Any, arguments: tuple[Any, ...]) -> int:
     compiled = kernel.overloads[arguments]
     address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return address
-
-
-def on_compile(call: Callable[[Any], None]) -> None:
-    """Give each function to ``call`` before numba compiles it, those of other packages too.
-
-    Parts for kernels are left out: they belong to a kernel, or are compiled for another machine.
-    """
-    event.register("numba:compile", _Listener(call))
 
 
 def keep_unoptimised() -> None:
@@ -306,18 +297,3 @@ class _Part(CPUDispatcher):
     @property
     def nopython_signatures(self) -> Any:
         return self._callee.nopython_signatures
-
-
-class _Listener(event.Listener):
-    """Passes on each function that numba is about to compile, except parts for kernels."""
-
-    def __init__(self, call: Callable[[Any], None]) -> None:
-        self._call = call
-
-    def on_start(self, event: event.Event) -> None:
-        dispatcher = event.data["dispatcher"]
-        if not isinstance(dispatcher, _Callee):
-            self._call(dispatcher.py_func)
-
-    def on_end(self, event: event.Event) -> None:
-        """Do nothing."""

@@ -1,6 +1,7 @@
 """Compiles with documented names of numba only, so that games work with any version of it.
 
-It is slower than `linked`: each function is compiled on its own, and again in every process.
+It is slower than `linked`: each function is compiled on its own, and again in every process, as the
+warning about numba's version says.
 Nothing is kept on disk, since numba's own cache would mix up the records of two games, see
 `private`.
 """
@@ -23,7 +24,3 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
 def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
     """Compile a function that kernels call; ``forceinline`` and ``disjoint`` have no effect."""
     return _compiled(function)
-
-
-def on_compile(call: Callable[[Any], None]) -> None:
-    """Do nothing: the warning about numba's version has announced slow compilation."""

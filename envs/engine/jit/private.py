@@ -55,9 +55,6 @@ CompileResult = required("numba.core.compiler.CompileResult", "_reduce", "_rebui
 dumps = required("numba.core.serialize.dumps")
 NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overload")
 
-# How compilation is announced, see `linked.on_compile`.
-event = required("numba.core.event", "Event", "Listener", "register")
-
 # Arrays at known places: `ludarium.play.objects`, `ludarium.models.kernels.address`.
 populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
