@@ -21,19 +21,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from . import foresight as foresight_templates
 from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
-from .foresight import Threats
 from .messages import quoted
 from .numbers import require_seed
 from .options import Clock, Option, check_options
 from .position import Position
 from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
 from .spec import Spec
-from .views import NUM_FACTS, POINTS, TASK
+from .views import NUM_FACTS, POINTS, TASK, Threats
 
 if TYPE_CHECKING:
     from .draw.scene import Scene
@@ -529,12 +527,8 @@ class Game(ABC):
 
     @cached_property
     def _viewing(self) -> SimpleNamespace:
-        """The compiled functions of ``engine.views`` and ``engine.foresight`` for this game."""
-        views, foresight = (
-            vars(specialise(templates, self.rules, self.view))
-            for templates in (view_templates, foresight_templates)
-        )
-        return SimpleNamespace(**{**views, **foresight})
+        """The compiled functions of `engine.views` for this game."""
+        return specialise(view_templates, self.rules, self.view)
 
     def _ask(self, name: str, *arguments: Any) -> Any:
         """Call a function of `_viewing`; a ``ValueError`` says what cannot be compiled."""

@@ -13,8 +13,8 @@ from .numbers import checked_flag, index, require_seed
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
-    from .foresight import Threats
     from .game import Game
+    from .views import Threats
 
 _NO_RNG = np.ones((1, 2), np.int64)
 

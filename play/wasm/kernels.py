@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine import foresight, views
 from ludarium.envs.engine import kernels as engine
+from ludarium.envs.engine import views
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action, random_playout, show
 from ludarium.envs.engine.rule import ONGOING, seed_stream
@@ -34,8 +34,8 @@ tell_facts = views.facts
 find_word = views.word
 find_pose = views.next_pose
 find_reason = views.reason
-find_threats = foresight.threats
-sum_owners = foresight.ownership
+find_threats = views.threats
+sum_owners = views.ownership
 begin = simulate.begin
 advance = simulate.advance
 results = simulate.results

@@ -69,8 +69,7 @@ class GameMemory(NamedTuple):
         counts: int64 [5], outcomes of random games.
         line, next_action: structured [65] and int64 [65], scratch memory of perft; ``line`` also
             of `game_threats` and `game_ownership`.
-        threat_actions, threat_cells: int32 [2, A] and [2, cells], see
-            ``ludarium.envs.engine.foresight``.
+        threat_actions, threat_cells: int32 [2, A] and [2, cells], see `ludarium.envs.engine.views`.
         owner_sums, owner_rngs: int32 [cells] and int64 [1, 2], sums and random numbers of
             `game_ownership`.
     """

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Game, make_game
-from ludarium.envs.engine.foresight import WINS, Threats
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.views import WINS, Threats
 from ludarium.envs.osiron.rules import NO_PAIR
 from tests.games import ALL_GAMES, changed, play_texts, random_game
 

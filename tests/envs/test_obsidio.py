@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.draw.grid import cell_name, read_cell
-from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
+from ludarium.envs.engine.views import WINS
 from ludarium.envs.obsidio import rules
 from tests.games import play_texts, random_game, refusal, slow_but
 from tests.references.agreement import play_beside

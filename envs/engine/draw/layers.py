@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..foresight import WINS, Threats
 from ..messages import quoted
+from ..views import WINS, Threats
 from .picture import (
     DARK,
     LIGHT,
