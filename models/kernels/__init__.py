@@ -108,12 +108,17 @@ class CompiledNetwork:
 
 
 class _Placed:
-    """A network's arrays, and their handle for kernels, valid as long as this object exists."""
+    """A network's arrays, and their handle for kernels, valid as long as this object exists.
+
+    Attributes:
+        arrays: the network.
+        handle: the address of its `address.places_of`.
+    """
 
     def __init__(self, arrays: PackedNetwork) -> None:
         self.arrays = arrays
         self._places = address.places_of(arrays)
-        self.handle = address.handle_of(arrays, self._places)
+        self.handle = self._places.ctypes.data
 
 
 def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
@@ -175,7 +180,13 @@ def _kernel_for(layers: Layers, packed: PackedNetwork) -> Callable:
 
 @cache
 def _kernel(kind: str, dtype: str, of_network: Any) -> Callable:
-    """The kernel for networks of a type, kept on disk; see `address.ARGUMENTS`."""
+    """The kernel for networks of a type, kept on disk; see `address.ARGUMENTS`.
+
+    Raises:
+        ValueError: there is no compiler.
+    """
+    if not jit.COMPILES:
+        raise ValueError("networks need the compiler: run without NUMBA_DISABLE_JIT=1")
     read = address.reader(of_network)
     evaluate_all = getattr(evaluate, f"evaluate_{kind}s")
 

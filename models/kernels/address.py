@@ -16,7 +16,7 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from ludarium.envs.engine.jit import COMPILES, part
+from ludarium.envs.engine.jit import part
 from ludarium.envs.engine.jit.linked import address_of
 from ludarium.envs.engine.jit.private import populate_array
 
@@ -36,12 +36,12 @@ class Called(NamedTuple):
     """A network for compiled searches.
 
     Attributes:
-        code: the address of its kernel, or 0; with ``NUMBA_DISABLE_JIT=1`` the function.
-        network: see `handle_of`.
+        code: the address of its kernel, or 0.
+        network: the address of its `places_of`.
     """
 
-    code: Any
-    network: Any
+    code: int
+    network: int
 
 
 #: No network: searches wait for answers from elsewhere.
@@ -49,19 +49,14 @@ NONE = Called(0, 0)
 
 
 @cache
-def code_of(kernel: Any) -> Any:
+def code_of(kernel: Any) -> int:
     """The ``code`` of a kernel that evaluates networks."""
-    return address_of(kernel, ARGUMENTS) if COMPILES else kernel
+    return address_of(kernel, ARGUMENTS)
 
 
 def places_of(network: Any) -> np.ndarray:
     """Address and length of each of a network's arrays, int64 [arrays, 2]."""
     return np.array([(array.ctypes.data, len(array)) for array in network], np.int64)
-
-
-def handle_of(network: Any, places: np.ndarray) -> Any:
-    """The first argument of a kernel that evaluates networks; its arguments must outlive it."""
-    return places.ctypes.data if COMPILES else network
 
 
 def reader(kind: Any) -> Callable:
@@ -91,11 +86,11 @@ def reader(kind: Any) -> Callable:
 
         return kind(types.int64), generate
 
-    return read if COMPILES else lambda network: network
+    return read
 
 
 @intrinsic
-def _call(
+def call(
     typing_context: Any,
     code: Any,
     handle: Any,
@@ -106,6 +101,7 @@ def _call(
     first: Any,
     end: Any,
 ) -> Any:
+    """The answer of the kernel at the address ``code``; `ARGUMENTS` are its other arguments."""
     if (planes, logits, wdl, scores) != ARGUMENTS[1:5]:
         raise TypingError(f"a network cannot be called with {(planes, logits, wdl, scores)}")
 
@@ -117,13 +113,6 @@ def _call(
         return convention.call_function(builder, function, types.boolean, ARGUMENTS, given)[1]
 
     return types.boolean(types.int64, *ARGUMENTS), generate
-
-
-def _call_plainly(code: Callable, *arguments: Any) -> bool:
-    return bool(code(*arguments))
-
-
-call: Callable = _call if COMPILES else _call_plainly
 
 
 @part

@@ -17,23 +17,20 @@ are the same, bit for bit, on every processor.
 Weights come packed: one block of outputs after another, each [tap][input / per][output][per],
 where ``per`` inputs are multiplied at a time; see `packing.packed`.
 
-numba has no vectors, so these functions write LLVM's instructions for them; with
-``NUMBA_DISABLE_JIT=1`` they are plain numpy.
+numba has no vectors, so these functions write LLVM's instructions for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from ludarium.envs.engine.jit import COMPILES
 from ludarium.envs.engine.jit.private import cgutils
 
 from . import target as machine
@@ -289,7 +286,7 @@ def _check_arrays(activations: Any, weights: Any, sums: Any) -> None:
 
 
 @intrinsic
-def _multiply_part(
+def multiply_part(
     typing_context: Any,
     outputs: Any,
     cells: Any,
@@ -305,6 +302,11 @@ def _multiply_part(
     sums: Any,
     first_sum: Any,
 ) -> Any:
+    """Write a convolution's sums for a part of a row, one of `PARTS`, and a block of outputs.
+
+    It reads ``rows`` rows of the board, as many of the three as exist; activations and weights
+    begin at the first of them. ``sums`` get [cell][output].
+    """
     _check_arrays(activations, weights, sums)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -343,7 +345,7 @@ def _multiply_part(
 
 
 @intrinsic
-def _multiply_rows(
+def multiply_rows(
     typing_context: Any,
     outputs: Any,
     rows: Any,
@@ -357,6 +359,12 @@ def _multiply_rows(
     sums: Any,
     trunk: Any,
 ) -> Any:
+    """Write a dense layer's sums for a block of outputs.
+
+    It is for `Target.rows` rows and one block, or for one row and 1 or `STREAMS` blocks. ``sums``
+    get [row][output]. ``trunk`` are the weights of the network's trunk: their dtype tells whether
+    the network has eight bits.
+    """
     _check_arrays(activations, weights, sums)
     fuses = str(trunk.dtype) == "float32"
 
@@ -426,70 +434,3 @@ def _write_one_of(
     builder.position_at_end(unknown)
     builder.unreachable()
     builder.position_at_end(after)
-
-
-# The same in numpy.
-
-
-def _multiply(
-    block: _Block,
-    activations: np.ndarray,
-    first: int,
-    stride: int,
-    pitch: int,
-    rows: int,
-    inputs: int,
-    weights: np.ndarray,
-    first_weight: int,
-    sums: np.ndarray,
-    first_sum: int,
-) -> None:
-    step = block.outputs
-    per = PER[str(activations.dtype)]
-    size = block.taps * inputs * step
-    total = np.zeros((block.cells, block.streams, step), sums.dtype)
-    for stream in range(block.streams):
-        start = first_weight + stream * inputs * step
-        packed = weights[start : start + rows * size]
-        of_taps = packed.reshape(rows, block.taps, inputs // per, step, per).astype(sums.dtype)
-        for row in range(rows):
-            for tap in range(block.taps):
-                matrix = of_taps[row, tap].transpose(1, 0, 2).reshape(step, inputs)
-                for cell, seen in block.read(tap):
-                    at = first + row * pitch + seen * stride
-                    total[cell, stream] += matrix @ activations[at : at + inputs].astype(sums.dtype)
-    sums[first_sum : first_sum + total.size] = total.reshape(-1)
-
-
-def _multiply_part_plainly(outputs: int, cells: int, ends: int, *others: Any) -> None:
-    _multiply(_Block(cells, outputs, 3, ends), *others)
-
-
-def _multiply_rows_plainly(
-    outputs: int,
-    rows: int,
-    streams: int,
-    activations: np.ndarray,
-    first: int,
-    stride: int,
-    inputs: int,
-    weights: np.ndarray,
-    first_weight: int,
-    sums: np.ndarray,
-    trunk: np.ndarray,
-) -> None:
-    block = _Block(rows, outputs, 1, 0, streams)
-    _multiply(block, activations, first, stride, 0, 1, inputs, weights, first_weight, sums, 0)
-
-
-#: ``multiply_part(outputs, cells, ends, activations, first, stride, pitch, rows, inputs, weights,
-#: first_weight, sums, first_sum)``: a convolution's sums for a part of a row, one of `PARTS`, and
-#: a block of outputs. It reads ``rows`` rows of the board, as many of the three as exist;
-#: activations and weights begin at the first of them. ``sums`` get [cell][output].
-multiply_part: Callable = _multiply_part if COMPILES else _multiply_part_plainly
-
-#: ``multiply_rows(outputs, rows, streams, activations, first, stride, inputs, weights,
-#: first_weight, sums, trunk)``: writes a dense layer's sums for `Target.rows` rows and a block of
-#: outputs, or for one row and 1 or `STREAMS` blocks. ``sums`` get [row][output]. ``trunk`` are the
-#: weights of the network's trunk: their dtype tells whether the network has eight bits.
-multiply_rows: Callable = _multiply_rows if COMPILES else _multiply_rows_plainly

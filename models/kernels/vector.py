@@ -1,7 +1,7 @@
 """A vector type, which numba lacks, for the work between a network's products.
 
 A vector has `target.LANES` numbers, float32 or int32; ``+``, ``-`` and ``*`` work by lane. LLVM
-splits it where registers are shorter. With ``NUMBA_DISABLE_JIT=1`` vectors are numpy arrays.
+splits it where registers are shorter.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from ludarium.envs.engine.jit import COMPILES
 from ludarium.envs.engine.jit.private import AbstractTemplate, infer_global, signature
 
 from . import target
@@ -80,7 +78,8 @@ def _address(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> 
 
 
 @intrinsic
-def _load(typing_context: Any, array: Any, index: Any) -> Any:
+def load(typing_context: Any, array: Any, index: Any) -> Any:
+    """The vector of the numbers from an index on."""
     result = Vector(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -91,7 +90,9 @@ def _load(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def _store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+    """Write a vector's numbers from an index on."""
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values, of = arguments[2], arguments[2].type
         builder.store(values, _address(context, builder, array, arguments, of), align=4)
@@ -101,7 +102,11 @@ def _store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
 
 
 @intrinsic
-def _store_activations(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+def store_activations(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+    """Write numbers from 0 to 255, truncated and moved to the range of the array's type.
+
+    See `RANGES`; a float32 array takes any float32 unchanged.
+    """
     kind = array.dtype
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -121,7 +126,8 @@ def _store_activations(typing_context: Any, array: Any, index: Any, vector: Any)
 
 
 @intrinsic
-def _spread(typing_context: Any, value: Any) -> Any:
+def spread(typing_context: Any, value: Any) -> Any:
+    """A float32 in all lanes."""
     result = Vector(types.float32)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -134,7 +140,8 @@ def _spread(typing_context: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _as_floats(typing_context: Any, vector: Any) -> Any:
+def as_floats(typing_context: Any, vector: Any) -> Any:
+    """The numbers as float32."""
     result = Vector(types.float32)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -157,33 +164,7 @@ def _choice(comparison: str) -> Any:
     return choose
 
 
-_larger, _smaller = _choice(">"), _choice("<")
-
-
-def _store_plainly(array: np.ndarray, index: int, vector: np.ndarray) -> None:
-    array[index : index + target.LANES] = vector
-
-
-def _store_activations_plainly(array: np.ndarray, index: int, vector: np.ndarray) -> None:
-    if array.dtype != np.float32:
-        vector = vector.astype(np.int32) + RANGES[str(array.dtype)][0]
-    array[index : index + target.LANES] = vector
-
-
-_PLAIN = not COMPILES
-
-#: ``load(array, index)``: the vector of the numbers from an index on.
-load: Callable = (lambda array, at: array[at : at + target.LANES].copy()) if _PLAIN else _load
-#: ``store(array, index, vector)``: writes its numbers from an index on.
-store: Callable = _store_plainly if _PLAIN else _store
-#: ``store_activations(array, index, vector)``: writes numbers from 0 to 255, truncated and moved to
-#: the range of the array's type, see `RANGES`; a float32 array takes any float32 unchanged.
-store_activations: Callable = _store_activations_plainly if _PLAIN else _store_activations
-#: ``spread(value)``: a float32 in all lanes.
-spread: Callable = (lambda value: np.full(target.LANES, value, np.float32)) if _PLAIN else _spread
-#: ``as_floats(vector)``: the numbers as float32.
-as_floats: Callable = (lambda vector: vector.astype(np.float32)) if _PLAIN else _as_floats
 #: ``larger(first, second)``: the larger number of each lane.
-larger: Callable = np.maximum if _PLAIN else _larger
+larger = _choice(">")
 #: ``smaller(first, second)``: the smaller number of each lane.
-smaller: Callable = np.minimum if _PLAIN else _smaller
+smaller = _choice("<")

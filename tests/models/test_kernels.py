@@ -215,7 +215,6 @@ np.savez(sys.argv[1], *found)
 """
 
 _OTHERS = {
-    "uncompiled": {"NUMBA_DISABLE_JIT": "1"},
     "AVX2": {
         "NUMBA_CPU_NAME": "haswell",
         "NUMBA_CPU_FEATURES": "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+sse4.2,+ssse3",
@@ -238,15 +237,26 @@ def here(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", _OTHERS)
-def test_other_processors_and_plain_python_give_the_same_answers(kind, here, tmp_path):
-    if kind != "uncompiled" and platform.machine().lower() not in ("x86_64", "amd64"):
+def test_other_processors_give_the_same_answers(kind, here, tmp_path):
+    if platform.machine().lower() not in ("x86_64", "amd64"):
         pytest.skip("needs an x86-64 processor")
     there = answers_elsewhere(tmp_path / "there.npz", **_OTHERS[kind])
     for number, (mine, other) in enumerate(zip(here, there, strict=True)):
-        if number % 6 >= 3 and kind != "uncompiled":  # in eight bits
+        if number % 6 >= 3:  # in eight bits
             np.testing.assert_array_equal(mine, other)
         np.testing.assert_allclose(mine, other, atol=2e-3)  # rounded otherwise, rarely
         assert np.abs(mine - other).mean() < 2e-5
+
+
+def test_a_network_without_the_compiler_is_refused():
+    code = (
+        "from tests.models.test_kernels import FLAT\n"
+        "from ludarium.models import InferenceEngine, build_network\n"
+        "InferenceEngine(build_network(FLAT, 8, 1), FLAT.observation, 8, 'compiled')\n"
+    )
+    run = python(code, environment={"NUMBA_DISABLE_JIT": "1"})
+    told = "ValueError: networks need the compiler: run without NUMBA_DISABLE_JIT=1"
+    assert run.stderr.splitlines()[-1] == told
 
 
 _RANGES_SCRIPT = """
