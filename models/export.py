@@ -89,7 +89,7 @@ def export_checkpoint(
 
     Args:
         checkpoint: the network, which is not changed.
-        description: see `metadata_of`.
+        description: see `metadata_of`; its game is one that the network fits.
         path: path of the file; an existing file is replaced.
         observations: float32 [N, *shape], on which file and network are compared.
 
@@ -97,14 +97,13 @@ def export_checkpoint(
         The greatest absolute difference in each output.
 
     Raises:
-        ValueError: ``path`` does not end in `SUFFIX`, ``description`` is of a game that the
-            network does not fit, or a difference is greater than `TOLERANCE`; no file is written.
+        ValueError: ``path`` does not end in `SUFFIX`, or a difference is greater than `TOLERANCE`;
+            no file is written.
         ImportError: packages are missing.
     """
     path = Path(path)
     if path.suffix != SUFFIX:
         raise ValueError(f"{path} is not a name for an ONNX file: it must end in {SUFFIX}")
-    _check_description(checkpoint, description)
     network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
     if description["canonical_turn"] is not None:
         network = _InBoardFrame(network, Turn(**description["canonical_turn"]))
@@ -199,26 +198,6 @@ class _InBoardFrame(nn.Module):
         output = self.network(seen.reshape(observation.shape))
         policy = torch.where(is_turned, output.policy[:, self.actions], output.policy)
         return Output(policy, output.outcome, output.score)
-
-
-def _check_description(checkpoint: Checkpoint, description: Mapping[str, Any]) -> None:
-    needed = (
-        checkpoint.game,
-        checkpoint.version,
-        list(checkpoint.shape.observation),
-        checkpoint.shape.num_actions,
-    )
-    given = (
-        description["game"],
-        description["version"],
-        description["observation"]["shape"],
-        len(description["actions"]["names"]),
-    )
-    if needed != given:
-        raise ValueError(
-            "the network does not fit the description of the game: it has (game, version, "
-            f"observation, actions) {needed}, the description {given}"
-        )
 
 
 def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.ndarray) -> dict:
