@@ -214,27 +214,10 @@ def _remedy(message: str, kind: type[TrainingConfig]) -> str:
     unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
     if unknown is None:
         return ""
-    return did_you_mean(unknown[2], _KEYS[kind].get(unknown[1] or "", ()))
-
-
-def _keys_of(kind: type[msgspec.Struct]) -> dict[str, list[str]]:
-    """The keys of each section of a configuration, by its name; the top-level keys are under ""."""
-    fields = msgspec.structs.fields(kind)
-    sections = {
-        field.encode_name: field.type
-        for field in fields
-        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
-    }
-    return {
-        "": [field.encode_name for field in fields],
-        **{
-            name: [field.encode_name for field in msgspec.structs.fields(section)]
-            for name, section in sections.items()
-        },
-    }
-
-
-_KEYS = {kind: _keys_of(kind) for kind in ALGORITHMS.values()}
+    fields = {field.name: field.default for field in msgspec.structs.fields(kind)}
+    section = unknown[1]
+    known = fields if section is None else getattr(fields.get(section), "__struct_fields__", ())
+    return did_you_mean(unknown[2], list(known))
 
 
 def _completed(network: dict[Any, Any]) -> dict[Any, Any]:
