@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ import msgspec
 from msgspec import Meta
 from safetensors import SafetensorError, safe_open
 
-from ludarium.envs.engine.files import convert, load_json
+from ludarium.envs.engine.files import convert, load_json, open_regular_file
 
 from .options import option_features
 from .shape import Architecture, NetworkShape
@@ -101,26 +100,8 @@ def open_checkpoint(
 
 
 @contextmanager
-def _naming(path: Path, what: str) -> Iterator[None]:
-    """A context in which every error becomes a short one that names the file.
-
-    A `FileNotFoundError` stays one; all others become a `ValueError`.
-    """
-    name = str(path) if str(path).isprintable() else repr(str(path))
-    name = name if len(name) <= 200 else f"...{name[-200:]}"
-    try:
-        yield
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no {what} {name}") from None
-    except Exception as error:  # damaged files and custom networks may raise anything
-        reason = str(error) or type(error).__name__
-        reason = reason if reason.isprintable() else ascii(reason)
-        raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
-
-
-@contextmanager
 def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
-    """Open a file of the safetensors format; errors within the context name the file.
+    """Open a file of the safetensors format; every error within the context names the file.
 
     Args:
         path: path of the file.
@@ -131,23 +112,24 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
         FileNotFoundError: there is no such file.
         ValueError: it is not a regular file, too large, or damaged.
     """
-    with _naming(path, what):
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is not a regular file")
-        if status.st_size > MOST_BYTES:
-            raise ValueError(
-                f"it has {status.st_size:,} bytes; a {what} has at most {MOST_BYTES:,}"
-            )
-        with path.open("rb") as stream:
+    name = str(path) if str(path).isprintable() else repr(str(path))
+    name = name if len(name) <= 200 else f"...{name[-200:]}"
+    unreadable = "it is not a readable safetensors file: "
+    try:
+        with open_regular_file(path, MOST_BYTES, f"a {what}") as stream:
             length = int.from_bytes(stream.read(8), "little")
-        if length > min(MOST_HEADER_BYTES, status.st_size - 8):
-            raise ValueError("it is not a readable safetensors file: its header is cut or too long")
-        try:
-            with safe_open(path, framework) as file:
-                yield file
-        except SafetensorError as error:
-            raise ValueError(f"it is not a readable safetensors file: {error}") from None
+            size = os.fstat(stream.fileno()).st_size
+        if length > min(MOST_HEADER_BYTES, size - 8):
+            raise ValueError(f"{unreadable}its header is cut or too long")
+        with safe_open(path, framework) as file:
+            yield file
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no {what} {name}") from None
+    except Exception as error:  # damaged files and custom networks may raise anything
+        reason = str(error) or type(error).__name__
+        reason = reason if reason.isprintable() else ascii(reason)
+        reason = unreadable + reason if isinstance(error, SafetensorError) else reason
+        raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
 
 
 class _Network(msgspec.Struct):

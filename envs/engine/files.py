@@ -1,8 +1,7 @@
 """Reads files that may come from a stranger, with limits on size, depth and type.
 
 No name and no statement of a file about itself is trusted, and bytes never become anything but
-data. `ludarium.models.header` opens networks' files itself, with the same care, and checks their
-descriptions here.
+data.
 """
 
 from __future__ import annotations

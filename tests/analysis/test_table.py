@@ -88,7 +88,7 @@ def test_the_limit_on_a_file_is_that_of_tables_and_checked_before_one_is_written
         write_table(tmp_path / "large", {}, np.zeros(101, np.int8))
     assert not (tmp_path / "large").exists()
     monkeypatch.setattr(header, "MOST_BYTES", 1000)
-    with pytest.raises(ValueError, match=r"it has [\d,]+ bytes; a table has at most 1,000"):
+    with pytest.raises(ValueError, match=r"has [\d,]+ bytes; a table has at most 1,000"):
         read_table(table, np.int32, (None,), {})
 
 
