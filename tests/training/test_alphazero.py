@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import time
-from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -31,7 +30,7 @@ from ludarium.training import train
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.actors import search_settings
-from ludarium.training.alphazero.bootstrap import bootstrap_samples, draw_actions
+from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import ENDED
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
@@ -420,13 +419,6 @@ def test_a_bootstrap_without_time_searches_one_position_of_each_game():
     assert 0 < len(found) <= 16
     assert (found["state"]["ply"] <= 2).all()
     assert (found["outcome"] != ONGOING).all()
-
-
-def test_a_draw_at_the_very_end_is_an_action_with_playouts():
-    shares = np.array([[4, 3, 0, 2, 4, 5, 2, 5, 0]], np.float32) / np.float32(25)
-    assert shares.sum() > shares.cumsum()[-1]
-    latest = SimpleNamespace(random=lambda shape: np.full(shape, 1 - 2.0**-53))
-    assert draw_actions(shares, latest).tolist() == [7]
 
 
 def test_a_bootstrap_takes_its_share_of_the_minutes_and_says_so(tmp_path, capsys):

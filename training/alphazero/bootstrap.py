@@ -16,6 +16,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
+from ludarium.training.agents.searcher import Drawn
 from ludarium.training.agents.uct import UCTFactory
 from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
@@ -59,6 +60,7 @@ def bootstrap_samples(
     games = min(_MOST_GAMES, 1 + wanted // _POSITIONS_OF_A_GAME)
     end = time.perf_counter() + config.bootstrap_seconds
     play = specialise(match_kernels, game.rules).play
+    draw = Drawn(1.0)
 
     def played() -> np.ndarray:
         """Play ``games`` games to their ends; return their samples."""
@@ -79,13 +81,12 @@ def bootstrap_samples(
                 states[going] = now
                 continue
             result = agent.search(now)
-            shares = result.policies
             chunk = np.zeros(len(going), dtype)
             chunk["state"] = now
-            chunk["policy"] = shares
+            chunk["policy"] = result.policies
             chunks.append(chunk)
             numbers.append(going)
-            illegal = play(game.tables, now, draw_actions(shares, rng), game.num_actions)
+            illegal = play(game.tables, now, draw(result, rng), game.num_actions)
             assert illegal < 0, "an action without playouts was drawn"
             states[going] = now
             progress(len(going))
@@ -99,11 +100,3 @@ def bootstrap_samples(
     while sum(map(len, found)) < wanted and time.perf_counter() < end:
         found.append(played())
     return join_samples(found)
-
-
-def draw_actions(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Actions int64 [N] with the probabilities ``shares``, float32 [N, A]."""
-    cumulated = shares.cumsum(axis=1)
-    marks = rng.random((len(shares), 1)) * shares.sum(axis=1, keepdims=True)
-    # The sum is rounded in another way, so it may be greater than the last cumulated share.
-    return (cumulated < np.minimum(marks, cumulated[:, -1:])).sum(axis=1)
