@@ -1,8 +1,11 @@
-"""Checkpoints of untrained networks, and the shipped ladders."""
+"""Checkpoints of untrained networks, networks as after training, and the shipped ladders."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import torch
+from torch import nn
 
 from ludarium.arena.ladder import ladder_beside
 from ludarium.envs import GAMES, Game
@@ -32,3 +35,15 @@ def tiny_checkpoint(game: Game, /, channels: int = 4, **others: Any) -> Checkpoi
         "network": build_network(shape, channels, 1),
     }
     return Checkpoint(**{**fields, **others})
+
+
+def in_use(network: nn.Module) -> Any:
+    """The network with statistics and weights as after training: no layer is without effect."""
+    for name, value in network.state_dict().items():
+        if name.endswith("running_mean"):
+            value.copy_(0.1 * torch.randn_like(value))
+        elif name.endswith("running_var"):
+            value.copy_(0.5 + torch.rand_like(value))
+        elif value.dim() == 1 and value.is_floating_point():
+            value.add_(0.1 * torch.randn_like(value))
+    return network.eval()

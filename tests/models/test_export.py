@@ -13,18 +13,16 @@ import torch
 
 from ludarium.models import Architecture, Checkpoint, NetworkShape, build_network
 from ludarium.models.export import TOLERANCE, export_checkpoint, load_exported
+from tests.checkpoints import in_use
 
 BOARD = NetworkShape((5, 4, 4), 18, (*range(16), -1, -1))
 
 
 def checkpoint_of(shape: NetworkShape) -> Checkpoint:
     torch.manual_seed(0)
-    network = build_network(shape, 8, 2)
-    for buffer in network.buffers():  # as after training, for normalisation to do something
-        if buffer.is_floating_point():
-            buffer.copy_(0.5 + torch.rand_like(buffer))
     size = Architecture({"channels": 8, "blocks": 2})
-    return Checkpoint("corso", 0, {"size": 4}, shape, size, 7, network.eval())
+    network = in_use(build_network(shape, 8, 2))
+    return Checkpoint("corso", 0, {"size": 4}, shape, size, 7, network)
 
 
 def description_of(shape: NetworkShape, max_score: int = 16) -> dict:

@@ -16,6 +16,7 @@ from ludarium.training.networks import (
     network_shape,
     random_observations,
 )
+from tests.checkpoints import in_use
 from tests.games import slow_but
 
 CHANNELS, BLOCKS = 6, 3
@@ -40,14 +41,7 @@ def family_of(games, seed=0):
         Member(network_shape(game), option_features(options, game.options)) for game in games
     ]
     features = len(members[0].features)
-    family = FamilyNetwork(family_shape(games), CHANNELS, BLOCKS, features, members)
-    with torch.no_grad():
-        for name, value in family.state_dict().items():
-            if name.endswith("running_var"):
-                value.uniform_(0.5, 1.5)
-            elif value.dtype.is_floating_point:
-                value.normal_(0, 0.2)
-    return family.eval()
+    return in_use(FamilyNetwork(family_shape(games), CHANNELS, BLOCKS, features, members))
 
 
 def observations_of(games, count=5):

@@ -14,6 +14,7 @@ from ludarium.models.family import FamilyNetwork
 from ludarium.models.growth import grow
 from ludarium.models.network import build_network
 from ludarium.training.networks import network_shape
+from tests.checkpoints import in_use
 
 SIZES = [(8, 2, 8, 4), (8, 3, 20, 3), (6, 1, 40, 5), (24, 0, 34, 1)]  # channels, blocks; of both
 
@@ -35,16 +36,6 @@ MAKERS = {
 }
 
 
-def used(network, seed=1):
-    """The network with weights and statistics that nobody would take for fresh ones."""
-    generator = torch.Generator().manual_seed(seed)
-    for name, value in network.state_dict().items():
-        if value.is_floating_point():
-            value += 0.3 * torch.rand(value.shape, generator=generator)
-            assert value.min() > 0 or not name.endswith("running_var")
-    return network.eval()
-
-
 def outputs(network, seed=2):
     shape = network.shape.observation if isinstance(network, FamilyNetwork) else network.observed
     generator = torch.Generator().manual_seed(seed)
@@ -58,7 +49,7 @@ def pair(kind, sizes):
     name, options = game.get(kind, ("osiron", {}))
     for network in (first, second):
         network.observed = make_game(name, **options).observation_shape
-    return used(first), second
+    return in_use(first), second
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -73,7 +64,7 @@ def test_the_larger_network_begins_as_the_smaller_one(kind, sizes):
 
 
 def test_options_of_a_family_have_their_old_weights():
-    small, large = used(family(8, 2)), family(12, 3)
+    small, large = in_use(family(8, 2)), family(12, 3)
     grow(small, large)
     shape = network_shape(make_game("onyx", size=6))
     small.observed = shape.observation
@@ -110,7 +101,7 @@ def test_a_perceptron_grows_in_blocks():
     small, large = of_game("obelisk", 16, 1), of_game("obelisk", 16, 3)
     for network in (small, large):
         network.observed = make_game("obelisk").observation_shape
-    grow(used(small), large)
+    grow(in_use(small), large)
     for ours, theirs in zip(outputs(large), outputs(small), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
     with pytest.raises(ValueError, match="a perceptron grows in blocks only"):

@@ -17,6 +17,7 @@ from ludarium.models.kernels.evaluate import evaluate_boards, evaluate_vectors
 from ludarium.models.kernels.packing import WRITTEN, pack
 from ludarium.models.kernels.target import HOST, Target
 from ludarium.models.network import layers_of
+from tests.checkpoints import in_use
 from tests.processes import python
 
 
@@ -30,18 +31,6 @@ FLAT = NetworkShape((17,), 30)
 NO_PLACES = NetworkShape((3, 4, 6), 30)
 #: Rows of one part to five, and boards with one row or one column.
 BOARDS = [(1, 1), (1, 5), (4, 1), (2, 2), (5, 6), (3, 7), (6, 9), (2, 13), (3, 19), (2, 25)]
-
-
-def in_use(network):
-    """With statistics and weights as after training, so that no layer is without effect."""
-    for name, value in network.state_dict().items():
-        if name.endswith("running_mean"):
-            value.copy_(0.1 * torch.randn_like(value))
-        elif name.endswith("running_var"):
-            value.copy_(0.5 + torch.rand_like(value))
-        elif value.dim() == 1 and value.is_floating_point():
-            value.add_(0.1 * torch.randn_like(value))
-    return network.eval()
 
 
 def observations_of(shape: NetworkShape, count: int) -> np.ndarray:
@@ -199,7 +188,8 @@ _SCRIPT = """
 import sys
 import numpy as np
 import torch
-from tests.models.test_kernels import FLAT, board, in_use, observations_of
+from tests.checkpoints import in_use
+from tests.models.test_kernels import FLAT, board, observations_of
 from ludarium.models import build_network
 from ludarium.models.kernels import CompiledNetwork, ranges_of
 from ludarium.models.network import layers_of

@@ -16,6 +16,7 @@ from ludarium.models import NetworkShape, Turn, build_network
 from ludarium.models.evaluation import Evaluation
 from ludarium.models.network import layers_of
 from ludarium.models.onnx_graph import onnx_by_torch, onnx_of
+from tests.checkpoints import in_use
 
 SHAPES = {
     "board": NetworkShape((3, 4, 4), 18, (*range(16), -1, -1)),
@@ -37,15 +38,6 @@ class Own(nn.Module):
     def forward(self, x):
         x = F.gelu(self.norm(self.conv(x)))
         return (self.linear(x.reshape(x.size(0), -1)),)
-
-
-def network_of(name):
-    network = build_network(SHAPES[name], 8, 2)
-    for buffer in network.buffers():  # as after training, for normalisation to do something
-        if buffer.is_floating_point():
-            buffer.copy_(0.5 + torch.rand_like(buffer))
-    nn.init.normal_(network.score.weight)
-    return network.eval()
 
 
 def run(model, observations):
@@ -77,7 +69,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_networks_are_written_layer_by_layer(name):
-    network = network_of(name)
+    network = in_use(build_network(SHAPES[name], 8, 2))
     model = onnx_of(layers_of(network))
     for count in (1, 2, 7):
         observations = np.random.default_rng(count).random((count, *SHAPES[name].observation))
@@ -91,7 +83,7 @@ def test_the_turn_is_part_of_the_model(name):
     shape = SHAPES[name]
     cells = int(np.prod(shape.observation[-2:]))
     turn = Turn(1, list(range(cells))[::-1], list(range(shape.num_actions))[::-1])
-    network = network_of(name)
+    network = in_use(build_network(SHAPES[name], 8, 2))
     observations = np.random.default_rng(0).random((9, *shape.observation)).astype(np.float32)
     observations[:, turn.upright] = np.arange(9).reshape(-1, *(1,) * (observations.ndim - 2)) % 2
     expected = turn.ask(lambda seen: answers(network, seen), observations)
