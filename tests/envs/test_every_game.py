@@ -256,24 +256,7 @@ def test_positions_that_look_the_same_have_the_same_legal_actions(game: Game) ->
                 assert masks.setdefault(seen, position.mask.tobytes()) == position.mask.tobytes()
 
 
-def test_places_of_actions_are_on_the_board_and_none_twice(game: Game) -> None:
-    places = game.action_places
-    if places is None:
-        return
-    assert len(game.observation_shape) == 3
-    assert places.shape == (game.num_actions,)
-    on_board = places[places != -1]
-    assert len(np.unique(on_board)) == len(on_board) > 0
-    assert on_board.min() >= 0
-
-
 # Names.
-
-
-def test_actions_and_entries_of_the_observation_have_a_name_each(game: Game) -> None:
-    assert len(set(game.action_names)) == len(game.action_names) == game.num_actions
-    names = game.observation_names
-    assert len(set(names)) == len(names) == game.observation_shape[0]
 
 
 def test_names_of_actions_are_their_texts_unless_the_notation_says_more(
