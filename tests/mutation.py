@@ -33,8 +33,8 @@ RESULTS = ROOT / "build/mutation"
 #: References and games that were kept are not tests here: whoever reads them does not learn which
 #: rule they protect.
 OF_A_GAME = (
-    "tests/envs/test_GAME.py tests/envs/test_every_game.py tests/envs/test_pictures.py "
-    "-k 'GAME and not reference and not games_met'"
+    "tests/envs/test_GAME.py tests/envs/test_references.py tests/envs/test_every_game.py "
+    "tests/envs/test_pictures.py -k 'GAME and not the_reference'"
 )
 #: Files and tests of each group.
 GROUPS = {

@@ -1,15 +1,8 @@
-"""Corso's rules: against the plain reference, known counts, solved boards and the rules' text.
-
-``LUDARIUM_GAMES=20000 pytest tests/envs/test_corso.py`` plays that many games on the 5 x 5
-board instead of the short run's, a tenth of it on each other size and a twentieth on 8 and 9.
-"""
+"""Corso's rules: against the plain reference, known counts, solved boards and the rules' text."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from textwrap import dedent
 from typing import Any
 
@@ -18,22 +11,29 @@ import pytest
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW
-from tests.games import children, play_texts, refusal, slow_but
-from tests.references.agreement import play_beside
+from tests.games import children, play_texts, refusal
 from tests.references.corso import ReferenceCorso
 
-SIZES = range(2, 10)
 #: Options besides the defaults.
-OPTION_SETS = [{"size": size} for size in SIZES if size != 5]
-GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "1000"))
+OPTION_SETS = [{"size": size} for size in range(2, 10) if size != 5]
+#: Games beside the reference: with the defaults, and with each other set of options.
+GAMES_BESIDE = 1000, 60
+#: What must come up in these games.
+EVENTS = [
+    "a chain of four or more marbles of both colours",
+    "dye laid over the opponent's dye",
+    "an expansion that reaches no open cell",
+    "the last open cell filled by an expansion",
+    "a draw",
+]
 
-# Number of action sequences of each length from the empty board: by size, then by plies.
-PERFT = {
-    2: {1: 4, 2: 12, 3: 36, 4: 48, 5: 0},
-    3: {1: 9, 2: 72, 3: 576, 4: 3868, 5: 24260},
-    4: {1: 16, 2: 240, 3: 3600, 4: 49816},
-    5: {1: 25, 2: 600, 3: 14400, 4: 329692, 5: 7489212},
-}
+# Number of action sequences of each length from the empty board: by options, then by plies.
+PERFT: list[tuple[dict[str, Any], dict[int, int]]] = [
+    ({"size": 2}, {1: 4, 2: 12, 3: 36, 4: 48, 5: 0}),
+    ({"size": 3}, {1: 9, 2: 72, 3: 576, 4: 3868, 5: 24260}),
+    ({"size": 4}, {1: 16, 2: 240, 3: 3600, 4: 49816}),
+    ({"size": 5}, {1: 25, 2: 600, 3: 14400, 4: 329692, 5: 7489212}),
+]
 # Number of different positions that a game can be in after exactly so many plies.
 DISTINCT = {
     2: {1: 4, 2: 12, 3: 17, 4: 7},
@@ -73,49 +73,7 @@ def reference_of(game: Game) -> Callable[[Position], ReferenceCorso]:
     return lambda position: ReferenceCorso(**game.options)
 
 
-@cache
-def events_met(size: int) -> Counter[str]:
-    """Rare events in games beside the reference."""
-    game = make_game("corso", size=size)
-    share = 1 if size == 5 else 10 if size < 8 else 20
-    games = max(40, GAMES_TO_PLAY // share)
-    return play_beside(game, reference_of(game), snapshot_of_position, games, seed=1000 * size)
-
-
-@pytest.mark.parametrize("size", slow_but([2, 5], SIZES))
-def test_random_games_agree_with_the_reference(size: int) -> None:
-    events_met(size)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "event",
-    [
-        "a chain of four or more marbles of both colours",
-        "dye laid over the opponent's dye",
-        "an expansion that reaches no open cell",
-        "the last open cell filled by an expansion",
-        "a draw on an even size",
-    ],
-)
-def test_the_random_games_met(event: str) -> None:
-    assert sum(events_met(size)[event] for size in SIZES) >= 10
-
-
-@pytest.mark.slow
-def test_odd_sizes_are_never_drawn() -> None:
-    assert not any(events_met(size)["a draw on an odd size"] for size in SIZES)
-
-
 # Known counts.
-
-
-@pytest.mark.parametrize(
-    ("size", "depth", "sequences"),
-    [(size, depth, count) for size, row in PERFT.items() for depth, count in row.items()],
-)
-def test_perft(size: int, depth: int, sequences: int) -> None:
-    assert make_game("corso", size=size).start().perft(depth) == sequences
 
 
 def key(position: Position) -> tuple[int, bytes]:

@@ -1,8 +1,5 @@
 """Obelisk's rules: against the plain reference, worked positions, counts, the catalogue, texts.
 
-``LUDARIUM_GAMES=20000 pytest tests/envs/test_obelisk.py`` plays that many games with the default
-options instead of the short run's, and a fifth of it with each other set of options.
-
 Rare positions come about in games with catalogues made for them, which are played by their texts
 with the reference beside them.
 """
@@ -11,11 +8,9 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -38,11 +33,9 @@ from ludarium.envs.obelisk.geometry import (
     own_orientations,
     placements,
 )
-from tests.games import random_game, refusal, slow_but
-from tests.references.agreement import assert_same, play_beside
+from tests.games import random_game, refusal
+from tests.references.agreement import assert_same
 from tests.references.obelisk import ReferenceObelisk, Tower
-
-GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "300"))
 
 DEFAULT_BLOCKS = json.loads(Path(room).with_name("blocks.json").read_text(encoding="utf-8"))
 BLACK = DEFAULT_BLOCKS["black"]
@@ -118,6 +111,35 @@ OPTION_SETS: list[dict[str, Any]] = [
     {"blocks": PLATES, "scoring": "topple"},
     {"blocks": ONE_SCREW},
 ]
+#: Games beside the reference: with the defaults, and with each other set of options.
+GAMES_BESIDE = 300, 60
+#: What must come up in these games.
+EVENTS = [
+    "flat of the active player",
+    "flat of the passive player",
+    "both players flat",
+    "black block placed",
+    "black offer declined",
+    "black block over the top",
+    "overflow by one",
+    "overflow by both",
+    "empty pile",
+    "identical blocks in the zone",
+    "overhang",
+    "timeout",
+    "timeout with a block in the zone",
+    "draw",
+    "topple decided",
+    "truncated",
+]
+
+# Number of action sequences of each length from the start.
+PERFT: list[tuple[dict[str, Any], dict[int, int]]] = [
+    ({}, {1: 32, 2: 995, 3: 1987, 4: 36199, 5: 645009}),
+    ({"blocks": FEW}, {2: 13, 3: 25, 4: 519, 5: 8961, 6: 20739, 7: 35334}),
+    ({"blocks": ONE_SCREW}, {2: 4, 3: 6, 4: 144, 5: 3328, 6: 6656}),
+    ({"blocks": ONE_TURN}, {5: 1, 6: 10, 7: 10, 8: 0}),
+]
 
 
 def reference_of(game: Game) -> Callable[[Position], ReferenceObelisk]:
@@ -179,54 +201,6 @@ class Beside:
     @property
     def texts(self) -> list[str]:
         return [self.position.action_to_text(action) for action in self.position.legal_actions]
-
-
-# Against the reference.
-
-
-@cache
-def met_in_random_games(number: int) -> Counter[str]:
-    options = [{}, *OPTION_SETS][number]
-    game = make_game("obelisk", **options)
-    games = GAMES_TO_PLAY if number == 0 else max(20, GAMES_TO_PLAY // 5)
-    return play_beside(game, reference_of(game), snapshot_of_position, games, seed=1000 * number)
-
-
-@pytest.mark.parametrize("number", slow_but([0, 1], range(len(OPTION_SETS) + 1)))
-def test_random_games_agree_with_the_reference(number: int) -> None:
-    met_in_random_games(number)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "event",
-    [
-        "flat of the active player",
-        "flat of the passive player",
-        "both players flat",
-        "black block placed",
-        "black offer declined",
-        "black block over the top",
-        "overflow by one",
-        "overflow by both",
-        "empty pile",
-        "identical blocks in the zone",
-        "overhang",
-        "timeout",
-        "timeout with a block in the zone",
-        "draw",
-        "topple decided",
-        "truncated",
-    ],
-)
-def test_the_random_games_met(event: str) -> None:
-    assert sum(met_in_random_games(number)[event] for number in range(len(OPTION_SETS) + 1)) >= 5
-
-
-def test_default_games_met_what_is_common_in_them() -> None:
-    met = met_in_random_games(0)
-    for event in ("overflow by one", "overflow by both", "overhang", "draw"):
-        assert met[event] >= 5
 
 
 # The catalogue.
@@ -653,14 +627,6 @@ def test_a_game_that_ends_on_the_last_ply_of_the_cap_has_its_result() -> None:
 
 # Counts.
 
-PERFT = {
-    "default": {1: 32, 2: 995, 3: 1987, 4: 36199, 5: 645009},
-    "few": {2: 13, 3: 25, 4: 519, 5: 8961, 6: 20739, 7: 35334},
-    "one screw": {2: 4, 3: 6, 4: 144, 5: 3328, 6: 6656},
-    "one turn": {5: 1, 6: 10, 7: 10, 8: 0},
-}
-CATALOGUES = {"default": None, "few": FEW, "one screw": ONE_SCREW, "one turn": ONE_TURN}
-
 
 def reference_perft(reference: ReferenceObelisk, depth: int) -> int:
     if depth == 0:
@@ -673,15 +639,12 @@ def reference_perft(reference: ReferenceObelisk, depth: int) -> int:
     return count
 
 
-@pytest.mark.parametrize(
-    ("name", "depth", "sequences"),
-    [(name, depth, count) for name, row in PERFT.items() for depth, count in row.items()],
-)
-def test_perft(name: str, depth: int, sequences: int) -> None:
-    position = make_game("obelisk", blocks=CATALOGUES[name]).start()
-    assert position.perft(depth) == sequences
-    if sequences < 9000:
-        assert reference_perft(reference_of(position.game)(position), depth) == sequences
+@pytest.mark.parametrize(("options", "counts"), PERFT)
+def test_the_reference_counts_as_many(options: dict[str, Any], counts: dict[int, int]) -> None:
+    game = make_game("obelisk", **options)
+    for depth, sequences in counts.items():
+        if sequences < 9000:
+            assert reference_perft(reference_of(game)(game.start()), depth) == sequences
 
 
 # Properties of every game.
@@ -1019,11 +982,12 @@ def test_observation_shows_flats_and_what_is_over_the_top() -> None:
     assert columns < features(game.position, 1)  # ten high
 
 
-@pytest.mark.parametrize("name", ["few", "one screw"])
-def test_each_tower_turns_by_itself_and_both_are_mirrored_together(name: str) -> None:
-    game = make_game("obelisk", blocks=CATALOGUES[name], hourglass=True, max_plies=60)
+@pytest.mark.parametrize(("blocks", "mirrors"), [(FEW, (0, 1)), (ONE_SCREW, (0,))])
+def test_each_tower_turns_by_itself_and_both_are_mirrored_together(
+    blocks: dict[str, Any], mirrors: tuple[int, ...]
+) -> None:
+    game = make_game("obelisk", blocks=blocks, hourglass=True, max_plies=60)
     symmetries = game.symmetries()
-    mirrors = (0,) if name == "one screw" else (0, 1)
     assert len(symmetries) == 16 * len(mirrors)
     for mirrored, *turns in product(mirrors, range(4), range(4)):
         # A row tells of one's own tower first, so the players know a symmetry by two numbers.

@@ -1,15 +1,8 @@
-"""Obsidio's rules: against the plain reference, known counts, worked positions, properties.
-
-``LUDARIUM_GAMES=20000 pytest tests/envs/test_obsidio.py`` plays that many games with the default
-options beside the reference instead of the short run's, a tenth of it with each other option.
-"""
+"""Obsidio's rules: against the plain reference, known counts, worked positions, properties."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from itertools import product
 from textwrap import dedent
 from typing import Any
@@ -24,18 +17,32 @@ from ludarium.envs.engine.draw.grid import cell_name, read_cell
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.engine.views import WINS
 from ludarium.envs.obsidio import rules
-from tests.games import play_texts, random_game, refusal, slow_but
-from tests.references.agreement import play_beside
+from tests.games import play_texts, random_game, refusal
 from tests.references.obsidio import ReferenceObsidio
 
-GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "150"))
+#: Options besides the defaults.
 OPTION_SETS: list[dict[str, Any]] = [
     {"size": 7},
     {"size": 11},
     {"diagonal_adjacency": False},
     {"swap_rule": False},
 ]
-SIZES = (7, 9, 11)
+#: Games beside the reference: with the defaults, and with each other set of options.
+GAMES_BESIDE = 150, 30
+#: What must come up in these games.
+EVENTS = [
+    "second token placed",
+    "second token forfeited",
+    "new chain of dark",
+    "new chain of light",
+    "several claims in a turn",
+    "stopped claiming",
+    "turn ended by itself after a claim",
+    "pass",
+    "swap",
+    "majority",
+    "tie decided by the last claim",
+]
 BLACK, TEAL = 0, 1
 
 # Number of action sequences of each length from the empty board, by options.
@@ -125,50 +132,6 @@ def snapshot_of_position(position: Position) -> dict[str, Any]:
 
 def reference_of(game: Game) -> Callable[[Position], ReferenceObsidio]:
     return lambda position: ReferenceObsidio(**game.options)
-
-
-@cache
-def events_met(number: int) -> Counter[str]:
-    """Rare events in games beside the reference: 0 default options, then `OPTION_SETS`."""
-    game = make_game("obsidio", **([{}] + OPTION_SETS)[number])
-    games = max(30, GAMES_TO_PLAY if number == 0 else GAMES_TO_PLAY // 10)
-    return play_beside(game, reference_of(game), snapshot_of_position, games)
-
-
-@pytest.mark.parametrize("number", slow_but([0], range(1 + len(OPTION_SETS))))
-def test_random_games_agree_with_the_reference(number: int) -> None:
-    met = events_met(number)
-    assert met["games"] >= 30
-    assert met["majority"] + met["tie decided by the last claim"] == met["games"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "event",
-    [
-        "second token placed",
-        "second token forfeited",
-        "new chain of dark",
-        "new chain of light",
-        "several claims in a turn",
-        "stopped claiming",
-        "turn ended by itself after a claim",
-        "pass",
-        "swap",
-        "majority",
-        "tie decided by the last claim",
-    ],
-)
-def test_the_random_games_met(event: str) -> None:
-    assert sum(events_met(number)[event] for number in range(1 + len(OPTION_SETS))) >= 10
-
-
-@pytest.mark.parametrize(
-    ("options", "depth", "sequences"),
-    [(options, depth, count) for options, row in PERFT for depth, count in row.items()],
-)
-def test_perft(options: dict[str, Any], depth: int, sequences: int) -> None:
-    assert make_game("obsidio", **options).start().perft(depth) == sequences
 
 
 # The board and line of sight.

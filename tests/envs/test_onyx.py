@@ -1,16 +1,11 @@
 """Onyx's rules: against the plain reference, known counts, drawn positions and the rules' text.
 
-``LUDARIUM_GAMES=20000 pytest tests/envs/test_onyx.py`` plays that many games with the default
-options instead of the short run's, and a twentieth of it with each of the others.
-
 Positions are drawn as `board_text` draws them, and built by playing their stones on the open board.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -46,10 +41,8 @@ from ludarium.envs.onyx.rules import (
     V,
 )
 from tests.games import changed, play_texts, random_game, refusal, slow_but
-from tests.references.agreement import assert_same, play_beside
+from tests.references.agreement import assert_same
 from tests.references.onyx import ReferenceOnyx
-
-GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "100"))
 
 #: Options other than the defaults that are compared with the reference.
 OPTION_SETS: list[dict[str, Any]] = [
@@ -60,13 +53,28 @@ OPTION_SETS: list[dict[str, Any]] = [
     {"size": 6, "start": "open", "swap_rule": True, "max_plies": 30},
 ]
 
+#: Games beside the reference: with the defaults, and with each other set of options.
+GAMES_BESIDE = 100, 5
+#: What must come up in these games.
+EVENTS = [
+    "capture",
+    "double capture",
+    "capture blocked by an occupied midpoint",
+    "midpoint reopened",
+    "midpoint placed",
+    "win by V",
+    "win by H",
+    "win through a midpoint",
+    "truncated",
+]
+
 # Number of action sequences of each length: by options, then by plies.
-PERFT = {
-    (6, "standard", False): {1: 32, 2: 976, 3: 28376, 4: 786368},
-    (6, "open", False): {1: 48, 2: 2208, 3: 97328, 4: 4110912},
-    (6, "open", True): {1: 48, 2: 2256, 3: 99536, 4: 4208240},
-    (12, "standard", False): {1: 192, 2: 36448, 3: 6840856},
-}
+PERFT: list[tuple[dict[str, Any], dict[int, int]]] = [
+    ({"size": 6}, {1: 32, 2: 976, 3: 28376, 4: 786368}),
+    ({"size": 6, "start": "open"}, {1: 48, 2: 2208, 3: 97328, 4: 4110912}),
+    ({"size": 6, "start": "open", "swap_rule": True}, {1: 48, 2: 2256, 3: 99536, 4: 4208240}),
+    ({"size": 12}, {1: 192, 2: 36448, 3: 6840856}),
+]
 
 FILES = "abcdefghijklmnopqrst"
 
@@ -224,39 +232,6 @@ def reference_of(game: Game) -> Callable[[Position], ReferenceOnyx]:
     return lambda start: ReferenceOnyx(**game.options)
 
 
-@cache
-def games_beside_reference(number: int) -> Counter[str]:
-    """Games with the defaults (0) or an option set (from 1); the rare events that were met."""
-    options = OPTION_SETS[number - 1] if number else {}
-    game = make_game("onyx", **options)
-    games = max(5, GAMES_TO_PLAY // (20 if number else 1))
-    return play_beside(game, reference_of(game), snapshot_of_position, games)
-
-
-@pytest.mark.parametrize("number", slow_but([0, 1], range(len(OPTION_SETS) + 1)))
-def test_random_games_agree_with_the_reference(number: int) -> None:
-    games_beside_reference(number)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "event",
-    [
-        "capture",
-        "double capture",
-        "capture blocked by an occupied midpoint",
-        "midpoint reopened",
-        "midpoint placed",
-        "win by V",
-        "win by H",
-        "win through a midpoint",
-        "truncated",
-    ],
-)
-def test_the_random_games_met(event: str) -> None:
-    assert sum(games_beside_reference(i)[event] for i in range(len(OPTION_SETS) + 1)) >= 5
-
-
 @pytest.mark.parametrize("swaps", [True, False])
 def test_games_with_an_answer_to_the_swap_rule_agree_with_the_reference(swaps: bool) -> None:
     """Random play hardly ever swaps."""
@@ -278,17 +253,7 @@ def test_games_with_an_answer_to_the_swap_rule_agree_with_the_reference(swaps: b
     assert {v_player for v_player, _ in winners} == {int(swaps)}
 
 
-# Known counts.
-
-
-@pytest.mark.parametrize(
-    ("options", "depth", "sequences"),
-    [(options, depth, count) for options, row in PERFT.items() for depth, count in row.items()],
-)
-def test_perft(options: tuple[int, str, bool], depth: int, sequences: int) -> None:
-    size, start, swap_rule = options
-    game = make_game("onyx", size=size, start=start, swap_rule=swap_rule)
-    assert game.start().perft(depth) == sequences
+# The board.
 
 
 @pytest.mark.parametrize("size", slow_but([6, 12], range(6, 21, 2)))
@@ -300,9 +265,6 @@ def test_number_of_points(size: int) -> None:
     closed = len(set(board(standard)) - set(stones(standard))) - len(standard.legal_actions)
     # On each edge the two stones are the ends of a square's side, or belong to two squares.
     assert closed == (4 if size % 4 == 0 else 8)
-
-
-# The board.
 
 
 @pytest.mark.parametrize("size", slow_but([6, 12], [6, 12, 18]))

@@ -1,27 +1,14 @@
-"""Compiled rules beside the plain references: the same random games, compared on every ply.
-
-    python -m tests.references.agreement                       # every game and option, short
-    python -m tests.references.agreement onyx --games 20000 --others 2000
-
-plays so many games with the default options, and with each other value of an option, and
-prints what was compared and which rare events were met. It ends with an error at the first
-difference, naming the game's seed.
-"""
+"""Compiled rules beside the plain references: the same random games, compared on every ply."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from ludarium.envs import GAMES, Game, Position, make_game
+from ludarium.envs import Game, Position
 
 #: What is compared of a position besides mover, legal actions, rewards and end.
 Snapshot = dict[str, Any]
@@ -96,60 +83,3 @@ def play_beside(
         met["games"] += 1
         assert position.ply <= game.max_plies
     return met
-
-
-def option_sets(name: str) -> Iterator[dict[str, Any]]:
-    """The default options, then one set for each other value that the game's tests list."""
-    yield {}
-    yield from _tests_of(name).OPTION_SETS
-
-
-def _tests_of(name: str) -> Any:
-    return importlib.import_module(f"tests.envs.test_{name}")
-
-
-def _play_some(name: str, options: dict[str, Any], games: int, seed: int) -> Counter[str]:
-    tests = _tests_of(name)
-    game = make_game(name, **options)
-    return play_beside(game, tests.reference_of(game), tests.snapshot_of_position, games, seed)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("names", nargs="*", default=list(GAMES), help="games (default: all)")
-    parser.add_argument("--games", type=int, default=500, help="with the default options")
-    parser.add_argument("--others", type=int, default=50, help="with each other value of an option")
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--seed", type=int, default=1_000_000, help="of the first game")
-    arguments = parser.parse_args()
-    portion = 100
-    with ProcessPoolExecutor(arguments.workers) as pool:
-        for name in arguments.names:
-            for options in option_sets(name):
-                begin = time.perf_counter()
-                count = arguments.others if options else arguments.games
-                parts = [
-                    pool.submit(
-                        _play_some,
-                        name,
-                        options,
-                        min(portion, count - first),
-                        arguments.seed + first,
-                    )
-                    for first in range(0, count, portion)
-                ]
-                met: Counter[str] = Counter()
-                for part in parts:
-                    met.update(part.result())
-                seconds = time.perf_counter() - begin
-                label = ", ".join(f"{key}={value!r}" for key, value in options.items())
-                print(
-                    f"{name} ({label[:100] or 'default'}): {met.pop('games')} games, no difference"
-                )
-                print(f"    {met.pop('plies')} plies, {seconds:.0f} s; ", end="")
-                print("; ".join(f"{event} {number}" for event, number in met.most_common()))
-                sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

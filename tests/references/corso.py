@@ -82,7 +82,7 @@ class ReferenceCorso:
             if self.is_over:
                 events.append("the last open cell filled by an expansion")
         if self.is_over and self.rewards() == (0, 0):
-            events.append(f"a draw on an {'odd' if self.size % 2 else 'even'} size")
+            events.append("a draw")
         self.mover = 1 - self.mover
         return events
 
