@@ -1,4 +1,4 @@
-"""What the generic tests run on: games in several options, random positions, batches.
+"""What the generic tests run on: games in several options, random positions.
 
 The games are every registered one, the guide's tic-tac-toe, and one that uses what they do not.
 """
@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game, Option, Position
-from ludarium.envs.engine.kernels import choice_dtype, rows
-from ludarium.envs.engine.rule import seed_rng
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -161,35 +159,3 @@ def garbage(array: np.ndarray, seed: int) -> np.ndarray:
         0, 256, array.nbytes, np.uint8
     )
     return array
-
-
-class Batch:
-    """Buffers for ``count`` games, full of garbage; ``batch`` is what the batch kernels take."""
-
-    def __init__(self, game: Game, count: int, seed: int, canonical: bool = False) -> None:
-        self.game = game
-        self.count = count
-        self.states = garbage(game.new_states(count), 0)
-        choices = garbage(np.empty(count, choice_dtype(game.num_actions)), 1)
-        choices["rng"] = seed_rng(seed, count)
-        self.rngs, self.masks = choices["rng"], choices["mask"]
-        self.actions = np.zeros(count, np.int64)
-        self.movers = np.full(count, 99, np.int8)
-        self.shown = garbage(np.empty((count, game.num_actions), np.int8), 3)
-        self.planes = garbage(np.empty((count, *game.planes_shape), np.float32), 2)
-        self.rewards = np.full((count, 2), 99, np.float32)
-        self.terminated = np.full(count, 99, np.uint8)
-        self.truncated = np.full(count, 99, np.uint8)
-        self.batch = (
-            game.tables,
-            self.states,
-            choices,
-            rows(self.planes),
-            rows(self.shown),
-            self.movers,
-            rows(self.rewards),
-            self.terminated,
-            self.truncated,
-            self.actions,
-            canonical,
-        )

@@ -17,7 +17,8 @@ from numba import cuda
 from numba.cuda import dispatcher
 
 from ludarium.envs import Game
-from tests.games import ALL_GAMES, Batch
+from ludarium.envs.batch import BatchEnv
+from tests.games import ALL_GAMES
 
 HOPPER = (9, 0)  # compute capability of an H100
 UNWANTED = {"64-bit floats": r"\.f64", "local memory": r"\.local", "outside code": r"\.extern"}
@@ -25,7 +26,9 @@ UNWANTED = {"64-bit floats": r"\.f64", "local memory": r"\.local", "outside code
 
 def wrappers(game: Game) -> dict[str, tuple]:
     """For each kernel a function for one thread per game, and examples of its arguments."""
-    kernels, num_actions, many = game.kernels, game.num_actions, Batch(game, count=2, seed=0)
+    kernels, num_actions, games = game.kernels, game.num_actions, BatchEnv(game, 2)
+    states, rngs = games.states, games._choices["rng"]
+    planes = games.observations.reshape(2, *game.planes_shape)
     start, step = kernels.batch_start, kernels.batch_step
     step_random, draw = kernels.batch_step_random, kernels.batch_random_actions
     encode, numbers = kernels.encode, np.zeros((2, num_actions), np.int32)
@@ -57,14 +60,11 @@ def wrappers(game: Game) -> dict[str, tuple]:
             encode(tables, states[i:j], planes[i:j], masks[i:j], numbers[i:j], False)
 
     return {
-        "batch_start": (batch_start, many.batch),
-        "batch_step": (batch_step, many.batch, many.actions),
-        "batch_step_random": (batch_step_random, many.batch),
-        "batch_random_actions": (
-            *(batch_random_actions, game.tables, many.states, many.rngs),
-            many.actions,
-        ),
-        "encode": (show, game.tables, many.states, many.planes, many.masks, numbers),
+        "batch_start": (batch_start, games._batch),
+        "batch_step": (batch_step, games._batch, games.actions),
+        "batch_step_random": (batch_step_random, games._batch),
+        "batch_random_actions": (batch_random_actions, game.tables, states, rngs, games.actions),
+        "encode": (show, game.tables, states, planes, games.masks, numbers),
     }
 
 

@@ -11,9 +11,10 @@ import json
 import numpy as np
 
 from ludarium.envs import Game
+from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import seed_rng
-from tests.games import CASES, Batch, random_game
+from tests.games import CASES, random_game
 
 RANDOM_GAMES = 3
 
@@ -32,14 +33,13 @@ def fingerprint(game: Game) -> dict[str, object]:
         digest.update(position.observation(0).tobytes())
         digest.update(position.observation(1).tobytes())
         digest.update(str((position.score, position.rewards)).encode())
-    batch = Batch(game, count=4, seed=2)
-    kernels.batch_start(batch.batch, 0, batch.count)
+    games = BatchEnv(game, 4, seed=2)
     drawn = []
     for _ in range(30):
-        kernels.batch_step_random(batch.batch, 0, batch.count)
-        drawn.append(batch.actions.tolist())
-        digest.update(contents_of(batch.states))
-        for array in (batch.masks, batch.planes, batch.rewards, batch.rngs):
+        games.step_random()
+        drawn.append(games.actions.tolist())
+        digest.update(contents_of(games.states))
+        for array in (games.masks, games.observations, games.rewards, games.snapshot()["rngs"]):
             digest.update(array.tobytes())
     return {
         "drawn": drawn,

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import GAMES, Game, Position, make_game
+from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import contents_of
@@ -26,11 +27,10 @@ from ludarium.envs.engine.rule import (
     PLAYER_0_WINS,
     PLAYER_1_WINS,
     TRUNCATED,
-    random_bits,
     seed_rng,
 )
 from tests.envs.fingerprint import all_fingerprints
-from tests.games import Batch, garbage, random_game, random_positions
+from tests.games import garbage, random_game, random_positions, states_of
 from tests.oddity import Oddity
 from tests.processes import ROOT, python
 from tests.tictactoe import TicTacToe
@@ -480,102 +480,54 @@ def test_games_with_equal_options_are_equal(game: Game) -> None:
 
 @pytest.mark.parametrize("fused", [False, True], ids=["choose and step", "fused"])
 def test_games_in_a_batch_go_as_games_of_their_own(game: Game, fused: bool) -> None:
-    many, kernels = Batch(game, count=9, seed=5), game.kernels
-    positions = [_start_with(game, rng) for rng in many.rngs.copy()]
-    kernels.batch_start(many.batch, 0, many.count)
+    """Whatever is in the buffers: they are full of garbage before each step."""
+    games = BatchEnv(game, 9, seed=5)
+    positions = [games.position(i) for i in range(9)]
+    shown = (games.observations, games.masks, games.movers, games.rewards)
     finished = 0
     for _ in range(60):
         for i, position in enumerate(positions):
-            assert (many.states[i] == position.state).all()
-            np.testing.assert_array_equal(many.masks[i], position.mask)
-            np.testing.assert_array_equal(many.shown[i], position.mask)
-            assert many.movers[i] == position.mover
-            np.testing.assert_array_equal(
-                many.planes[i].reshape(game.observation_shape), position.observation()
-            )
-        rngs = many.rngs.copy()
+            assert games.position(i) == position
+            np.testing.assert_array_equal(games.masks[i], position.mask)
+            np.testing.assert_array_equal(games.observations[i], position.observation())
+            assert games.movers[i] == position.mover
+        for buffer in shown:
+            garbage(buffer, 1)
         if fused:
-            kernels.batch_step_random(many.batch, 0, many.count)
+            games.step_random()
         else:
-            kernels.batch_choose(many.batch, many.actions, 0, many.count)
-            assert kernels.batch_step(many.batch, many.actions.copy(), 0, many.count) == -1
+            games.step(games.random_actions())
         for i, position in enumerate(positions):
-            random_bits(rngs[i])  # has drawn the action
-            position.play(int(many.actions[i]))
-            assert tuple(many.rewards[i]) == position.rewards
-            assert many.terminated[i] == (position.is_over and not position.is_truncated)
-            assert many.truncated[i] == position.is_truncated
+            position.play(int(games.actions[i]))
+            assert tuple(games.rewards[i]) == position.rewards
+            assert games.terminated[i] == (position.is_over and not position.is_truncated)
+            assert games.truncated[i] == position.is_truncated
             if position.is_over:
-                positions[i] = _start_with(game, rngs[i])
+                positions[i] = games.position(i) if game.random_start else game.start()
                 finished += 1
     assert finished or game.max_plies > 60
 
 
-def _start_with(game: Game, rng: np.ndarray) -> Position:
-    states = game.new_states(1)
-    game.kernels.start(game.tables, states, rng.reshape(1, 2).copy())
-    return Position.of_state(game, states)
-
-
-def test_a_part_of_a_batch_leaves_the_rest_alone(default_game: Game) -> None:
-    many, kernels = Batch(default_game, count=6, seed=0), default_game.kernels
-    kernels.batch_start(many.batch, 0, many.count)
-    arrays = [many.masks, many.planes, many.rewards, many.terminated, many.rngs, many.actions]
-    arrays += [many.shown, many.movers]
-    for is_random in (True, False):
-        actions = many.masks.argmax(axis=1)
-        states, before = many.states.copy(), [array.copy() for array in arrays]
-        if is_random:
-            kernels.batch_step_random(many.batch, 2, 4)
-        else:
-            kernels.batch_step(many.batch, actions, 2, 4)
-        outside = [0, 1, 4, 5]
-        assert contents_of(many.states[outside]) == contents_of(states[outside])
-        for array, old in zip(arrays, before, strict=True):
-            np.testing.assert_array_equal(array[outside], old[outside])
-        assert (many.states["ply"][2:4] == states["ply"][2:4] + 1).all()
-
-
-def test_a_refused_action_is_found_and_nothing_is_played(default_game: Game) -> None:
-    many, kernels = Batch(default_game, count=4, seed=0), default_game.kernels
-    kernels.batch_start(many.batch, 0, many.count)
-    legal, illegal = int(many.masks[3].argmax()), int(many.masks[3].argmin())
-    states, every = contents_of(many.states), np.arange(4)
-    cases = [([legal, legal, -1, legal], 2), ([legal, default_game.num_actions, -1, legal], 1)]
-    if not many.masks[3, illegal]:
-        cases.append(([legal, legal, legal, illegal], 3))
-    for actions, refused in cases:
-        assert kernels.batch_refused(many.batch, np.array(actions)) == refused
-        assert kernels.batch_step(many.batch, np.array(actions), 0, 4) == refused
-        assert kernels.batch_play(many.batch, every, np.array(actions)) == refused
-        assert contents_of(many.states) == states
-    assert kernels.batch_refused(many.batch, np.array([legal] * 4)) == -1
-
-
 def test_random_actions_are_uniform(default_game: Game) -> None:
-    """Drawn by mask or without one, and out of few or of many."""
+    """Drawn without a mask, out of few or of many."""
     game, draws = default_game, 6000
     positions = [p for p in random_positions(game, 60) if len(p.legal_actions) > 1]
-    many = Batch(game, draws, seed=1)
+    actions, rngs = np.empty(draws, np.int64), seed_rng(1, draws)
     for position in (
         min(positions, key=lambda p: len(p.legal_actions)),
         max(positions, key=lambda p: len(p.legal_actions)),
     ):
-        many.states[:] = position.states
-        many.masks[:] = position.mask
-        game.kernels.batch_choose(many.batch, many.actions, 0, draws)
-        by_mask = many.actions.copy()
+        states = states_of([position] * draws)
         game.kernels.batch_random_actions(
-            game.tables, many.states, many.rngs, many.actions, game.num_actions, 0, draws
+            game.tables, states, rngs, actions, game.num_actions, 0, draws
         )
-        for actions in (by_mask, many.actions):
-            counts = np.bincount(actions, minlength=game.num_actions)
-            assert (counts[position.mask == 0] == 0).all()
-            counts = counts[position.legal_actions]
-            expected = draws / len(counts)
-            chi_square = ((counts - expected) ** 2 / expected).sum()
-            freedom = len(counts) - 1
-            assert chi_square < freedom + 5 * np.sqrt(2 * freedom)
+        counts = np.bincount(actions, minlength=game.num_actions)
+        assert (counts[position.mask == 0] == 0).all()
+        counts = counts[position.legal_actions]
+        expected = draws / len(counts)
+        chi_square = ((counts - expected) ** 2 / expected).sum()
+        freedom = len(counts) - 1
+        assert chi_square < freedom + 5 * np.sqrt(2 * freedom)
 
 
 # What is written for people.
