@@ -15,16 +15,17 @@ from gymnasium.error import ResetNeeded
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.one_side import OneSide
 from ludarium.envs.opponents import FromArrays
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
-from tests.games import first_legal, slow_but
+from tests.games import after, first_legal, slow_but
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
 
 class Listener:
-    """Plays the first of its ``wanted`` actions that is legal, and notes what it is told."""
+    """Plays the first of its ``wanted`` actions that is legal, checks and notes what it is told."""
 
     def __init__(self, wanted: Sequence[int] = range(9)) -> None:
         self.wanted = wanted
@@ -32,9 +33,16 @@ class Listener:
         self.told: list[tuple[GameInPlay, int | None]] = []
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
+        assert all(game.memory is None for game in games)
         self.begun += games
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> list[int]:
+        for game, state in zip(games, states, strict=True):
+            assert game.position.state == state
+            assert game.position.mover == game.seat
+            assert game.memory is None or game.memory < len(game.actions)
+            game.memory = len(game.actions)
+            assert after(game.game.start(game.seed), *game.actions) == game.position
         return [self._choose(game.position) for game in games]
 
     def _choose(self, position: Position) -> int:
@@ -155,10 +163,11 @@ def test_of_a_game_that_is_abandoned(face: Face) -> None:
 
 
 @each_face
-def test_of_a_game_that_ends_before_the_agents_first_turn(face: Face) -> None:
+@pytest.mark.parametrize("canonical", [False, True])
+def test_of_a_game_that_ends_before_the_agents_first_turn(face: Face, canonical: bool) -> None:
     """In Oddity who takes two counters plays again, and may take all at once."""
     listener = Listener([5, 3, 1, 4, 2, 0, 6])
-    face.begin(Oddity(), listener, seat=1)
+    face.begin(Oddity(), listener, seat=1, canonical=canonical)
     for _ in range(200):
         face.step(6 if face_mask(face)[6] else 0)
     ends = [game.position.ply for game, reward in listener.told if reward == 1]
@@ -181,6 +190,17 @@ def is_over(face: Face) -> bool:
 def test_games_that_give_the_agent_no_turn_are_given_up(face: Face) -> None:
     with pytest.raises(ValueError, match="before the agent's first turn with seat=1"):
         face.begin(Oddity(max_plies=1), "random", seat=1)
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+def test_of_games_side_by_side_with_openings(canonical: bool) -> None:
+    listener, random = Listener([5, 3, 1, 4, 2, 0, 6]), np.random.default_rng(1)
+    env = OneSide(Oddity(), 3, opponent=listener, opening_plies=3, canonical=canonical)
+    env.reset(np.random.default_rng(1))
+    for _ in range(60):
+        env.play([random.choice(np.flatnonzero(mask)) for mask in env.batch.masks])
+        env.renew()
+    assert len(listener.begun) == len(listener.rewards) + 3 > 6
 
 
 def test_opponents_of_many_games_are_told_of_abandoned_ones() -> None:
