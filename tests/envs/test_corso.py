@@ -1,4 +1,4 @@
-"""Corso's rules: against the plain reference, known counts, solved boards and the rules' text."""
+"""Corso's rules: counts of positions, the rules' text, and tables for `test_references`."""
 
 from __future__ import annotations
 
@@ -91,41 +91,6 @@ def test_number_of_distinct_positions(size: int, counts: dict[int, int]) -> None
         }
         found[ply] = len(layer)
     assert found == counts
-
-
-class Solver:
-    """Best difference of cells for player 0 that each position leads to, by full search."""
-
-    def __init__(self) -> None:
-        self.values: dict[tuple[int, bytes], int] = {}
-        self.terminal = 0
-
-    def value(self, position: Position) -> int:
-        place = key(position)
-        if place not in self.values:
-            self.terminal += position.is_over
-            best = min if position.mover else max
-            self.values[place] = (
-                position.score
-                if position.is_over
-                else best(map(self.value, children(position).values()))
-            )
-        return self.values[place]
-
-
-def test_two_by_two_is_solved() -> None:
-    solver = Solver()
-    assert solver.value(make_game("corso", size=2).start()) == 2
-    assert (len(solver.values), solver.terminal) == (41, 12)
-
-
-def test_three_by_three_is_solved() -> None:
-    solver = Solver()
-    start = make_game("corso", size=3).start()
-    assert solver.value(start) == 3
-    assert (len(solver.values), solver.terminal) == (11612, 1652)
-    first_moves = {action: solver.value(child) for action, child in children(start).items()}
-    assert first_moves == {0: -3, 1: 1, 2: -3, 3: 1, 4: 3, 5: 1, 6: -3, 7: 1, 8: -3}
 
 
 # The worked examples of the rules as published, in positions that fit their words.

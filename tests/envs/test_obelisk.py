@@ -1,4 +1,4 @@
-"""Obelisk's rules: against the plain reference, worked positions, counts, the catalogue, texts.
+"""Obelisk's rules: worked positions, the catalogue, texts, and tables for `test_references`.
 
 Rare positions come about in games with catalogues made for them, which are played by their texts
 with the reference beside them.

@@ -1,4 +1,4 @@
-"""Obsidio's rules: against the plain reference, known counts, worked positions, properties."""
+"""Obsidio's rules: worked positions, properties, and tables for `test_references`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Onyx's rules: against the plain reference, known counts, drawn positions and the rules' text.
+"""Onyx's rules: drawn positions, the rules' text, and tables for `test_references`.
 
 Positions are drawn as `board_text` draws them, and built by playing their stones on the open board.
 """

@@ -1,4 +1,4 @@
-"""Osiron's rules: against the plain reference, known counts, worked positions and starts."""
+"""Osiron's rules: worked positions, counts and starts, and tables for `test_references`."""
 
 from __future__ import annotations
 
