@@ -213,12 +213,6 @@ def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: lis
         assert word in message
 
 
-@pytest.mark.parametrize("size", [1, 10, 0, -5, 5.0, "5", True, None, [5]])
-def test_other_sizes_are_refused(size: object) -> None:
-    with pytest.raises(ValueError, match=r"option 'size' is .*; accepted: an integer from 2 to 9"):
-        make_game("corso", size=size)
-
-
 # Observations and symmetries, which the generic tests check against each other, by example.
 
 

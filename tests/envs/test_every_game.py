@@ -548,6 +548,45 @@ def test_default_options(name: str) -> None:
     assert make_game(name).options == DEFAULTS[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "value", "accepted"),
+    [
+        ("corso", "size", 1, "an integer from 2 to 9"),
+        ("corso", "size", 10, "an integer from 2 to 9"),
+        ("onyx", "size", 4, "an integer from 6 to 20 in steps of 2"),
+        ("onyx", "size", 7, "an integer from 6 to 20 in steps of 2"),
+        ("onyx", "start", "empty", "one of 'standard', 'open'"),
+        ("onyx", "swap_rule", 1, "one of False, True"),
+        ("onyx", "max_plies", 0, "a positive integer up to 1,000,000, or None"),
+        ("osiron", "setup", "expert", "one of 'beginner', 'alternating', 'random', 'empty', or 24"),
+        ("osiron", "setup", None, "one of 'beginner', 'alternating', 'random', 'empty', or 24"),
+        ("osiron", "setup", "LD", "(it has 2 letters, not 24)"),
+        ("osiron", "setup", 13 * "L" + 12 * "D", "(it has 25 letters, not 24)"),
+        ("osiron", "setup", 13 * "L" + 11 * "D", "(it has 13 L and 11 D, not 12 of each)"),
+        ("osiron", "setup", 12 * "L" + "X" + 11 * "D", "(its letter for c1 is 'X', not L or D)"),
+        ("osiron", "setup", 12 * "l" + 12 * "d", "(its letter for a1 is 'l', not L or D)"),
+        ("osiron", "movement", "expert", "one of 'basic', 'advanced'"),
+        ("osiron", "max_plies", 0, "an integer from 1 to 10000"),
+        ("osiron", "max_plies", 10_001, "an integer from 1 to 10000"),
+        ("osiron", "repetition", 1, "0 (never) or an integer from 2 to 10000"),
+        ("osiron", "repetition", -1, "0 (never) or an integer from 2 to 10000"),
+        ("osiron", "repetition", 10_001, "0 (never) or an integer from 2 to 10000"),
+        ("osiron", "repetition", True, "0 (never) or an integer from 2 to 10000"),
+        ("obsidio", "size", 8, "one of 7, 9, 11"),
+        ("obsidio", "diagonal_adjacency", 1, "one of True, False"),
+        ("obsidio", "swap_rule", 1, "one of True, False"),
+        ("obelisk", "scoring", "tower", "one of 'points', 'topple'"),
+        ("obelisk", "hourglass", 1, "one of False, True"),
+        ("obelisk", "max_plies", 0, "None or a positive integer"),
+        ("obelisk", "blocks", 5, "None, the path of a JSON file"),
+    ],
+)
+def test_other_options_are_refused(name: str, option: str, value: object, accepted: str) -> None:
+    with pytest.raises(ValueError, match=f"option '{option}' is {value!r}; accepted: ") as refusal:
+        make_game(name, **{option: value})
+    assert accepted in str(refusal.value)
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_every_room_has_a_readme_that_credits_the_inventor(name: str) -> None:
     kind = GAMES[name]

@@ -1091,21 +1091,6 @@ def test_numbers_of_answers_to_flats() -> None:
 # Options.
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"scoring": "tower"}, r"option 'scoring' is 'tower'; accepted: one of 'points', 'topple'"),
-        ({"hourglass": 1}, r"option 'hourglass' is 1; accepted: one of False, True"),
-        ({"max_plies": 0}, r"option 'max_plies' is 0; accepted: None or a positive integer"),
-        ({"max_plies": "9"}, r"option 'max_plies' is '9'"),
-        ({"blocks": 5}, r"option 'blocks' is 5; accepted: None, the path of a JSON file"),
-    ],
-)
-def test_other_values_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        make_game("obelisk", **options)
-
-
 def test_another_catalogue_by_path_and_by_dict(tmp_path: Path) -> None:
     path = tmp_path / "few.json"
     path.write_text(json.dumps(FEW), encoding="utf-8")

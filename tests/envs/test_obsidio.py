@@ -646,18 +646,6 @@ def test_refusals_that_depend_on_the_claims_or_the_options() -> None:
         over.text_to_action("a1")
 
 
-@pytest.mark.parametrize("size", [5, 8, 13, 0, 9.0, "9", True, None])
-def test_other_sizes_are_refused(size: object) -> None:
-    with pytest.raises(ValueError, match=r"option 'size' is .*; accepted: one of 7, 9, 11"):
-        make_game("obsidio", size=size)
-
-
-@pytest.mark.parametrize("option", ["diagonal_adjacency", "swap_rule"])
-def test_switches_take_true_and_false(option: str) -> None:
-    with pytest.raises(ValueError, match=rf"option '{option}' is 1; accepted: one of True, False"):
-        make_game("obsidio", **{option: 1})
-
-
 def test_threats_tell_of_every_target_that_is_claimed() -> None:
     game = make_game("obsidio", size=7)
     told = 0

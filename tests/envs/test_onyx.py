@@ -823,29 +823,6 @@ def test_refused_text_is_named_with_the_reason(text: str, words: list[str]) -> N
         assert word in message
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "accepted"),
-    [
-        ("size", 4, "an integer from 6 to 20 in steps of 2"),
-        ("size", 7, "an integer from 6 to 20 in steps of 2"),
-        ("size", 22, "an integer from 6 to 20 in steps of 2"),
-        ("size", 12.0, "an integer from 6 to 20"),
-        ("size", "12", "an integer from 6 to 20"),
-        ("start", "empty", "one of 'standard', 'open'"),
-        ("start", None, "one of 'standard', 'open'"),
-        ("swap_rule", 1, "one of False, True"),
-        ("swap_rule", "yes", "one of False, True"),
-        ("max_plies", 0, "a positive integer up to 1,000,000, or None"),
-        ("max_plies", -1, "a positive integer"),
-        ("max_plies", 10.5, "a positive integer"),
-    ],
-)
-def test_other_values_of_options_are_refused(name: str, value: object, accepted: str) -> None:
-    message = re.escape(f"option {name!r} is {value!r}; accepted: {accepted}")
-    with pytest.raises(ValueError, match=message):
-        make_game("onyx", **{name: value})
-
-
 def test_board_text_says_who_is_to_move_or_has_won() -> None:
     texts = "b1 swap c1 b2 c2 b3 c3 b4 c4 b5 c5 b6"
     position, last_lines = open_board(6, swap_rule=True), []

@@ -870,33 +870,6 @@ def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: lis
         assert word in message
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "accepted"),
-    [
-        ("setup", "expert", "one of 'beginner', 'alternating', 'random', 'empty', or 24 letters"),
-        ("setup", None, "one of 'beginner'"),
-        ("setup", 24, "one of 'beginner'"),
-        ("setup", "LD", r".*\(it has 2 letters, not 24\)"),
-        ("setup", 13 * "L" + 12 * "D", r".*\(it has 25 letters, not 24\)"),
-        ("setup", 13 * "L" + 11 * "D", r".*\(it has 13 L and 11 D, not 12 of each\)"),
-        ("setup", 12 * "L" + "X" + 11 * "D", r".*\(its letter for c1 is 'X', not L or D\)"),
-        ("setup", 12 * "l" + 12 * "d", r".*\(its letter for a1 is 'l', not L or D\)"),
-        ("movement", "expert", "one of 'basic', 'advanced'"),
-        ("max_plies", 0, "an integer from 1 to 10000"),
-        ("max_plies", 10_001, "an integer from 1 to 10000"),
-        ("max_plies", None, "an integer from 1 to 10000"),
-        ("repetition", 1, r"0 \(never\) or an integer from 2 to 10000"),
-        ("repetition", -1, r"0 \(never\) or an integer from 2 to 10000"),
-        ("repetition", 10_001, r"0 \(never\) or an integer from 2 to 10000"),
-        ("repetition", True, r"0 \(never\) or an integer from 2 to 10000"),
-        ("repetition", 3.0, r"0 \(never\) or an integer from 2 to 10000"),
-    ],
-)
-def test_other_options_are_refused(option: str, value: object, accepted: str) -> None:
-    with pytest.raises(ValueError, match=f"option '{option}' is {value!r}; accepted: {accepted}"):
-        make_game("osiron", **{option: value})
-
-
 def test_a_diagram_with_a_name_is_the_setup_of_that_name() -> None:
     for name, spaces in {"beginner": 12 * "L" + 12 * "D", "alternating": ALTERNATING}.items():
         game = make_game("osiron", setup=spaces)
