@@ -49,7 +49,7 @@ GROUPS = {
     ),
     "record": (
         "envs/engine/record.py",
-        "tests/envs/test_record.py tests/envs/test_environment.py -k 'record or after_the_end'",
+        "tests/envs/test_record.py tests/envs/test_environment.py -k record",
     ),
     "statistics": (
         "arena/sprt.py arena/standings.py training/evaluation/[bs]*.py",

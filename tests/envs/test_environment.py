@@ -581,68 +581,6 @@ def test_a_forfeited_game_is_recorded_up_to_the_last_legal_move() -> None:
     assert env.to_record()["moves"] == ["b2"]
 
 
-RECORD = {
-    "game": "corso",
-    "version": 0,
-    "options": {"size": 3},
-    "seed": 0,
-    "moves": ["b2", "a1"],
-    "result": [0, 0],
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"game": "chess"}, ["'chess'", "corso"]),
-        ({"game": None}, ["None", "corso"]),
-        ({"game": ["corso"]}, ["['corso']"]),
-        ({"version": 1}, ["version 1", "version 0"]),
-        ({"version": "0"}, ["version '0'"]),
-        ({"options": {"size": 99}}, ["'size'", "99", "2 to 9"]),
-        ({"options": {"colour": 1}}, ["'colour'", "size"]),
-        ({"options": {3: 1}}, ["options", "{3: 1}"]),
-        ({"options": [3]}, ["options", "[3]"]),
-        ({"options": None}, ["options", "None"]),
-        ({"seed": -1}, ["seed", "-1"]),
-        ({"seed": 2**128}, ["seed of the game record", "to 2**128 - 1"]),
-        ({"seed": "7"}, ["seed", "'7'"]),
-        ({"seed": True}, ["seed", "True"]),
-        ({"seed": None}, ["seed", "None"]),
-        ({"moves": "b2"}, ["moves", "'b2'"]),
-        ({"moves": None}, ["moves", "None"]),
-        ({"moves": {"b2": 1}}, ["moves"]),
-        ({"moves": ["b2", 5]}, ["move 2", "5"]),
-        ({"moves": ["b2", "b2"]}, ["move 2", "'b2'", "opponent"]),
-        ({"moves": ["b2", "z9"]}, ["move 2", "'z9'"]),
-        ({"moves": ["b2", "b2!"]}, ["move 2", "'b2!'", "opponent"]),
-    ],
-)
-def test_a_bad_record_is_refused_by_name(change: dict[str, Any], words: list[str]) -> None:
-    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
-        from_record({**RECORD, **change})
-    for word in words:
-        assert word in str(refusal.value)
-
-
-@pytest.mark.parametrize("key", ["game", "version", "options", "moves"])
-def test_a_record_without(key: str) -> None:
-    with pytest.raises(ValueError, match=f"lacks {key}"):
-        from_record({name: value for name, value in RECORD.items() if name != key})
-
-
-@pytest.mark.parametrize("record", [None, [], "corso", 5])
-def test_what_is_no_record_at_all(record: object) -> None:
-    with pytest.raises(ValueError, match="a game record is a mapping"):
-        from_record(record)
-
-
-def test_moves_after_the_end_are_refused() -> None:
-    moves = ["a1", "b1", "a1!", "b2"]
-    with pytest.raises(ValueError, match=r"move 4 .*the game is over"):
-        from_record({**RECORD, "options": {"size": 2}, "moves": moves})
-
-
 # Ways to get one.
 
 

@@ -1,4 +1,4 @@
-"""Records with notes and variations, and plain lists of moves: what is read and what is refused."""
+"""Records and plain lists of moves: what is read, and what is refused."""
 
 from __future__ import annotations
 
@@ -71,6 +71,30 @@ def test_illegal_moves_of_variations_are_named(variations: dict[str, Any], said:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        ({"game": "chess"}, "the game record is of 'chess'; known games: tictactoe"),
+        ({"game": None}, "is of None; known games"),
+        ({"game": ["tictactoe"]}, "is of ['tictactoe']; known games"),
+        ({"version": 1}, "is of tictactoe version 1; this is version 0"),
+        ({"version": "0"}, "is of tictactoe version '0'"),
+        ({"options": {"size": 3}}, "tictactoe has no option 'size' (given 3)"),
+        ({"options": {3: 1}}, "the game record: options are {3: 1}; they must be"),
+        ({"options": [3]}, "the game record: options are [3]; they must be"),
+        ({"options": None}, "the game record: options are None; they must be"),
+        ({"seed": -1}, "seed of the game record is -1"),
+        ({"seed": 2**128}, "it must be an integer from 0 to 2**128 - 1"),
+        ({"seed": "7"}, "seed of the game record is '7'"),
+        ({"seed": True}, "seed of the game record is True"),
+        ({"seed": None}, "seed of the game record is None"),
+        ({"moves": "b2"}, "moves of the game record are 'b2'"),
+        ({"moves": None}, "moves of the game record are None"),
+        ({"moves": {"b2": 1}}, "moves of the game record are {'b2': 1}"),
+        ({"moves": ["b2", 5]}, "move 2 of the game record is 5"),
+        ({"moves": ["b2", "b2"]}, "move 2 of the game record: 'b2' is not legal now: b2 is taken"),
+        ({"moves": ["b2", "z9"]}, "move 2 of the game record: 'z9'"),
+        (
+            {"moves": ["a1", "b1", "a2", "b2", "a3", "c3"]},
+            "move 6 of the game record: 'c3' is not legal now: the game is over",
+        ),
         ({"notes": 5}, "notes of the game record are 5"),
         ({"notes": [{"move": 2}]}, "notes of the game record are [{'move': 2}]"),
         ({"notes": {"0": "x"}}, """name move '0'; accepted: "1" to "3\""""),
@@ -91,8 +115,20 @@ def test_illegal_moves_of_variations_are_named(variations: dict[str, Any], said:
         ),
     ],
 )
-def test_notes_and_variations_are_checked(change: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_named(change: dict[str, Any], said: str) -> None:
     assert said in refusal_of(change)
+
+
+@pytest.mark.parametrize("key", ["game", "version", "options", "moves"])
+def test_what_is_missing_is_named(key: str) -> None:
+    with pytest.raises(ValueError, match=f"the game record lacks {key}"):
+        check({name: value for name, value in GOOD.items() if name != key})
+
+
+@pytest.mark.parametrize("record", [None, [], "tictactoe", 5])
+def test_what_is_no_record_at_all(record: Any) -> None:
+    with pytest.raises(ValueError, match="a game record is a mapping"):
+        check(record)
 
 
 def test_variations_within_each_other_are_limited() -> None:
