@@ -9,6 +9,7 @@ import pickle
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from ludarium.envs import GAMES, Game, Position, make_game
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import contents_of
@@ -30,7 +32,7 @@ from ludarium.envs.engine.rule import (
     seed_rng,
 )
 from tests.envs.fingerprint import all_fingerprints
-from tests.games import garbage, random_game, random_positions, states_of
+from tests.games import changed, garbage, random_game, random_positions, states_of
 from tests.oddity import Oddity
 from tests.processes import ROOT, python
 from tests.tictactoe import TicTacToe
@@ -254,6 +256,38 @@ def test_positions_that_look_the_same_have_the_same_legal_actions(game: Game) ->
             if action is not None:
                 seen = position.observation().tobytes()
                 assert masks.setdefault(seen, position.mask.tobytes()) == position.mask.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "change"),
+    [
+        ("onyx", {"size": 6, "start": "open"}, {"v_player": 1}),
+        ("osiron", {}, {"mover": 1}),
+        ("osiron", {"movement": "advanced"}, {"mover": 1}),
+    ],
+)
+def test_the_turned_game_is_the_same_game_for_the_other_side(
+    name: str, options: dict[str, Any], change: dict[str, int]
+) -> None:
+    """If the other side begins, the turned game looks the same to both, but for which is theirs."""
+    game = make_game(name, **options)
+    codec, upright = Codec(game), game.observation_names.index(game.canonical_turn.upright)
+    for seed in range(5):
+        twin = changed(game.start(), **change)
+        for position, action in random_game(game, seed):
+            for player in (0, 1):
+                viewer = player if twin.mover == position.mover else 1 - player
+                seen = position.observation(player, canonical=True)
+                of_twin = twin.observation(viewer, canonical=True)
+                assert (seen[upright] == 1 - of_twin[upright]).all()
+                seen[upright] = of_twin[upright]
+                np.testing.assert_array_equal(seen, of_twin)
+                assert position.rewards[player] == twin.rewards[viewer]
+            assert twin.is_over == position.is_over
+            if action is not None:
+                masks = [codec.encode(each.states).masks for each in (position, twin)]
+                np.testing.assert_array_equal(*masks)
+                twin.play(twin.turned_action(position.turned_action(action)))
 
 
 # Names.

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
@@ -40,7 +38,7 @@ from ludarium.envs.onyx.rules import (
     H,
     V,
 )
-from tests.games import changed, play_texts, random_game, refusal, slow_but
+from tests.games import play_texts, random_game, refusal, slow_but
 from tests.references.agreement import assert_same
 from tests.references.onyx import ReferenceOnyx
 
@@ -645,33 +643,6 @@ def transposed_name(name: str) -> str:
     """The point with file and rank exchanged."""
     file, rank = lower_rank(name), FILES.index(name[0])
     return corner_name(file, rank) if is_corner(name) else midpoint_name(file, rank)
-
-
-@settings(max_examples=8)
-@given(seed=st.integers(0, 10**6), size=st.sampled_from([6, 12]))
-def test_the_transposed_game_is_the_same_game_with_the_sides_exchanged(
-    seed: int, size: int
-) -> None:
-    game = make_game("onyx", size=size, start="open")
-    twin = changed(game.start(), v_player=1)  # H begins
-    exchanged = str.maketrans("VH", "HV")
-    for position, action in random_game(game, seed):
-        expected = {
-            transposed_name(name): letter.translate(exchanged)
-            for name, letter in stones(position).items()
-        }
-        assert stones(twin) == expected
-        assert twin.outcome == position.outcome
-        for player in (0, 1):
-            seen, twin_seen = (
-                each.observation(player, canonical=True) for each in (position, twin)
-            )
-            assert (seen[PLAYS_V] != twin_seen[PLAYS_V]).all()
-            np.testing.assert_array_equal(
-                np.delete(seen, PLAYS_V, axis=0), np.delete(twin_seen, PLAYS_V, axis=0)
-            )
-        if action is not None:
-            twin.play(game.action_names.index(transposed_name(game.action_names[action])))
 
 
 def test_the_canonical_turn_is_for_h_and_transposes() -> None:

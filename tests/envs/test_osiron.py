@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.draw.picture import GOLD, LIGHT
 from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED, seed_rng
 from ludarium.envs.osiron import Osiron, rules
@@ -1044,28 +1043,6 @@ def test_observation_of_pieces_being_placed() -> None:
     np.testing.assert_array_equal(observation[OWN_EXCLUDED], cells(f"{light} b4"))
     assert not observation[OWN_FIVE].any()
     assert seen(placed(ALTERNATING))["is placing"] == 0
-
-
-def test_each_player_sees_the_game_as_light_would_see_it() -> None:
-    """A game that dark begins, turned by half and with colours exchanged, looks the same."""
-    game = make_game("osiron")
-    codec = Codec(game)
-    for seed in range(5):
-        twin = changed(game.start(), mover=1)
-        for position, action in random_game(game, seed):
-            # The start turned by half with colours exchanged is the start.
-            for player in (0, 1):
-                seen = position.observation(player, canonical=True)
-                of_twin = twin.observation(1 - player, canonical=True)
-                np.testing.assert_array_equal(seen[:IS_LIGHT], of_twin[:IS_LIGHT])
-                assert (seen[IS_LIGHT] == 1 - player).all()
-                assert (of_twin[IS_LIGHT] == player).all()
-            assert position.rewards == twin.rewards[::-1]
-            if action is not None:
-                np.testing.assert_array_equal(
-                    codec.encode(position.states).masks, codec.encode(twin.states).masks
-                )
-                twin.play(twin.turned_action(position.turned_action(action)))
 
 
 def test_the_canonical_turn_is_for_dark_and_by_half() -> None:
