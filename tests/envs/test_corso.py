@@ -213,7 +213,7 @@ def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: lis
         assert word in message
 
 
-# Observations and symmetries, which the generic tests check against each other, by example.
+# Observations, which the generic tests check against each other, by example.
 
 
 def test_observation_shows_own_pieces_first() -> None:
@@ -229,13 +229,3 @@ def test_observation_shows_own_pieces_first() -> None:
     np.testing.assert_array_equal(position.observation(0), first)
     np.testing.assert_array_equal(position.observation(1), second)
     np.testing.assert_array_equal(position.observation(), second)
-
-
-def test_symmetries_are_the_eight_of_the_square() -> None:
-    symmetries = make_game("corso", size=4).symmetries()
-    assert len(symmetries) == 8
-    assert len(np.unique(symmetries.actions, axis=0)) == 8
-    corners = symmetries.actions[:, [0, 3, 12, 15]]
-    assert (np.sort(corners, axis=1) == [0, 3, 12, 15]).all()
-    next_to = abs(symmetries.actions[:, 0] - symmetries.actions[:, 1])
-    assert set(next_to.tolist()) == {1, 4}

@@ -239,6 +239,25 @@ def test_owners_of_cells_are_a_matter_of_the_board(game: Game) -> None:
                 image.play(np.argsort(seen_as)[action])
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "count"),
+    [
+        ("corso", {}, 8),
+        ("onyx", {"size": 6}, 2),
+        ("onyx", {"size": 6, "swap_rule": True}, 2),
+        ("osiron", {}, 2),
+        ("osiron", {"setup": "alternating"}, 12),
+        ("osiron", {"setup": "random"}, 12),
+        ("osiron", {"setup": "empty", "movement": "advanced"}, 12),
+        ("osiron", {"setup": "LLLLLLLLLLDLDDDDDDDDDDDL"}, 1),
+        ("obsidio", {"size": 7}, 8),
+        ("obelisk", {}, 32),
+    ],
+)
+def test_number_of_symmetries(name: str, options: dict[str, Any], count: int) -> None:
+    assert len(make_game(name, **options).symmetries()) == count
+
+
 def test_symmetries_form_a_group(game: Game) -> None:
     symmetries = game.symmetries()
     tables = symmetries.observation

@@ -502,7 +502,7 @@ def test_what_the_record_keeps_is_what_a_recount_finds(
         assert all(old == rules.EMPTY for old, _ in changed)
 
 
-# Observations, symmetries and drawings by example.
+# Observations and drawings by example.
 
 
 def test_observation_shows_the_board_from_the_players_side() -> None:
@@ -574,12 +574,8 @@ def test_after_a_swap_each_sees_the_others_tokens_as_own() -> None:
     assert position.observation(0)[rules.OTHER_INFLUENCE, 0, 0] == 1
 
 
-def test_symmetries_are_the_eight_of_the_square() -> None:
+def test_the_place_of_an_action_is_its_cell() -> None:
     game = make_game("obsidio", size=7)
-    actions = game.symmetries().actions
-    assert len(np.unique(actions, axis=0)) == 8
-    assert (actions[:, 49:] == [49, 50]).all()
-    assert (np.sort(actions[:, [0, 6, 42, 48]], axis=1) == [0, 6, 42, 48]).all()
     assert game.action_places is not None
     assert game.action_places.tolist() == [*range(49), -1, -1]
 

@@ -655,7 +655,7 @@ def test_the_canonical_turn_is_for_h_and_transposes() -> None:
         assert turned == [*map(transposed_name, names[:-1]), "swap"]
 
 
-# Observations and symmetries, which the generic tests check against each other, by example.
+# Observations, which the generic tests check against each other, by example.
 
 
 def planes_of(position: Position, player: int, canonical: bool = False) -> dict[int, str]:
@@ -718,19 +718,6 @@ def test_a_stone_appears_where_its_action_has_its_place(swapped: bool) -> None:
             gained = np.flatnonzero(after.observation(player)[own].ravel() != before)
             assert gained.tolist() == [places[action]]
     assert start.game.action_places[-1] == -1
-
-
-def test_symmetries_are_the_identity_and_half_a_turn() -> None:
-    game = make_game("onyx", size=6)
-    symmetries = game.symmetries()
-    assert len(symmetries) == 2
-    half_turn = dict(
-        zip(game.action_names, (game.action_names[a] for a in symmetries.actions[1]), strict=True)
-    )
-    for name, image in (("a1", "f6"), ("b3", "e4"), ("bc12", "de56"), ("ab23", "ef45")):
-        assert half_turn[name] == image
-        assert half_turn[image] == name
-    assert half_turn["swap"] == "swap"
 
 
 # Texts and options.

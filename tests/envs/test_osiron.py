@@ -1084,18 +1084,6 @@ def test_actions_are_pairs_and_then_spaces() -> None:
 # Symmetries.
 
 
-def test_number_of_symmetries() -> None:
-    for setup in ("alternating", "random", "empty"):
-        for movement in MOVEMENTS:
-            assert len(make_game("osiron", setup=setup, movement=movement).symmetries()) == 12
-    assert len(make_game("osiron", setup=DIAGRAM).symmetries()) == 1
-    beginner = make_game("osiron").symmetries()
-    assert len(beginner) == 2
-    mirrored = dict(zip(BORDERS, (PAIR_ENDS[pair] for pair in beginner.actions[1]), strict=True))
-    assert mirrored[0, 1] == (3, 4)  # a1-a2 and a4-a5
-    assert mirrored[5, 12] == (11, 18)  # b1-c1 and b7-c7
-
-
 def image_of_start(position: Position, image: np.ndarray) -> Position:
     """The start in which space ``s`` has what ``image[s]`` has in the start ``position``."""
     options = position.game.options
