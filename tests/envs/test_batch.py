@@ -166,6 +166,7 @@ def test_a_batch_too_small_for_threads_has_one() -> None:
 def test_an_action_that_is_not_legal_now_is_named_with_text_and_reason() -> None:
     games = batch.make("corso", 3, seed=1)
     games.step([6, 7, 8])
+    games.masks[:] = 1  # allows nothing
     before = snapshot(games)
     reason = r"game 1: action 7 \(c2!\) is not legal: the marble on c2 is the opponent's"
     with pytest.raises(ValueError, match=reason):

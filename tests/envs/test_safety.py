@@ -77,22 +77,6 @@ def test_no_write_into_a_batch_changes_its_games(default_game: Game) -> None:
             np.testing.assert_array_equal(getattr(games, name), getattr(twin, name), name)
 
 
-def test_a_mask_that_allows_all_lets_no_illegal_action_through(default_game: Game) -> None:
-    games, random = BatchEnv(default_game, 1, seed=1), np.random.default_rng(1)
-    refused = 0
-    for _ in range(200):
-        legal = games.position(0).mask
-        action = random.integers(default_game.num_actions, size=1)
-        games.masks[:] = 1
-        if legal[action[0]]:
-            games.step(action)
-        else:
-            refused += 1
-            with pytest.raises(ValueError, match="is not legal"):
-                games.step(action)
-    assert refused
-
-
 def test_a_game_that_is_over_has_no_random_action() -> None:
     games = BatchEnv(TicTacToe(), 2, seed=1)
     for action in (0, 3, 1, 4, 2):
