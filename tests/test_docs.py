@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.processes import ROOT, load_program
+
 #: Links of Markdown and addresses of pictures in HTML; not those with a scheme.
 _LINK = re.compile(r"\]\((?![a-z]+:)([^)\s]+)\)|(?:src|href)=\"(?![a-z]+:)([^\"]+)\"")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -71,11 +71,7 @@ def test_pages_of_the_site_link_in_markdown() -> None:
 
 
 def test_pages_made_from_the_code_are_current() -> None:
-    spec = spec_from_file_location("generate", ROOT / "docs/tools/generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    program = module_from_spec(spec)
-    spec.loader.exec_module(program)
+    program = load_program(ROOT / "docs/tools/generate.py")
     for name, page in program.PAGES.items():
         text = (ROOT / "docs/guide" / name).read_text(encoding="utf-8")
         assert text == page(), f"docs/guide/{name} is not current: make pages"

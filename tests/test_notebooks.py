@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.processes import load_program
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
@@ -33,11 +34,7 @@ def _shown(cell: Any) -> list[object]:
 def test_notebooks_show_what_comes_out(path: Path) -> None:
     for package in ("nbclient", "nbformat", "ipykernel"):
         pytest.importorskip(package)
-    spec = spec_from_file_location("notebooks", DOCS / "tools" / "notebooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    program = module_from_spec(spec)
-    spec.loader.exec_module(program)
+    program = load_program(DOCS / "tools" / "notebooks.py")
     kept = program.nbformat.read(path, as_version=4)
     for old, new in zip(kept.cells, program.run(path).cells, strict=True):
         assert _shown(old) == _shown(new), REMEDY

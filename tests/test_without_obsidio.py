@@ -9,26 +9,17 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from tests.processes import load_program
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = (b"obsidio", b"leduc")
 
 
-def _load() -> ModuleType:
-    spec = spec_from_file_location("without_obsidio", ROOT / ".ci/without_obsidio.py")
-    assert spec is not None
-    assert spec.loader is not None
-    program = module_from_spec(spec)
-    spec.loader.exec_module(program)
-    return program
-
-
-SWITCH = _load()
+SWITCH = load_program(ROOT / ".ci/without_obsidio.py")
 
 
 @pytest.fixture(scope="module")

@@ -36,34 +36,25 @@ def test_files_that_the_guide_names_exist() -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_the_guide_s_hexagons_touch_each_other() -> None:
-    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(STEPS = .*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    space = {"np": np, "HEAD": HEAD}
-    exec(code, space)
-    for cell, neighbours in enumerate(space["hexagon_neighbours"](4, 3)):
-        x, y, points = space["hexagon"](cell, 4, 100.0)
-        assert len(points.split()) == 6
-        for other in set(neighbours.tolist()) - {cell}:
-            there_x, there_y, _ = space["hexagon"](other, 4, 100.0)
-            assert abs(np.hypot(x - there_x, y - there_y) - 100) < 0.1
-
-
-def test_the_guide_s_hexagons_lie_in_the_middle() -> None:
+def test_the_guide_s_hexagons_touch_each_other_and_lie_in_the_middle() -> None:
     guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(STEPS = .*?)^```$", guide, re.MULTILINE | re.DOTALL)
     (unit,) = re.findall(r"`unit = ([^`]*)`", guide)
     (bottom,) = re.findall(r"`bottom` is `([^`]*)`", guide)
     space = {"np": np, "HEAD": HEAD, "WIDTH": WIDTH, "width": 11, "height": 7}
     exec(code, space)
-    space["unit"] = eval(unit, space)
-    x, y = [], []
-    for cell in range(77):
-        for point in space["hexagon"](cell, 11, space["unit"])[2].split():
-            x.append(float(point.split(",")[0]))
-            y.append(float(point.split(",")[1]))
-    assert abs(min(x) + max(x) - WIDTH) < 0.2
-    assert abs(min(y) + max(y) - HEAD - eval(bottom, space)) < 0.2
+    size = space["unit"] = eval(unit, space)
+    corners = []
+    for cell, neighbours in enumerate(space["hexagon_neighbours"](11, 7)):
+        x, y, points = space["hexagon"](cell, 11, size)
+        corners += [[float(number) for number in point.split(",")] for point in points.split()]
+        for other in set(neighbours.tolist()) - {cell}:
+            there_x, there_y, _ = space["hexagon"](other, 11, size)
+            assert abs(np.hypot(x - there_x, y - there_y) - size) < 0.1
+    assert len(corners) == 77 * 6
+    (left, top), (right, lowest) = np.min(corners, axis=0), np.max(corners, axis=0)
+    assert abs(left + right - WIDTH) < 0.2
+    assert abs(top + lowest - HEAD - eval(bottom, space)) < 0.2
 
 
 def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

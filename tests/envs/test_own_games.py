@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from ludarium.envs.corso import Corso
 from ludarium.envs.registry import GameRegistry
 from tests import tictactoe
 from tests.installed import install
-from tests.processes import LUDARIUM
+from tests.processes import LUDARIUM, python
 from tests.tictactoe import TicTacToe
 
 needs_command_line = pytest.mark.skipif(
@@ -36,7 +35,7 @@ def packages(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def python(
+def run(
     folder: Path, code: str, *arguments: str, on_path: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run code in a folder, which is on the path of packages or is only where it runs.
@@ -44,21 +43,15 @@ def python(
     Rules are plain Python, so that nothing is compiled.
     """
     path = os.pathsep.join([str(folder)] * on_path + [os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, "-P", "-c", code, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1", "PYTHONSAFEPATH": "1"}
+    return python(code, *arguments, environment=environment, cwd=folder)
 
 
 def command(
     folder: Path, *arguments: str, on_path: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``ludarium`` with arguments, see `python`."""
-    return python(folder, LUDARIUM, *arguments, on_path=on_path)
+    """Run ``ludarium`` with arguments, see `run`."""
+    return run(folder, LUDARIUM, *arguments, on_path=on_path)
 
 
 FACES = """
@@ -87,8 +80,8 @@ assert ludarium.envs.from_record(played.unwrapped.to_record()).unwrapped.positio
 def test_a_game_of_an_installed_package_has_every_face(packages: Path) -> None:
     points = {"tictactoe_v0": "noughts:TicTacToe"}
     install(packages, "noughts-game", {}, {"ludarium.games": points})
-    run = python(packages, FACES)
-    assert run.returncode == 0, run.stderr
+    ended = run(packages, FACES)
+    assert ended.returncode == 0, ended.stderr
     listed = command(packages, "games", "--json")
     assert json.loads(listed.stdout)[-1]["name"] == "tictactoe", listed.stderr
     match = ("evaluate", "random", "--game=tictactoe", "--against=greedy", "--games=2", "--json")
@@ -135,12 +128,12 @@ def test_broken_packages_are_named_and_break_nothing_else(packages: Path) -> Non
         "assert list(told()) == first and len(first) == 4\n"
         "make('corso').reset()"
     )
-    run = python(packages, code)
-    assert run.returncode == 0, run.stderr
+    ended = run(packages, code)
+    assert ended.returncode == 0, ended.stderr
     for name, (_, told) in BROKEN.items():
         said = rf"installed package package-of-{name} .*{re.escape(told)}"
-        assert re.search(said, run.stderr)
-        assert bool(re.search(said, run.stdout)) == (name in list(BROKEN)[:4])
+        assert re.search(said, ended.stderr)
+        assert bool(re.search(said, ended.stdout)) == (name in list(BROKEN)[:4])
     asked = command(packages, "evaluate", "random", "--game=chess")
     assert asked.returncode == 2
     assert "package-of-chess_v0" in asked.stderr
@@ -155,8 +148,8 @@ def test_the_command_line_takes_games_from_a_module(packages: Path) -> None:
     listed = command(packages, "games", "--json", "--game-module=noughts:TicTacToe", on_path=False)
     assert json.loads(listed.stdout)[-1]["name"] == "tictactoe", listed.stderr
     code = "from ludarium.cli.modules import program, take_modules as take; "
-    run = python(packages, code + "print(take(['a', '--game-module', 'noughts']), program())")
-    assert run.stdout == "['a'] ludarium --game-module=noughts\n", run.stderr
+    ended = run(packages, code + "print(take(['a', '--game-module', 'noughts']), program())")
+    assert ended.stdout == "['a'] ludarium --game-module=noughts\n", ended.stderr
 
 
 def test_a_registered_class_has_every_face(packages: Path) -> None:
@@ -169,9 +162,9 @@ def test_a_registered_class_has_every_face(packages: Path) -> None:
         "env().reset()\n"
         "gymnasium.make('ludarium/Tictactoe-v0').reset(seed=1)\n"
     )
-    run = python(packages, code)
-    assert run.returncode == 0, run.stderr
-    assert "Overriding" not in run.stderr
+    ended = run(packages, code)
+    assert ended.returncode == 0, ended.stderr
+    assert "Overriding" not in ended.stderr
 
 
 def test_a_class_that_clashes_or_is_incomplete_is_not_registered() -> None:

@@ -1,13 +1,19 @@
-"""The rules of tic-tac-toe, over the bits of each player's marks.
+"""Tic-tac-toe on bits of a ``uint64``, for tests of games of that kind: the game and its rules.
 
 Tables: ``lines`` uint64[8] has the cells of each line, ``full`` uint64 those of the board.
 """
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 
+from ludarium.envs import Game, Spec
 from ludarium.envs.engine import bits
 from ludarium.envs.engine import rule as engine
-from ludarium.envs.engine.rule import rule
+from ludarium.envs.engine.rule import rule, table_record
+from tests.tictactoe import TicTacToe
+from tests.tictactoe.board import _LINES
 
 CELLS = 9
 
@@ -62,3 +68,16 @@ def observe(tables, state, player, planes):
 def score(tables, state):
     """One for a win of player 0, minus one for a win of player 1."""
     return engine.reward(state.outcome, 0)
+
+
+class BitTicTacToe(TicTacToe):
+    """Tic-tac-toe, whose rules count with bits."""
+
+    name = "bittactoe"
+    rules = sys.modules[__name__]
+    board_text = Game.board_text
+
+    def setup(self) -> Spec:
+        lines = np.array([sum(1 << cell for cell in line) for line in _LINES], np.uint64)
+        tables = table_record(lines=lines, full=np.uint64(0b111_111_111))
+        return replace(super().setup(), state_dtype=state_dtype(), tables=tables)
