@@ -361,10 +361,6 @@ def make_vector(**arguments: Any) -> VectorBoardGameEnv:
     return gymnasium.make_vec("ludarium/Corso-v0", **{"num_envs": 12, "size": 3} | arguments)
 
 
-def some_legal(masks: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    return (masks * random.random(masks.shape)).argmax(axis=1)
-
-
 def test_make_vec_gives_the_vector_environment() -> None:
     vector = make_vector()
     assert isinstance(vector, VectorBoardGameEnv)
@@ -377,43 +373,6 @@ def test_make_vec_gives_the_vector_environment() -> None:
     assert infos["action_mask"].shape == (12, 9)
     assert infos["_action_mask"].all()
     vector.close()
-
-
-@pytest.mark.parametrize("seat", [0, 1, "random", "alternate"])
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
-def test_vector_games_are_won_lost_and_begun_anew(seat: Any, dtype: Any) -> None:
-    vector = make_vector(seat=seat, observation_dtype=dtype)
-    random = np.random.default_rng(0)
-    observations, infos = vector.reset(seed=3)
-    seats_seen = set()
-    results = set()
-    for _ in range(60):
-        assert (vector.batch.movers == vector.seats).all()
-        seats = vector.seats.copy()
-        seats_seen |= set(seats)
-        masks = infos["action_mask"]
-        assert (masks.sum(axis=1) > 0).all()
-        observations, rewards, terminated, truncated, infos = vector.step(some_legal(masks, random))
-        assert observations in vector.observation_space
-        assert observations.dtype == dtype
-        assert rewards.dtype == np.float64
-        assert not truncated.any()
-        assert (rewards[~terminated] == 0).all()
-        results |= set(rewards[terminated])
-        assert ("final_obs" in infos) == terminated.any()
-        if terminated.any():
-            np.testing.assert_array_equal(infos["_final_obs"], terminated)
-            np.testing.assert_array_equal(infos["_final_info"], terminated)
-            assert not infos["final_info"]["action_mask"].any()
-            for i in np.flatnonzero(terminated):
-                planes = infos["final_obs"][i].astype(int).sum(axis=(1, 2))
-                assert np.sign(planes[0] + planes[2] - planes[1] - planes[3]) == rewards[i]
-                assert planes[4] == 0  # no open cell is left
-            if seat == "alternate":
-                np.testing.assert_array_equal(vector.seats[terminated], 1 - seats[terminated])
-            assert (vector.batch.states["ply"][terminated] <= 1).all()
-    assert results >= {1.0, -1.0}
-    assert seats_seen == ({seat} if seat in (0, 1) else {0, 1})
 
 
 @pytest.mark.parametrize("canonical", [False, True])
@@ -461,31 +420,6 @@ def test_with_both_sides_there_is_no_opponent() -> None:
         VectorBoardGameEnv("corso", 2, seat="both", opponent="uct:10")
 
 
-def test_vector_games_repeat_with_their_seed() -> None:
-    def line(seed: int) -> list[bytes]:
-        vector = make_vector(seat="random")
-        _, infos = vector.reset(seed=seed)
-        random = np.random.default_rng(0)
-        seen = []
-        for _ in range(20):
-            result = vector.step(some_legal(infos["action_mask"], random))
-            infos = result[4]
-            seen += [part.tobytes() for part in result[:4]]
-        return seen
-
-    assert line(1) == line(1)
-    assert line(1) != line(2)
-
-
-def test_returned_vectors_belong_to_the_caller() -> None:
-    vector = make_vector()
-    observations, infos = vector.reset(seed=0)
-    kept = observations.copy(), infos["action_mask"].copy()
-    vector.step(infos["action_mask"].argmax(axis=1))
-    np.testing.assert_array_equal(observations, kept[0])
-    np.testing.assert_array_equal(infos["action_mask"], kept[1])
-
-
 def test_a_reset_of_some_games_only_is_refused() -> None:
     vector = make_vector()
     vector.reset(seed=0)
@@ -521,9 +455,6 @@ def test_an_illegal_action_loses_its_game_only() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seat": 2}, "seat is 2; accepted: 0, 1, 'random', 'alternate'"),
-        ({"illegal": "forgive"}, "illegal is 'forgive'; accepted: 'lose', 'raise'"),
-        ({"size": 30}, "option 'size' is 30"),
         ({"render_mode": "ansi"}, "render_mode is 'ansi'; accepted: None"),
         ({"other_view": "no"}, "other_view is 'no'; accepted: False or True"),
     ],

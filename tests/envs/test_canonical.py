@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.envs import Game, Position, Spec, make_game, opponents, single
+from ludarium.envs import Game, Spec, make_game
 from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import CanonicalTurn, Codec
-from ludarium.envs.vector import VectorBoardGameEnv
 from tests.games import random_game, random_positions, states_of
 from tests.oddity import Oddity
 
@@ -197,37 +196,6 @@ def test_a_refused_action_of_a_canonical_batch_is_named_by_its_text() -> None:
     text = position.action_to_text(position.turned_action(action))
     with pytest.raises(ValueError, match=rf"game 0: action \d+ \({text}\) is not legal"):
         games.step([action, int(games.masks[1].argmax())])
-
-
-class Lowest:
-    """An agent by name, which knows the board's own frame only."""
-
-    def choose(self, position: Position) -> int:
-        return int(position.legal_actions[0])
-
-
-@pytest.mark.parametrize("opponent", ["random", "lowest"])
-def test_single_and_vector_environments_are_in_one_frame(
-    opponent: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opponents, "_named_agent", lambda *_: Lowest())
-    game = TURNED["onyx"]
-    env = single.SingleAgentEnv(game, opponent=opponent, seat=1, canonical=True, illegal="raise")
-    for seed in range(3):
-        observation, info = env.reset(seed=seed)
-        over = False
-        while not over:
-            expected = env.board.position.observation(1, canonical=True)
-            np.testing.assert_array_equal(observation, expected)
-            np.testing.assert_array_equal(info["action_mask"].astype(bool), env.action_masks())
-            observation, _, over, _, info = env.step(int(info["action_mask"].argmax()))
-    vector = VectorBoardGameEnv(game, 4, opponent=opponent, canonical=True, illegal="raise")
-    observations, infos = vector.reset(seed=1)
-    for _ in range(30):
-        for number in range(4):
-            expected = vector.batch.position(number).observation(canonical=True)
-            np.testing.assert_array_equal(observations[number], expected)
-        observations, *_, infos = vector.step(infos["action_mask"].argmax(axis=1))
 
 
 @pytest.mark.parametrize("wrong", [1, "no", None])

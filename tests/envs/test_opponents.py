@@ -19,7 +19,7 @@ from ludarium.envs.one_side import OneSide
 from ludarium.envs.opponents import FromArrays
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
-from tests.games import after, first_legal, slow_but
+from tests.games import ALL_GAMES, after, first_legal, slow_but
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -58,7 +58,11 @@ class Listener:
 
 
 class Face:
-    """One game at a time, of an environment of one or of many games."""
+    """One or several games of an environment for one agent, through the same methods.
+
+    Attributes:
+        observations, masks: what is shown of each game.
+    """
 
     def __init__(self, make: Callable[..., Any], is_vector: bool) -> None:
         self.make, self.is_vector = make, is_vector
@@ -67,15 +71,67 @@ class Face:
         self.env = self.make(game, opponent=opponent, **({"seat": 0} | arguments))
         self.reset()
 
-    def reset(self) -> None:
+    def reset(self, seed: int = 1) -> None:
         if isinstance(self.env, gymnasium.Env | gymnasium.vector.VectorEnv):
-            self.env.reset(seed=1)
+            observations, info = self.env.reset(seed=seed)
+            self._show(observations, info["action_mask"])
         else:
-            self.env.seed(1)
-            self.env.reset()
+            self.env.seed(seed)
+            self._show(self.env.reset(), self.env.action_masks())
+
+    def _show(self, observations: np.ndarray, masks: np.ndarray) -> None:
+        self.observations = observations if self.is_vector else observations[None]
+        self.masks = masks if self.is_vector else masks[None]
 
     def step(self, action: int) -> Any:
         return self.env.step(np.array([action]) if self.is_vector else action)
+
+    def play(self, actions: Sequence[int]) -> list[tuple[np.ndarray, float, bool, bool]]:
+        """Play in each game; last observation, reward, terminated, truncated. Ended games begin."""
+        if not self.is_vector:
+            last, reward, terminated, truncated, info = self.env.step(actions[0])
+            results = [(last, reward, terminated, truncated)]
+            if terminated or truncated:
+                assert not info["action_mask"].any()
+                last, info = self.env.reset()
+            self._show(last, info["action_mask"])
+        elif self.make is sb3:
+            observations, rewards, dones, infos = self.env.step(np.array(actions))
+            results = []
+            for seen, reward, done, info in zip(observations, rewards, dones, infos, strict=True):
+                assert set(info) == (
+                    {"terminal_observation", "TimeLimit.truncated"} if done else set()
+                )
+                is_cut = info.get("TimeLimit.truncated", False)
+                last = info.get("terminal_observation", seen)
+                results.append((last, reward, done and not is_cut, is_cut))
+            self._show(observations, np.stack(self.env.env_method("action_masks")))
+        else:
+            observations, rewards, terminated, truncated, infos = self.env.step(np.array(actions))
+            over, lasts = terminated | truncated, list(observations)
+            assert ("final_obs" in infos) == over.any()
+            if over.any():
+                np.testing.assert_array_equal(infos["_final_obs"], over)
+                np.testing.assert_array_equal(infos["_final_info"], over)
+                assert not infos["final_info"]["action_mask"].any()
+                for number in np.flatnonzero(over):
+                    lasts[number] = infos["final_obs"][number]
+            results = list(zip(lasts, rewards, terminated, truncated, strict=True))
+            self._show(observations, infos["action_mask"])
+        return results
+
+    @property
+    def positions(self) -> list[Position]:
+        if not self.is_vector:
+            return [self.env.board.position.copy()]
+        batch = getattr(self.env, "side", self.env).batch
+        return [batch.position(number) for number in range(batch.num_envs)]
+
+    @property
+    def seats(self) -> list[int]:
+        if not self.is_vector:
+            return [self.env.seat]
+        return getattr(self.env, "side", self.env).seats.tolist()
 
     def __repr__(self) -> str:
         return self.make.__name__
@@ -94,6 +150,95 @@ FACES = [
     Face(sb3, is_vector=True),
 ]
 each_face = pytest.mark.parametrize("face", FACES, ids=repr)
+
+
+# What the agent is shown.
+
+
+@each_face
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("name", slow_but(["corso", "oddity"], ALL_GAMES))
+def test_steps_are_the_agents_action_and_the_opponents_replies(
+    face: Face, canonical: bool, name: str
+) -> None:
+    game, random, seats_seen, ends = ALL_GAMES[name](), np.random.default_rng(0), set(), 0
+    many = {"num_envs": 3} if face.is_vector else {}
+    dtype = np.uint8 if many and canonical and game.binary_observation else np.float32
+    many |= {"observation_dtype": dtype} if many else {}
+    face.begin(game, first_legal, seat="alternate", canonical=canonical, **many)
+    for _ in range(200):
+        positions, seats = face.positions, face.seats
+        seats_seen |= set(seats)
+        shown, masks = face.observations, face.masks
+        kept = shown.copy(), masks.copy()
+        for position, seat, seen, mask in zip(positions, seats, shown, masks, strict=True):
+            assert position.mover == seat
+            expected = position.observation(seat, dtype, canonical=canonical)
+            np.testing.assert_array_equal(seen, expected)
+            assert seen.dtype == dtype
+            number = position.turned_action if canonical else int
+            legal = [position.mask[number(action)] for action in range(game.num_actions)]
+            np.testing.assert_array_equal(mask, legal)
+        actions = [int(random.choice(np.flatnonzero(mask))) for mask in masks]
+        results = face.play(actions)
+        np.testing.assert_array_equal(shown, kept[0])  # they belong to the caller
+        np.testing.assert_array_equal(masks, kept[1])
+        for number, (position, seat) in enumerate(zip(positions, seats, strict=True)):
+            action = actions[number]
+            position.play(position.turned_action(action) if canonical else action)
+            while not position.is_over and position.mover != seat:
+                position.play(first_legal(position))
+            last, reward, terminated, truncated = results[number]
+            last_expected = position.observation(seat, dtype, canonical=canonical)
+            np.testing.assert_array_equal(last, last_expected)
+            assert reward == position.rewards[seat]
+            assert truncated == position.is_truncated
+            assert (terminated or truncated) == position.is_over
+            if position.is_over:
+                assert face.seats[number] == 1 - seat
+                ends += 1
+            else:
+                assert face.positions[number] == position
+    assert seats_seen == {0, 1}
+    assert ends > 1
+
+
+@each_face
+def test_the_same_seed_gives_the_same_games(face: Face) -> None:
+    seats = set()
+
+    def line(seed: int) -> list[bytes]:
+        opening = {"opening_plies": 3} if face.make is sb3 else {}
+        face.begin(Oddity(), "random", seat="random", canonical=True, **opening)
+        face.reset(seed)
+        found = [face.observations.tobytes()]
+        for _ in range(30):
+            face.play([mask.argmax() for mask in face.masks])
+            found.append(face.observations.tobytes())
+            seats.update(face.seats)
+        return found
+
+    assert line(1) == line(1) != line(2)
+    assert seats == {0, 1}
+
+
+@each_face
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seat": 2}, "seat is 2; accepted: 0, 1, 'random'"),
+        ({"seat": "left"}, "seat is 'left'; accepted: 0, 1, 'random'"),
+        ({"seat": True}, "seat is True"),
+        ({"seat": 10**5000}, "seat is <an integer of 16610 bits>; accepted"),
+        ({"illegal": None}, "illegal is None; accepted: 'lose', 'raise'"),
+        ({"size": 30}, "option 'size' is 30"),
+    ],
+)
+def test_arguments_out_of_their_range_are_named(
+    face: Face, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        face.make("corso", **arguments)
 
 
 # How a game ended.
@@ -127,7 +272,8 @@ def test_of_a_game_that_ends_by_the_rules(
 def test_of_a_game_at_its_ply_cap(face: Face) -> None:
     listener = Listener([6])
     face.begin(Oddity(max_plies=2), listener)
-    face.step(6)
+    ((_, reward, terminated, truncated),) = face.play([6])
+    assert (reward, terminated, truncated) == (0, False, True)
     assert listener.rewards == [0]
     assert listener.told[0][0].position.is_truncated
 
@@ -278,16 +424,11 @@ def test_each_kind_of_opponent_plays_the_same_everywhere(
     face.begin(game, opponent, canonical=canonical)
     for action in (8, 7, 5):
         face.step(action)
-    env = face.env
-    if face.is_vector:
-        position = (env.batch if hasattr(env, "batch") else env.side.batch).position(0)
-    else:
-        position = env.board.position
     expected = game.start()
     for action in (8, 7, 5):
         expected.play(action)
         expected.play(first_legal(expected))
-    assert position == expected
+    assert face.positions == [expected]
 
 
 @each_face

@@ -92,48 +92,6 @@ def test_what_is_returned_has_the_promised_form(default_game: Game) -> None:
     assert type(seen["reward"]) is float
 
 
-def test_observations_and_masks_are_those_of_the_agents_side(default_game: Game) -> None:
-    for seat in (0, 1):
-        env = SingleAgentEnv(default_game, seat=seat)
-        random = np.random.default_rng(0)
-        observation, info = env.reset(seed=0)
-        for _ in range(4):
-            position = env.board.position
-            assert position.mover == seat
-            np.testing.assert_array_equal(observation, position.observation(seat))
-            np.testing.assert_array_equal(info["action_mask"], position.mask)
-            action = int(random.choice(position.legal_actions))
-            observation, _, terminated, truncated, info = env.step(action)
-            if terminated or truncated:
-                np.testing.assert_array_equal(observation, env.board.position.observation(seat))
-                break
-
-
-def test_the_reward_is_the_agents(default_game: Game) -> None:
-    random = np.random.default_rng(1)
-    for seat in (0, 1):
-        env = SingleAgentEnv(default_game, seat=seat)
-        rewards = set()
-        for seed in range(30):
-            seen = play_one(env, random, seed)
-            position = env.board.position
-            assert seen["reward"] == position.rewards[seat]
-            assert seen["truncated"] == position.is_truncated
-            rewards.add(seen["reward"])
-        assert rewards >= {1.0, -1.0}
-
-
-def test_games_repeat_with_their_seed(default_game: Game) -> None:
-    def line(seed: int) -> list[bytes]:
-        env = SingleAgentEnv(default_game, seat="random")
-        random = np.random.default_rng(0)
-        games = [play_one(env, random, seed), play_one(env, random), play_one(env, random)]
-        return [part.tobytes() for game in games for part in game["observations"]]
-
-    assert line(1) == line(1)
-    assert line(1) != line(2)
-
-
 def test_seats() -> None:
     def seats(seat: Any, seed: int | None = 0) -> list[int]:
         env = SingleAgentEnv("corso", size=3, seat=seat)
@@ -176,14 +134,6 @@ def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
     assert sorted(plies[0] + plies[1]) == list(range(env.board.position.ply))
     assert 1 in np.diff(plies[0])
     assert 1 in np.diff(plies[1])
-
-
-def test_a_game_at_its_ply_cap_is_truncated() -> None:
-    env = SingleAgentEnv(Oddity(max_plies=1), seat=0)
-    env.reset(seed=0)
-    _, reward, terminated, truncated, info = env.step(6)
-    assert (reward, terminated, truncated) == (0, False, True)
-    assert not info["action_mask"].any()
 
 
 def test_the_games_can_be_recorded_and_read(default_game: Game) -> None:
@@ -298,11 +248,6 @@ def test_stepping_needs_a_game() -> None:
     [
         ({"game": "chess"}, "no game is called 'chess'"),
         ({"game": 7}, "game is 7; accepted"),
-        ({"game": "corso", "size": 30}, "option 'size' is 30"),
-        ({"game": "corso", "seat": "left"}, "seat is 'left'; accepted: 0, 1, 'random'"),
-        ({"game": "corso", "seat": True}, "seat is True"),
-        ({"game": "corso", "seat": 10**5000}, "seat is <an integer of 16610 bits>; accepted"),
-        ({"game": "corso", "illegal": None}, "illegal is None; accepted: 'lose', 'raise'"),
         ({"game": "corso", "render_mode": "ascii"}, "render_mode is 'ascii'"),
     ],
 )
