@@ -1,4 +1,4 @@
-// The counterpart of agreement.py: the same games and searches with a module.
+// The counterpart of test_wasm.py: the same games and searches with a module.
 // node agreement.mjs MODULE REQUEST, the request being JSON; prints JSON.
 
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
 const { games, searches, hasOwners, reasons, answers, ladder } = JSON.parse(request);
 
-/** Numbers in range(2**32), as agreement.py draws them. */
+/** Numbers in range(2**32), as test_wasm.py draws them. */
 class Draws {
   constructor(seed) {
     this.bits = seed >>> 0;

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
@@ -11,10 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from ludarium.arena.ladder import load_ladder
-from ludarium.envs import GAMES, make_game
+from ludarium.arena.ladder import find_ladder, load_ladder
+from ludarium.arena.level import LevelSearcher
+from ludarium.envs import GAMES, Game, make_game
+from ludarium.envs.engine.position import Position, contents_of
+from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.storage import cache_folder
+from ludarium.envs.engine.views import FLIP, TURN
+from ludarium.models import Evaluation, build_network
+from ludarium.models.layers import BoardLayers, Layers, VectorLayers
+from ludarium.models.network import layers_of
 from ludarium.play import build
 from ludarium.play.wasm import (
     Limits,
@@ -27,16 +38,262 @@ from ludarium.play.wasm import (
 )
 from ludarium.play.wasm.memory import settings_record
 from ludarium.play.wasm.network import network_content
-from ludarium.training.search import SearchSettings
+from ludarium.training.agents import Agent
+from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.networks import (
+    examples_of,
+    inference_engine,
+    network_shape,
+    stored_network,
+)
+from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search.settings import PUCT
 from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
-from tests.play.agreement import compare, compare_levels, compare_networks, some_layers
-from tests.play.node import need_tools, run_tests
+from tests.play.node import ask, need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
 LEVEL_GAMES = int(os.environ.get("LUDARIUM_LEVEL_GAMES", "10"))
 ENGINE_TESTS = Path(__file__).with_name("engine.test.mjs")
 EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
+SCRIPT = Path(__file__).with_name("agreement.mjs")
+CHUNK = 100  # games that share a digest, so that a difference is found
+SETTINGS = (
+    SearchSettings(simulations=128),
+    SearchSettings(simulations=64, noise=1.0, max_considered=8, prove=False),
+    SearchSettings(simulations=96, algorithm=PUCT, noise=0.25, temperature=0.8),
+    SearchSettings(simulations=32, algorithm=PUCT, rescale_values=False),
+)
+
+
+NOTHING: dict[str, Any] = {"games": [], "searches": [], "hasOwners": False}
+SEED = 3
+
+
+class Draws:
+    """Numbers in ``range(2**32)``, as agreement.mjs draws them."""
+
+    def __init__(self, seed: int) -> None:
+        self.bits = seed
+
+    def below(self, bound: int) -> int:
+        self.bits = (self.bits * 1664525 + 1013904223) & 0xFFFFFFFF
+        return self.bits * bound >> 32
+
+
+def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    plies = 0
+    for seed in range(first, end):
+        draws = Draws(seed)
+        position = Position(game, seed)
+        before, action = None, None
+        while True:
+            digest.update(contents_of(position.states))
+            digest.update(position.mask.tobytes())
+            viewers = (0, 1)
+            for player in viewers:
+                digest.update(position.observation(player).tobytes())
+            digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
+            digest.update(game.shown(position.state, action, before).tobytes())
+            digest.update(game.facts(position.state).tobytes())
+            if plies % 8 == 0:
+                threats = position.threats()
+                digest.update(threats.actions.tobytes() + threats.cells.tobytes())
+                digest.update(np.array([threats.is_passed], np.int32).tobytes())
+                if game.has_owners:
+                    digest.update(position.ownership(5, seed).tobytes())
+            if position.is_over:
+                break
+            legal = position.legal_actions
+            action = int(legal[draws.below(len(legal))])
+            word = game.word(position.state, action)
+            told = [action, word]
+            digest.update(np.array(told, np.int32).tobytes())
+            if not position.mask[plies % game.num_actions]:
+                reason = Game.why_illegal(game, position.state, plies % game.num_actions)
+                digest.update(reason.encode())
+            poses = [game.next_pose(position.state, plies % 8, way) for way in (TURN, FLIP)]
+            digest.update(np.array(poses, np.int32).tobytes())
+            before = position.copy().state
+            position.play(action)
+            plies += 1
+    return {"plies": plies, "digest": digest.hexdigest()}
+
+
+def answer(observations: np.ndarray, num_actions: int) -> Evaluation:
+    """A network's answers that are hashes of the observations."""
+    words = observations.reshape(len(observations), -1).view(np.uint32)
+    index = np.arange(words.shape[1], dtype=np.uint32)
+    factors = (2 * index + np.uint32(1)) * np.uint32(0x9E3779B1)
+    sums = ((words ^ words >> np.uint32(23)) * factors).sum(axis=1, dtype=np.uint32)
+    bits = sums[:, None] + np.arange(num_actions + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)
+    bits = (bits ^ bits >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    bits = (bits ^ bits >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    numbers = (bits ^ bits >> np.uint32(16)) / 2**32
+    wins = numbers[:, -1]
+    wdl = np.stack([wins, np.zeros_like(wins), 1 - wins], axis=1)
+    return Evaluation(6 * numbers[:, :-1] - 3, wdl, np.full(len(wins), np.nan))
+
+
+def some_layers(game: Game) -> Layers:
+    """A network with random weights."""
+    torch.manual_seed(1)
+    return layers_of(build_network(network_shape(game), 16, 3))
+
+
+def compare_networks(game: Game, module: Path, positions: int) -> str:
+    """What agreed of a network's answers to random positions, in words.
+
+    The network is the one that ships with the game, or a random one.
+
+    Raises:
+        AssertionError: some did not.
+    """
+    shipped = fitting_agent(game)
+    network = stored_network(shipped, game, game.name) if shipped else some_layers(game)
+    assert isinstance(network, BoardLayers | VectorLayers)
+    file = module.with_suffix(".network")
+    file.write_bytes(network_content(game, network))
+    examples = examples_of(game)
+    engine = inference_engine(game, network, positions, "compiled-int8", examples=examples)
+    draws = Draws(SEED)
+    states = [wander(game, SEED + number, draws) for number in range(positions)]
+    ours = engine(np.stack([Position.of_state(game, each).observation() for each in states]))
+    asked = {"network": str(file), "positions": positions, "seed": SEED}
+    theirs = ask(SCRIPT, str(module), json.dumps(NOTHING | {"answers": asked}))["answers"]
+    logits, wdl = (np.array([each[name] for each in theirs]) for name in ("logits", "wdl"))
+    for mine, theirs_of_it in ((ours.logits, logits), (ours.wdl, wdl)):
+        differing = np.flatnonzero((mine != theirs_of_it).any(1))
+        assert not len(differing), f"{game!r}: answers {differing[:5]} differ"
+    return f"{positions} answers agree"
+
+
+def compare_levels(game: Game, module: Path, games: int) -> str:
+    """What agreed of games in which the levels of the shipped ladder play themselves, in words.
+
+    Raises:
+        AssertionError: a level played other moves.
+    """
+    agent = fitting_agent(game)
+    assert agent is not None
+    network = stored_network(agent, game, game.name)
+    assert isinstance(network, BoardLayers | VectorLayers)
+    file = module.with_suffix(".network")
+    file.write_bytes(network_content(game, network))
+    ladder = find_ladder(game)
+    searcher = LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
+    played, ours = [], []
+    for number in range(games):
+        knobs = ladder.levels[number * len(ladder.levels) // games].knobs
+        searcher.adjust(knobs)
+        player, position = Agent(game, "level", number, searcher), Position(game, number)
+        actions: list[int] = []
+        while not position.is_over:
+            actions.append(int(player.actions(position.states)[0]))
+            position.play(actions[-1])
+        ours.append(actions)
+        seeds = seeds_of_level(len(actions), number)
+        played.append({"knobs": asdict(knobs), "seed": number, "seeds": seeds})
+    asked = {"network": str(file), "games": played}
+    request = json.dumps(NOTHING | {"ladder": asked})
+    theirs = ask(SCRIPT, str(module), request)["ladder"]
+    differing = [number for number in range(games) if ours[number] != theirs[number]]
+    assert not differing, f"{game!r}: games {differing[:5]} of levels differ"
+    return f"{games} games of levels agree, of {sum(map(len, ours)):,} plies"
+
+
+def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
+    """A random position in which the game goes on, structured array [1]."""
+    position = Position(game, seed)
+    before = position.states.copy()
+    plies = draws.below(min(game.max_plies, 60))
+    while plies > 0 and not position.is_over:
+        legal = position.legal_actions
+        before = position.states.copy()
+        position.play(int(legal[draws.below(len(legal))]))
+        plies -= 1
+    return before if position.is_over else position.states
+
+
+def seeds_of_level(positions: int, seed: int) -> list[int]:
+    """The seeds that an agent with this seed draws, one position after the other."""
+    rng = np.random.default_rng(seed)
+    return [int(rng.integers(1 << 53, size=1)[0]) for _ in range(positions)]
+
+
+def digests_of_searches(
+    game: Game, settings: SearchSettings, positions: int, seed: int
+) -> list[str]:
+    digests: list[str] = []
+    search = Search(game, settings, batch=1, seed=seed, cache=Limits().cache)
+    draws = Draws(seed)
+
+    def evaluate(observations: np.ndarray) -> Evaluation:
+        return answer(observations, game.num_actions)
+
+    while len(digests) < positions:
+        states = wander(game, seed + len(digests), draws)
+        found = search.run(states, evaluate)
+        digest = hashlib.sha256()
+        for array in (found.policies, found.visits, found.action_values, found.values):
+            digest.update(array.tobytes())
+        numbers = [found.actions[0], found.proven[0], found.simulations, found.evaluations]
+        digest.update(np.array(numbers, np.int32).tobytes())
+        digests.append(digest.hexdigest())
+    return digests
+
+
+def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
+    rng, states = seed_rng(5), game.new_states(1)
+    mask, planes = np.empty(game.num_actions, np.int8), np.empty(game.planes_shape, np.float32)
+    game.kernels.start_one(game.tables, states, rng, mask, planes)  # may draw, as it does there
+    counts = np.zeros(5, np.int64)
+    plies = game.kernels.random_games(game.tables, states, rng[0], game.num_actions, 100, counts)
+    return {
+        "games": [digest_of_games(game, first, end) for first, end in _chunks(games)],
+        "searches": [
+            digests_of_searches(game, settings, positions, seed)
+            for seed, settings in enumerate(SETTINGS if positions else ())
+        ],
+        "perft": [game.start(1).perft(depth) for depth in range(3)],
+        "random": {"plies": int(plies), "outcomes": counts.tolist()},
+    }
+
+
+def in_module(module: Path, game: Game, games: int, positions: int) -> dict[str, Any]:
+    searches = [
+        {"settings": settings._asdict(), "positions": positions, "seed": seed}
+        for seed, settings in enumerate(SETTINGS if positions else ())
+    ]
+    asked = {"games": _chunks(games), "searches": searches}
+    request = json.dumps(asked | {"hasOwners": game.has_owners, "reasons": list(game.reasons)})
+    return ask(SCRIPT, str(module), request)
+
+
+def _chunks(games: int) -> list[tuple[int, int]]:
+    return [(first, min(first + CHUNK, games)) for first in range(0, games, CHUNK)]
+
+
+def compare(game: Game, module: Path, games: int, positions: int) -> str:
+    """What agreed, in words.
+
+    Raises:
+        AssertionError: something did not; the message says what first.
+    """
+    ours, theirs = (
+        in_python(game, games, positions),
+        in_module(module, game, games, positions),
+    )
+    for one, other, chunk in zip(ours["games"], theirs["games"], _chunks(games), strict=True):
+        assert one == other, f"{game!r}: games {chunk[0]} to {chunk[1]} differ"
+    assert (ours["perft"], ours["random"]) == (theirs["perft"], theirs["random"])
+    for settings, one, other in zip(SETTINGS, ours["searches"], theirs["searches"], strict=False):
+        differing = [index for index in range(positions) if one[index] != other[index]]
+        assert not differing, f"{game!r}: searches {differing[:5]} with {settings} differ"
+    plies = sum(chunk["plies"] for chunk in ours["games"])
+    searches = sum(map(len, ours["searches"]))
+    return f"{games:,} games of {plies:,} plies and {searches:,} searches agree"
 
 
 @pytest.fixture(scope="module")
