@@ -1,25 +1,16 @@
-"""Whole games in the page, by mouse and by touch, are those of Python; so are its analyses."""
+"""Whole games in the page, by mouse and by touch, are those of Python."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from urllib.request import urlopen
 
-import numpy as np
 import pytest
 
-from ludarium.envs import GAMES, Game
+from ludarium.envs import GAMES
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import make_game
-from ludarium.play.wasm import module_name
-from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.networks import examples_of, inference_engine, stored_network
-from ludarium.training.search import Finding, Search, SearchSettings
-from ludarium.training.search.settings import PUCT
 
 from .page_driver import PageDriver
 
@@ -31,25 +22,6 @@ BOARDS = {
     "obsidio": "size 7",
     "obelisk": None,
 }
-SIMULATIONS = 100  # of an analysis
-ASK_WORKER = """async ({module, network, job}) => {
-    const { Engine } = await import(new URL("engine.js", location.href).href);
-    const engine = await Engine.load(module);
-    const worker = new Worker("worker.js", { type: "module" });
-    const ask = (message) => new Promise((resolve, reject) => {
-        worker.onmessage = ({ data }) => {
-            if ("error" in data) reject(new Error(data.error));
-            if ("done" in data) resolve(data.done);
-        };
-        worker.postMessage(message);
-    });
-    const address = new URL(network, location.href).href;
-    await ask({ id: 1, type: "open", module: engine.module, network: address });
-    const found = await ask({ id: 2, type: "search", ...job });
-    worker.terminate();
-    const plain = ["visits", "actionValues", "prior"].map((name) => [name, [...found[name]]]);
-    return { ...Object.fromEntries(plain), value: found.value, simulations: found.simulations };
-}"""
 
 
 @pytest.mark.slow
@@ -211,74 +183,3 @@ def test_pieces_of_osiron_are_exchanged_by_their_places(sized: PageDriver, way: 
             driver.press_at(*place)
     driver.wait_for("document.querySelector('.move') !== null")
     assert driver.moves == [game.action_names[action]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "options", "plies"),
-    [("corso", {}, 4), ("corso", {}, 9), ("onyx", {"size": 6}, 6), ("onyx", {"size": 6}, 9)]
-    + [("obelisk", {}, 5), ("obelisk", {}, 7)],
-)
-def test_analysis_is_that_of_python(
-    driver: PageDriver, site: str, name: str, options: dict[str, Any], plies: int
-) -> None:
-    """Of both players' positions: some networks see one of them turned.
-
-    Browser and processors round differently. In these positions that changes no visits.
-    """
-    game = make_game(name, **options)
-    actions = _random_actions(game, plies)
-    driver.open(f"#g={name}&o={module_name(game)}")
-    job = {
-        "seed": 0,
-        "actions": actions,
-        "settings": {"algorithm": "puct", "simulations": SIMULATIONS},
-        "reports": True,
-    }
-    found = driver.page.evaluate(ASK_WORKER, {**_files(site, game), "job": job})
-    logits, expected = _analysed(game, actions)
-    assert found["simulations"] == expected.simulations
-    assert found["visits"] == expected.visits[0].tolist()
-    np.testing.assert_allclose(found["value"], expected.values[0], atol=1e-3)
-    np.testing.assert_allclose(found["actionValues"], expected.action_values[0], atol=1e-3)
-    np.testing.assert_allclose(found["prior"], _softmax(logits), atol=1e-3)
-
-
-def _random_actions(game: Game, plies: int) -> list[int]:
-    position, lot = game.start(0), np.random.default_rng(plies)
-    actions = []
-    for _ in range(plies):
-        actions.append(int(lot.choice(position.legal_actions)))
-        position.play(actions[-1])
-    assert not position.is_over
-    return actions
-
-
-def _files(site: str, game: Game) -> dict[str, str]:
-    """Addresses of a board's module and network."""
-    with urlopen(f"{site}games/index.json") as answer:
-        games = json.load(answer)["games"]
-    variants = [variant for entry in games for variant in entry["variants"]]
-    (its,) = (variant for variant in variants if variant["id"] == module_name(game))
-    return {"module": its["module"], "network": its["network"]}
-
-
-def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, Finding]:
-    """What Python finds: the network's logits of the legal actions, -inf for others; a search."""
-    position = game.start(0)
-    for action in actions:
-        position.play(action)
-    path = fitting_agent(game)
-    assert path is not None
-    network = stored_network(path, game, game.name)
-    examples = examples_of(game)
-    engine = inference_engine(game, network, 1, "compiled-int8", examples=examples)
-    settings = SearchSettings(simulations=SIMULATIONS, algorithm=PUCT)
-    result = Search(game, settings, batch=1).run(position.states, engine)
-    logits = engine(position.observation()[None]).logits[0]
-    return np.where(position.mask == 1, logits, -np.inf), result
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    weights = np.exp(logits - logits.max())
-    return weights / weights.sum()
