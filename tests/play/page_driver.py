@@ -126,7 +126,6 @@ class PageDriver:
         self,
         side: str = "First",
         opponent: str = "random",
-        level: int = 1,
         game: str | None = None,
         board: str | None = None,
         hourglass: bool = False,
@@ -135,8 +134,7 @@ class PageDriver:
 
         Args:
             side: label of the side.
-            opponent: ``random``, ``level``, ``auto`` or ``person``.
-            level: of the agent.
+            opponent: ``random``, ``level`` (the first), ``auto`` or ``person``.
             game: title of a game; None leaves the one that is proposed.
             board: title of its board; None leaves the one that is proposed.
             hourglass: ask for it.
@@ -148,15 +146,15 @@ class PageDriver:
         self.press(dialog.locator("label").filter(has_text=re.compile(f"^{side}$")))
         dialog.get_by_label("Opponent").select_option(label=_OPPONENTS[opponent])
         if opponent == "level":
-            dialog.get_by_label("Level", exact=True).fill(str(level))
+            dialog.get_by_label("Level", exact=True).fill("1")
         self.press(dialog.get_by_role("button", name="Play", exact=True))
         dialog.wait_for(state="detached")
 
-    def wait_for(self, condition: str, seconds: float = PATIENCE) -> None:
+    def wait_for(self, condition: str) -> None:
         """Wait for an expression to be true; the page forbids what Playwright has for it."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while not self.page.evaluate(condition):
-            assert time.monotonic() < end, f"after {seconds:g} s this is still false: {condition}"
+            assert time.monotonic() < end, f"after {PATIENCE:g} s this is still false: {condition}"
             self.page.wait_for_timeout(20)
 
     @property
@@ -285,12 +283,11 @@ class PageDriver:
         )
         return across, down
 
-    def wait_for_turn(self, seconds: float = PATIENCE) -> None:
+    def wait_for_turn(self) -> None:
         """Wait until there is something to click, or the game is over."""
         self.wait_for(
             "document.querySelector('#board .hints circle, #off-board button') !== null || "
-            "/won|drawn/.test(document.querySelector('.players').textContent)",
-            seconds,
+            "/won|drawn/.test(document.querySelector('.players').textContent)"
         )
 
     def play_out(self) -> int:

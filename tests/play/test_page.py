@@ -6,7 +6,6 @@ its end.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,16 +20,6 @@ from ludarium.envs.engine.position import Position
 from .page_driver import PHONE, PageDriver
 
 CORSO = "#g=corso&o=corso"
-
-
-@pytest.mark.slow
-def test_game_against_random_mover_to_the_end(sized: PageDriver) -> None:
-    sized.open()
-    sized.new_game(opponent="random")
-    moves = sized.play_out()
-    assert moves >= 3
-    assert len(sized.moves) in (2 * moves - 1, 2 * moves)
-    assert "has won" in sized.page.locator("#live").inner_text()
 
 
 @pytest.mark.parametrize("sized", [PHONE], indirect=True, ids=["phone"])
@@ -96,21 +85,6 @@ def test_move_at_an_earlier_ply_makes_a_variation(driver: PageDriver) -> None:
     driver.play(target=0)
     assert driver.page.locator(".variation .move").all_inner_texts() != []
     assert driver.moves[:2] == ["c3", "b2"]
-
-
-def test_record_is_written_and_read_with_variations(driver: PageDriver) -> None:
-    driver.open(f"{CORSO}&m=12.6.7&p=1")
-    driver.play(target=0)
-    moves = driver.moves
-    text = driver.record
-    driver.open(CORSO)
-    driver.page.get_by_role("button", name="Share").click()
-    driver.page.get_by_label("Record of a game").fill(text)
-    driver.page.get_by_role("button", name="Load this text").click()
-    driver.page.wait_for_selector("dialog", state="detached")
-    assert driver.moves == moves
-    (variations,) = json.loads(text)["variations"].values()
-    assert variations == json.loads(driver.record)["variations"].popitem()[1]
 
 
 def test_plain_list_of_moves_is_read(driver: PageDriver) -> None:
@@ -260,30 +234,6 @@ def test_threats_and_owners_are_those_of_python(driver: PageDriver) -> None:
     diamonds = driver.page.locator("#board .under > g:has(path)").count()
     assert (squares, diamonds) == (int((owners >= 0.05).sum()), int((owners <= -0.05).sum()))
     assert "random games" in driver.page.locator(".legend").inner_text()
-
-
-def test_exact_values_stay_without_a_connection(keeping: PageDriver) -> None:
-    driver, (_, link) = keeping, _late()
-    driver.open(CORSO)
-    driver.wait_for("navigator.serviceWorker.controller !== null", seconds=60)
-    for is_offline in (False, True):
-        driver.context.set_offline(is_offline)
-        driver.open(link)
-        driver.page.locator("#tab-analysis").click()
-        driver.page.locator("#analysis-on").check()
-        driver.wait_for("/21 of 21 moves/.test(document.querySelector('.exactly')?.textContent)")
-
-
-def test_reloading_goes_on_with_the_game(driver: PageDriver) -> None:
-    driver.open()
-    driver.new_game(opponent="random")
-    driver.play()
-    driver.wait_for("document.querySelectorAll('.move').length === 2")
-    moves = driver.moves
-    driver.page.reload()
-    driver.page.wait_for_selector(".move")
-    assert driver.moves == moves
-    assert "Random mover" in driver.page.locator("#player1").inner_text()
 
 
 def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> None:

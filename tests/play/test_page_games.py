@@ -40,6 +40,7 @@ def test_game_against_an_agent_to_the_end(sized: PageDriver, name: str, tmp_path
     assert position.is_over
     assert driver.result == list(position.rewards) == record["result"]
     assert driver.moves == record["moves"]
+    assert ("has won" in driver.page.locator("#live").inner_text()) == any(record["result"])
     assert read_record_file(_saved(driver, tmp_path)) == record
 
 

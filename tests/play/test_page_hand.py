@@ -13,7 +13,6 @@ import pytest
 
 from ludarium.envs import Position
 from ludarium.envs.engine.views import FLIP, TURN
-from ludarium.envs.obelisk import Obelisk
 from ludarium.envs.registry import make_game
 
 from .page_driver import DESKTOP, PHONE, PageDriver, open_window
@@ -196,15 +195,3 @@ def test_two_fingers_turn_a_block(fingers: PageDriver) -> None:
     fingers.touch()
     assert f" {pose_after(position, TURN, TURN)}, " in fingers.held
     assert fingers.moves == list(MOVES)
-
-
-def test_other_games_take_nothing_in_hand(driver: PageDriver) -> None:
-    driver.open("#g=corso&o=corso")
-    assert not driver.holds
-
-
-def test_the_hook_is_not_symmetrical() -> None:
-    """Or else these tests would tell little."""
-    assert isinstance(GAME, Obelisk)
-    poses = {pose_after(in_hand(), *ways) for ways in ([], [TURN], [FLIP], [TURN, FLIP])}
-    assert len(poses) == 4

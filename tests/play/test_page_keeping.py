@@ -198,15 +198,6 @@ def test_a_failed_fetch_is_tried_again(driver: PageDriver) -> None:
     assert len(failed) == 4  # the list of games, module, scene and network
 
 
-def test_what_cannot_be_fetched_is_named(driver: PageDriver) -> None:
-    driver.page.route("**/networks/*", lambda route: route.abort())
-    driver.open(CORSO)
-    _press(driver, "Hint")
-    driver.page.wait_for_selector("#message:not([hidden])")
-    assert "The network (networks/corso-" in driver.message
-    assert "could not be loaded: is there a connection?" in driver.message
-
-
 def test_open_windows_have_one_version_and_the_next_visit_the_newest(keeping: PageDriver) -> None:
     keeping.open(CORSO)
     keeping.wait_for("navigator.serviceWorker.controller !== null")
