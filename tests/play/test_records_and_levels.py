@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from ludarium.arena.adaptive import OpponentEstimate
 from ludarium.arena.knobs import Knobs
@@ -25,7 +23,7 @@ from ludarium.envs.engine.record import (
     split_moves,
 )
 from tests.checkpoints import LADDERS
-from tests.survival.readers import mutate_json
+from tests.survival.readers import _good_records, mutate_json
 
 from .node import ask
 
@@ -39,71 +37,6 @@ def in_node(script: str, request: Any) -> Any:
 
 # Records.
 
-_texts = st.text(max_size=12)
-_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | _texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@st.composite
-def lines(draw: st.DrawFn, first: int = 1, depth: int = 0) -> dict[str, Any]:
-    """Any moves with notes and variations, as well formed as `check_line` wants them."""
-    line: dict[str, Any] = {"moves": draw(st.lists(_texts, min_size=bool(depth), max_size=4))}
-    numbers = st.integers(first, first + len(line["moves"]) - 1)
-    if line["moves"] and draw(st.booleans()):
-        line["notes"] = draw(st.dictionaries(numbers.map(str), _texts, max_size=3))
-    if line["moves"] and depth < 3 and draw(st.booleans()):
-        line["variations"] = {
-            str(number): [draw(lines(number, depth + 1))]
-            for number in draw(st.sets(numbers, max_size=2))
-        }
-    return line
-
-
-@st.composite
-def records(draw: st.DrawFn) -> dict[str, Any]:
-    """Any records that the page could read, if it knew their game."""
-    fields = st.fixed_dictionaries(
-        {
-            "game": _texts,
-            "version": st.integers(0, 10**9),
-            "options": st.dictionaries(_texts, _values, max_size=3),
-            "seed": st.integers(0, 2**53 - 1),
-        },
-        optional={"result": _values, "players": _values, "date": _texts},
-    )
-    return draw(fields) | draw(lines())
-
-
-@pytest.fixture(scope="module")
-def some_records() -> list[dict[str, Any]]:
-    """Records of every kind."""
-    found: list[dict[str, Any]] = []
-
-    @settings(
-        max_examples=200,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        database=None,
-    )
-    @given(records())
-    def collect(record: dict[str, Any]) -> None:
-        found.append(record)
-
-    collect()
-    return found
-
-
-def test_records_go_to_javascript_and_back(some_records: list[dict[str, Any]]) -> None:
-    assert sum("variations" in record for record in some_records) > 20
-    texts = [json.dumps(record) for record in some_records]
-    for record, answer in zip(some_records, in_node("records.mjs", texts), strict=True):
-        check_line(record, "the record")
-        assert answer.get("record") == record, answer
-        assert load_json(answer["text"], "the record") == record
-
 
 def _deep(levels: int) -> dict[str, Any]:
     """A record with variations nested ``levels`` deep."""
@@ -115,22 +48,8 @@ def _deep(levels: int) -> dict[str, Any]:
 
 GOOD = {"game": "x", "version": 0, "options": {}, "moves": ["a", "b"]}
 WRONG: list[tuple[Any, str]] = [
-    (5, "another JSON value"),
-    ([GOOD], "another JSON value"),
     ({"moves": ["a"]}, "lacks game, version, options"),
-    (GOOD | {"options": [5]}, "options of the record are [5]"),
-    (GOOD | {"seed": 1e20}, "seed of the record is 100000000000000000000"),
-    (GOOD | {"seed": -1}, "seed of the record is -1"),
-    (GOOD | {"moves": 5}, "moves of the record are 5"),
-    (GOOD | {"moves": ["a", 5]}, "move 2 of the record is 5"),
-    (GOOD | {"notes": [5]}, "notes of the record are [5]"),
     (GOOD | {"notes": {"3": "x"}}, 'name move "3"; accepted: "1" to "2"'),
-    (GOOD | {"notes": {"01": "x"}}, 'name move "01"'),
-    (GOOD | {"notes": {"2": 5}}, "the note on move 2 of the record is 5"),
-    (GOOD | {"variations": {"2": 5}}, "the variations of move 2 of the record are 5"),
-    (GOOD | {"variations": {"2": [5]}}, "a variation of move 2 of the record is 5"),
-    (GOOD | {"variations": {"2": [{"moves": []}]}}, "it has no moves"),
-    (GOOD | {"variations": {"2": [{"moves": ["a"], "notes": {"1": ""}}]}}, '"2" to "2"'),
     (_deep(MOST_DEPTH + 1), "is within 8 variations and has another"),
     (GOOD | {"variations": {"1": [{"moves": ["a"]}] * (MOST_VARIED_MOVES + 1)}}, "over 10000"),
 ]
@@ -164,9 +83,9 @@ def test_hostile_texts_are_refused_in_javascript(text: str, said: str) -> None:
     assert answer["seconds"] < 2
 
 
-def test_both_read_and_refuse_the_same(some_records: list[dict[str, Any]]) -> None:
+def test_both_read_and_refuse_the_same() -> None:
     rng = random.Random(1)
-    good = [json.dumps(record).encode() for record in some_records]
+    good = _good_records()
     texts = [mutate_json(rng.choice(good), rng).decode(errors="replace") for _ in range(2000)]
     read = 0
     for text, answer in zip(texts, in_node("records.mjs", texts), strict=True):
@@ -186,7 +105,9 @@ def test_both_read_and_refuse_the_same(some_records: list[dict[str, Any]]) -> No
                 "variations",
             ):  # others may have numbers of 2**53 and more
                 assert refused or answer["record"].get(key) == record.get(key)
-            read += not refused
+            if not refused:
+                assert load_json(answer["text"], "the record") == answer["record"]
+                read += 1
         elif not refused:
             assert re.search("record lacks|options of|seed of", answer["error"])
     assert 100 < read < 1900
