@@ -7,17 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, solution_of
+from ludarium.analysis import ILLEGAL
 from ludarium.analysis.accuracy import Accuracy, accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import make_exact_test
-from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, RandomAgent, make_agent
 from tests.analysis.corso_positions import minimax
 from tests.games import children
-from tests.tictactoe import TicTacToe
 
 
 class Blunderer(Agent):
@@ -49,30 +47,6 @@ def test_results_are_those_of_minimax(corso_test):
         for action, child in children(position).items():
             assert results[action] == -np.sign(minimax(child, known))
     assert {-1, 1} <= set(corso_test.values.tolist())
-
-
-def test_results_of_other_games_are_those_of_the_search():
-    game = TicTacToe()
-    test = make_exact_test(game, 12, seed=1, limit=5000)
-    solver = EndgameSolver(game, memory=1 << 22)
-    for state, results in zip(test.states, test.results, strict=True):
-        position = Position.of_state(game, state)
-        for action, answer in solver.actions(position, 10_000_000, leads=False).items():
-            assert answer.outcome == results[action]
-
-
-@pytest.mark.slow
-def test_osiron_is_looked_up():
-    game = make_game("osiron")
-    perfect, solution = make_agent("perfect", game), solution_of(game)
-    test = make_exact_test(game, 200, seed=3)
-    for state, results in zip(test.states, test.results, strict=True):
-        values = solution.actions(Position.of_state(game, state))
-        assert {action: results[action] for action in values} == {
-            action: value.outcome for action, value in values.items()
-        }
-    assert moves_that_keep(perfect.actions(test.states), test).all()
-    assert len(np.unique(test.states)) == 200
 
 
 def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
@@ -129,14 +103,6 @@ def test_the_command_measures_agents_without_a_network(capsys):
     assert "30 positions of Corso(size=3) from games of random" in printed
     assert "30/30 100.0 %" in printed
     assert "error of the value" not in printed
-
-
-@pytest.mark.slow
-def test_the_command_measures_a_network_that_goes_for_points(capsys):
-    command = ["accuracy", "corso:4?score=0.1", "--positions", "5", "--json"]
-    assert main(command) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert list(found["agents"]) == ["network alone", "corso:4?score=0.1"]
 
 
 def test_the_command_measures_networks_with_and_without_search(capsys):

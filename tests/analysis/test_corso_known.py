@@ -12,7 +12,7 @@ from ludarium.analysis.corso.known import first_positions, read_known, write_kno
 from ludarium.analysis.probing import solver_of
 from ludarium.cli import main
 from ludarium.envs import make_game
-from tests.games import after, positions_after
+from tests.games import after
 
 MEMORY = 1 << 25
 
@@ -33,15 +33,6 @@ def test_what_is_known_is_not_searched_again(seed: int) -> None:
     assert len(first.known(asked, 2)) == 2
 
 
-def test_answers_are_the_same_with_it() -> None:
-    learnt, plain = (CorsoSolver(make_game("corso"), MEMORY) for _ in range(2))
-    learnt.learn(shipped_known(learnt.game))
-    positions = positions_after(learnt.game, 6, 12, seed=5)
-    assert [str(a) for a in learnt.answer_all(positions)] == [
-        str(a) for a in plain.answer_all(positions)
-    ]
-
-
 def test_the_first_plies_are_answered_at_once() -> None:
     """Player 0 wins with every first action, and so every reply to one loses."""
     game = make_game("corso")
@@ -51,12 +42,6 @@ def test_the_first_plies_are_answered_at_once() -> None:
     for action in (0, 6, 12):
         replies = solver.actions(after(game.start(), action), 1000, leads=False)
         assert {answer.outcome for answer in replies.values()} == {-1}
-
-
-def test_first_positions_are_one_of_each_kind() -> None:
-    counts = [len(first_positions(make_game("corso", size=3), plies)) for plies in range(3)]
-    assert counts[:2] == [1, 4]  # the start; corner, edge, centre
-    assert len(first_positions(make_game("corso"), 2)) == 92
 
 
 def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis.corso import CorsoSolution, CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso import CorsoSolution, CorsoSolver, OpeningBook
 from ludarium.analysis.corso import solution as solutions
 from ludarium.analysis.corso.known import first_positions
 from ludarium.analysis.corso.opening_book import shipped_opening_book
 from ludarium.analysis.corso.solution import LEAD_LIMIT
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
-from ludarium.training.agents import make_agent
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.games import after, children, states_of
 
@@ -102,27 +101,12 @@ def test_the_check_finds_nothing_wrong(game: Game, book: OpeningBook) -> None:
     assert min(check.won, check.lost, check.beyond, check.finished) > 0
 
 
-def without(words: np.ndarray) -> np.ndarray:
-    """The last entry is missing."""
-    return words[:-1]
-
-
-def said_to_win(words: np.ndarray) -> np.ndarray:
-    """All entries say won."""
-    return words | np.uint64(1)
-
-
-def said_to_lose(words: np.ndarray) -> np.ndarray:
-    """All entries say lost."""
-    return words & ~np.uint64(1)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (without, "there is no entry for this position"),
-        (said_to_win, "does not win here"),
-        (said_to_lose, "said to be lost, but it is a win|does not win here"),
+        (lambda words: words[:-1], "there is no entry for this position"),
+        (lambda words: words | np.uint64(1), "does not win here"),  # all entries say won
+        (lambda words: words & ~np.uint64(1), "said to be lost, but it is a win|does not win here"),
     ],
 )
 def test_the_check_notices(
@@ -238,25 +222,6 @@ def test_play_goes_on_where_the_search_is_given_up(monkeypatch: pytest.MonkeyPat
     (best,) = solution.best_actions(position.states)
     assert best.any()
     assert not (best & ~position.mask.astype(bool)).any()
-
-
-def test_the_shipped_strategy_begins_each_game() -> None:
-    game = make_game("corso", size=5)
-    book = shipped_opening_book(game)
-    assert book is not None
-    start = game.start()
-    assert book.advice(start).won
-    for action in first_actions(game):  # in both seats, whatever was played first
-        assert not book.advice(after(start, action)).won
-
-
-def test_perfect_wins_5x5_from_the_start() -> None:
-    game = make_game("corso", size=5)
-    agents = [make_agent("perfect", game, seed=1), make_agent("random", game, seed=1)]
-    position = game.start()
-    while not position.is_over:
-        position.play(agents[position.mover].choose(position))
-    assert position.rewards[0] == 1
 
 
 def test_the_shipped_strategy_wins_where_it_ends() -> None:

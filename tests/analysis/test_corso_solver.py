@@ -19,7 +19,6 @@ from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.games import after, children
 from tests.processes import python
-from tests.tasks import Told
 
 MEMORY = 1 << 25
 
@@ -129,12 +128,6 @@ def test_the_search_of_every_game_finds_the_same(size: int) -> None:
     assert len({each.lead for each in found}) > 5
 
 
-@pytest.mark.slow
-def test_the_search_of_every_game_agrees_on_the_start_of_4x4() -> None:
-    game = make_game("corso", size=4)
-    assert EndgameSolver(game, 1 << 27).answer(game.start(), leads=False).outcome == 0
-
-
 def test_keys_tell_all_positions_apart_but_symmetric_ones() -> None:
     board = board_record(2, 16, 5)
     worker = new_workers(1, 5)
@@ -160,20 +153,6 @@ def test_scrambled_keys_stay_apart(size: int) -> None:
     assert len(scrambled) == len(set(keys))
     assert min(scrambled) >= 0
     assert max(scrambled) <= largest
-
-
-def test_interrupting_ends_the_search_and_leaves_the_solver_usable() -> None:
-    game = make_game("corso", size=5)
-    solver = CorsoSolver(game, MEMORY, threads=2)
-
-    def interrupt(told: Told) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solver.actions(game.start(), task=Told(interrupt))
-    position = random_position(game, 1, range(6, 10))
-    expected = CorsoSolver(game, MEMORY).answer(position).lead
-    assert solver.answer(position).lead == expected
 
 
 def test_finished_positions_have_the_lead_on_the_board() -> None:

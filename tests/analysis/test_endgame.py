@@ -9,7 +9,6 @@ from ludarium.analysis import ILLEGAL, solution_of
 from ludarium.analysis.accuracy import moves_that_keep, points_lost
 from ludarium.analysis.endgame import EndgameAgent, EndgameFactory
 from ludarium.analysis.exact_tests import make_exact_test
-from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
@@ -131,6 +130,7 @@ def test_names_are_read_and_given_back():
     assert (factory.positions, factory.points) == (7, False)
     assert factory.player == read_agent("corso:16?score=0.1")
     assert factory.choose_game({"size": 6}) == make_game("corso", size=6)
+    assert read_agent("endgame:corso").with_simulations(4).player == read_agent("corso:4")
     assert read_agent("endgame:random").choose_game({}) is None
 
 
@@ -160,12 +160,3 @@ def test_points_need_a_game_that_counts_them():
     game = make_game("onyx", size=6)
     with pytest.raises(ValueError, match="counts no points to play for: leave out points"):
         make_agent("endgame:random?points=true", game)
-
-
-def test_the_command_line_takes_it(capsys):
-    command = ["accuracy", "endgame:corso", "--option", "size=3", "--positions", "20"]
-    assert main([*command, "--simulations", "4,8"]) == 0
-    out = capsys.readouterr().out
-    assert "20/20 100.0 %" in out
-    assert "endgame:corso:4" in out
-    assert "endgame:corso:8" in out

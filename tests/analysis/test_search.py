@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ludarium.analysis import Answer, Value
+from ludarium.analysis import Answer
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
-from tests.games import ALL_GAMES, changed, children, garbage, random_game
+from tests.games import ALL_GAMES, children, garbage, random_game
 from tests.tasks import Told
 
 MEMORY = 1 << 22
@@ -77,12 +77,6 @@ def result_of(answer: Answer, mover: int) -> Result | int:
 
 #: What a test needs that is about the search, not about a game: small, with leads and draws.
 SMALL = make_game("corso", size=4)
-#: Games with a board too large for minimax.
-LARGE: dict[str, Callable[[], Game]] = {
-    "onyx": lambda: make_game("onyx", size=6),
-    "obsidio": lambda: make_game("obsidio", size=7),
-    "obelisk": lambda: make_game("obelisk"),
-}
 
 #: Games with how many random ones to play, and how many positions minimax may look at in each.
 CASES: dict[str, tuple[Callable[[], Game], int, int]] = {
@@ -126,7 +120,7 @@ def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
         ALL_GAMES["tictactoe"],
         ALL_GAMES["oddity"],
         lambda: SMALL,
-        pytest.param(LARGE["obelisk"], marks=pytest.mark.slow),
+        pytest.param(lambda: make_game("obelisk"), marks=pytest.mark.slow),
     ],
     ids=["tictactoe", "oddity", "corso", "obelisk"],
 )
@@ -163,31 +157,6 @@ def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
     assert len(set(outcomes)) > 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LARGE)
-def test_symmetric_positions_have_the_same_value(name: str) -> None:
-    game = LARGE[name]()
-    symmetries = game.symmetries()
-    as_other = symmetries.as_other
-    solver = EndgameSolver(game, memory=1 << 24)
-    decided = 0
-    for number in range(1, min(len(symmetries), 6)):
-        row = (number, number if as_other is None else as_other[number])
-        image = game.start()
-        pairs = []
-        for position, action in random_game(game, number):
-            if action is not None:
-                pairs.append((position.copy(), image.copy()))
-                seen_as = symmetries.actions_of(position.states, row[position.mover])[0]
-                image.play(int(np.argsort(seen_as)[action]))
-        for pair in pairs[-8:]:
-            values = [solver.answer(position, limit=50_000) for position in pair]
-            if all(value.is_decided for value in values):
-                assert values[0].low == values[1].low
-                decided += 1
-    assert decided > 5
-
-
 @pytest.mark.parametrize("arguments", [{"memory": 1 << 12}, {"seed": 7}, {"threads": 3}], ids=str)
 def test_values_do_not_depend_on_how_the_search_is_made(arguments: dict[str, int]) -> None:
     game = SMALL
@@ -215,14 +184,6 @@ def test_a_limit_leaves_bounds_that_hold() -> None:
         assert nothing.outcome is None
         assert str(nothing) == "not decided"
     assert undecided > 10
-
-
-def test_who_wins_takes_less_than_by_how_much() -> None:
-    position = played(SMALL, 3)[-6]
-    exact, only = EndgameSolver(SMALL, memory=MEMORY), EndgameSolver(SMALL, memory=MEMORY)
-    for action, answer in only.actions(position, leads=False).items():
-        assert answer.low == answer.high == Value(exact.actions(position)[action].outcome)
-    assert only.nodes < exact.nodes
 
 
 def test_a_search_that_is_told_to_stop_says_what_it_knows() -> None:
@@ -253,21 +214,6 @@ def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
     assert solver.nodes == nodes  # nobody searches on
     position, result = with_results(game, 1, 50)[-1]
     assert result_of(solver.answer(position), position.mover) == result
-
-
-@pytest.mark.slow
-def test_positions_that_differ_only_in_their_log_share_the_table() -> None:
-    game = make_game("obelisk")
-    assert set(game.log_fields) == {"log", "logged"}
-    positions = [position for position, _ in with_results(game, 10, 200)]
-    efforts = EndgameSolver(game, memory=MEMORY).answer_all(positions[::-1])
-    position = positions[::-1][np.argmax([answer.nodes for answer in efforts])]
-    other = changed(position, log=0, logged=0)
-    solver = EndgameSolver(game, memory=MEMORY)
-    first = solver.answer(position)
-    second = solver.answer(other)
-    assert first.low == second.low
-    assert second.nodes < 40 < first.nodes
 
 
 @pytest.mark.parametrize("name", ALL_GAMES)

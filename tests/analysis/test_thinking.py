@@ -16,7 +16,6 @@ from ludarium.analysis.perfect import SolvedSearcher
 from ludarium.analysis.thinking import (
     Estimate,
     analyse_position,
-    default_agent,
     make_thinker,
 )
 from ludarium.analysis.value_graph import plot_values
@@ -24,10 +23,9 @@ from ludarium.arena.knobs import Knobs
 from ludarium.arena.level import LevelSearcher
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
-from ludarium.training.agents import Agent, best, make_agent
+from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import network_agent
-from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.games import after
 from tests.tasks import Told
@@ -176,12 +174,6 @@ def test_a_level_tells_what_its_network_thinks():
     assert make_thinker(level, from_start("b2"))._budget == Budget(simulations=1000)
 
 
-@pytest.mark.usefixtures("without_agents_of_many")
-def test_without_a_network_uct_thinks():
-    assert default_agent(GAME).name == "uct:1000"
-    assert default_agent(make_game("corso", size=3)).name == "uct:1000"
-
-
 def test_unknown_draws_leave_the_value():
     assert Estimate.of(0.5, float("nan")) == Estimate(0.5)
     assert Estimate.of(float("nan"), float("nan")) == Estimate()
@@ -242,31 +234,6 @@ def test_the_picture_of_a_game(with_network, tmp_path):
 # Agents that think for a given time.
 
 
-def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
-    network = build_network(network_shape(GAME), 4, 1)
-    agent = network_agent(GAME, network, seconds=0.02, backend="eager")
-    kept: list[int] = []
-
-    def choice(found: Any, rng: Any) -> Any:
-        kept.extend(found.visits.sum(axis=1))
-        return best(found, rng)
-
-    agent.choice = choice
-    handles: dict[int, GameInPlay] = {}
-    begin = agent.begin
-    monkeypatch.setattr(
-        agent,
-        "begin",
-        lambda games: (handles.update((each.number, each) for each in games), begin(games)),
-    )
-    result = play_match(GAME, agent, "random", 4, seed=1, opening_plies=0)
-    assert len(result) == 4
-    assert len(kept) >= 8
-    assert handles
-    assert all(each.memory is None for each in handles.values())
-    assert agent.searcher._trees._in_play == 0
-
-
 def test_memory_is_shared_by_the_games_in_play(monkeypatch):
     network = build_network(network_shape(GAME), 4, 1)
     monkeypatch.setattr("ludarium.training.agents.trees._MEMORY", 8_000_000)
@@ -307,18 +274,3 @@ def test_a_time_in_place_of_playouts(spec, monkeypatch):
     actions = agent.actions(states)
     assert GAME.action_names[actions[1]] == "a3"
     assert agent.choose(from_start("a1", "b2", "a2", "c3")) == actions[1]
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("uct?time=1", "not a time such as 500ms"),
-        ("uct?time=0.5ms", "1 ms to 1 h"),
-        ("uct?time=2h", "1 ms to 1 h"),
-        ("uct:100?time=1s", "playouts or a time"),
-        ("corso:100?time=1s", "simulations or a time"),
-    ],
-)
-def test_times_that_are_refused(spec, message):
-    with pytest.raises(ValueError, match=message):
-        make_agent(spec, GAME)

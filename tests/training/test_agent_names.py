@@ -128,7 +128,15 @@ def test_a_wrong_name_is_refused_with_what_is_accepted(game: Game, spec: str, re
 
 @pytest.mark.parametrize(
     ("spec", "reason"),
-    [("uct:0", "uct playouts are 1 to"), ("alphabeta:0", "alphabeta depth is 1 to")],
+    [
+        ("uct:0", "uct playouts are 1 to"),
+        ("alphabeta:0", "alphabeta depth is 1 to"),
+        ("uct?time=1", "not a time such as 500ms"),
+        ("uct?time=0.5ms", "1 ms to 1 h"),
+        ("uct?time=2h", "1 ms to 1 h"),
+        ("uct:100?time=1s", "playouts or a time"),
+        ("corso:100?time=1s", "simulations or a time"),
+    ],
 )
 def test_a_number_out_of_range_is_refused(game: Game, spec: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
