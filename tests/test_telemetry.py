@@ -7,6 +7,7 @@ folder of its own. Every process that it starts is watched too.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -46,6 +47,8 @@ try:
 except ValueError:
     pass
 """
+RUN = ("corso", "--folder=made", "--set=budget={iterations: 1}")
+SEARCH = ("--search=learner.learning_rate=0.001,0.002", "--trials=1")
 #: What is run, by name: the words of the command line, and what it leaves in the current folder.
 COMMANDS = {
     "evaluate": ("evaluate corso --against random --games 2 --simulations 2", []),
@@ -53,9 +56,10 @@ COMMANDS = {
     "export": ("export corso --output made.onnx", ["made.onnx"]),
     "report": ("report corso --option size=3 --games 4", ["corso.html", "corso.json"]),
     "tournament": ("tournament corso random greedy --games 2 --folder made", ["made"]),
+    "train": (shlex.join(["train", *RUN, *ARGUMENTS]), ["made"]),
+    "ppo": (shlex.join(["train", *RUN, "--algorithm=ppo", "--option=size=3"]), ["made"]),
+    "tune": (shlex.join(["tune", *RUN, *ARGUMENTS, *SEARCH]), ["made"]),
 }
-RUN = ("corso", "--folder=made", "--set=budget={iterations: 1}")
-SEARCH = ("--search=learner.learning_rate=0.001,0.002", "--trials=1")
 
 
 class Watched:
@@ -151,7 +155,7 @@ def test_who_reports_its_use_is_told_not_to(library: str, program: str, watched:
 @pytest.mark.parametrize("name", slow_but(["evaluate"], COMMANDS))
 def test_commands(watched: Watched, name: str) -> None:
     line, made = COMMANDS[name]
-    watched.run(LUDARIUM, line.split())
+    watched.run(LUDARIUM, shlex.split(line))
     _check(watched, made)
 
 
@@ -159,21 +163,6 @@ def test_the_page_is_for_this_machine(watched: Watched) -> None:
     watched.run(PAGE)
     assert watched.hosts() == {"127.0.0.1"}
     _check(watched, ["index.html"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["train", *RUN, *ARGUMENTS],
-        ["train", *RUN, "--algorithm=ppo", "--option=size=3"],
-        ["tune", *RUN, *ARGUMENTS, *SEARCH],
-    ],
-    ids=["train", "ppo", "tune"],
-)
-def test_runs(watched: Watched, words: list[str]) -> None:
-    watched.run(LUDARIUM, words)
-    _check(watched, ["made"])
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save
 
 from ludarium.analysis import table as tables
-from ludarium.analysis.table import default_path, read_table, write_table
+from ludarium.analysis.table import read_table, write_table
 from ludarium.models import header
 
 
@@ -105,10 +105,3 @@ def test_a_write_that_fails_leaves_all_as_it_was(
         write_table(table, {"game": "chess"}, np.zeros(5))
     assert table.read_bytes() == before
     assert os.listdir(table.parent) == [table.name]
-
-
-def test_tables_are_kept_in_the_cache_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_path("x") == tmp_path / "ludarium" / "x.table.safetensors"

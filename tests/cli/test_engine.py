@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ludarium.analysis import engine as engine_module
-from ludarium.analysis.engine import LONGEST_LINE, Engine, read_request, write_line
+from ludarium.analysis.engine import LONGEST_LINE, Engine, write_line
 from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import build_network
@@ -84,14 +84,6 @@ def test_positions_of_a_game(session):
         assert root["winrate"] == pytest.approx((1 + root["value"]) / 2, abs=1e-5)
         assert all(info["pv"][0] == info["move"] for info in infos)
     assert one.answers[-1]["moveInfos"][0]["move"] == "a3"
-
-
-def test_the_last_position_and_the_engine_s_simulations_by_default(session):
-    one = session()
-    one.send(id="foo", moves=["b2"])
-    one.engine.close()
-    (answer,) = one.answers
-    assert (answer["turnNumber"], answer["rootInfo"]["visits"]) == (1, 50)
 
 
 def test_a_search_tree_is_kept_along_a_game(session):
@@ -172,7 +164,7 @@ def test_version_and_unknown_fields(session):
         "field": "komi",
         "id": "foo",
     }
-    assert one.wait(id="foo", turnNumber=0)
+    assert one.wait(id="foo", turnNumber=0)["rootInfo"]["visits"] == 50
 
 
 QUERY = {"id": "foo", "moves": ["b2"]}
@@ -192,22 +184,15 @@ QUERY = {"id": "foo", "moves": ["b2"]}
         ({"id": "foo", "moves": [*MOVES, "a3", "c1"]}, "moves", "move 6: .*over"),
         ({**QUERY, "analyzeTurns": [2]}, "analyzeTurns", "from 0 to 1"),
         ({**QUERY, "analyzeTurns": [True]}, "analyzeTurns", "is True: expected `int`"),
-        ({**QUERY, "analyzeTurns": 1}, "analyzeTurns", "is 1: expected `array"),
         ({**QUERY, "analyzeTurns": []}, "analyzeTurns", "is empty"),
         ({**QUERY, "simulations": -1}, "simulations", "is -1: expected `int` >= 0"),
-        ({**QUERY, "simulations": 1.5}, "simulations", "is 1.5: expected `int"),
-        ({**QUERY, "simulations": True}, "simulations", "is True: expected `int"),
-        ({**QUERY, "simulations": 1e30}, "simulations", "is 1e[+]30: expected"),
-        ({**QUERY, "seconds": "1"}, "seconds", "is '1': expected `float"),
         ({**QUERY, "seconds": 1e9}, "seconds", "<= 86400"),
         ({**QUERY, "reportDuringSearchEvery": 0}, "reportDuringSearchEvery", ">= 0.01"),
-        ({**QUERY, "priority": 10**20}, "priority", "<= 2147483648"),
         ({**QUERY, "analyzeTurns": [0], "priorities": [1, 2]}, "priorities", "a number for each"),
         ({**QUERY, "seed": -1}, "seed", "is -1: expected `int` >= 0"),
         ({**QUERY, "seed": 2**128}, "seed", "accepted: 0 to 2"),
         ({"id": "foo", "action": "quit"}, "action", "'quit': accepted: query_version, terminate, "),
         ({"id": "foo", "action": "terminate"}, "terminateId", "the id of a query"),
-        ({"id": "foo", "action": "terminate_all", "turnNumbers": 3}, "turnNumbers", "array"),
     ],
 )
 def test_a_bad_request_is_refused_and_changes_nothing(session, request_, field, message):
@@ -259,16 +244,6 @@ def test_a_failing_agent_answers_with_an_error_and_goes_on(session, monkeypatch)
     one.send(id="bar", moves=[])
     assert one.wait(id="foo")["error"] == "MemoryError: none left"
     assert one.wait(id="bar")["moveInfos"]
-
-
-def test_a_query_is_read_as_it_is_written():
-    request = {**QUERY, "seconds": 0.5, "analyzeTurns": [1, 0]}
-    _, turns = read_request(json.dumps(request).encode(), GAME)
-    assert isinstance(turns, list)
-    query = turns[0].query
-    assert (query.id, query.seconds, query.report_during_search_every) == ("foo", 0.5, None)
-    assert [turn.actions for turn in turns] == [(4,), ()]
-    assert turns[1].position == GAME.start(0)
 
 
 class _Lines:

@@ -12,15 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from ludarium.cli import main
 from ludarium.envs import GAMES
-from ludarium.envs.batch import BatchEnv
-from ludarium.envs.engine.codec import Codec
 from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.export import TOLERANCE, load_exported
-from ludarium.models.network import expected_value
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import fitted, random_observations
@@ -45,29 +41,6 @@ def exported(tmp_path_factory) -> Callable[[str], Path]:
         return file
 
     return file_of
-
-
-@pytest.mark.parametrize("name", slow_but(["corso"], TRAINED))
-def test_shipped_agents_answer_the_same_in_onnx(name, exported):
-    checkpoint = load_checkpoint(shipped_agent(name))
-    network = load_exported(exported(name))
-    assert network.metadata["options"] == checkpoint.options
-    assert network.metadata["step"] == checkpoint.step
-    game = GAMES[name](**checkpoint.options)
-    checkpoint = fitted(checkpoint, game, name)
-    codec = Codec(game)
-    for count in (1, 7, 64):
-        batch = BatchEnv(game, count, seed=count)
-        for _ in range(5):
-            batch.step_random()
-        answers, encoded = network(batch.observations), codec.encode(batch.states)
-        with torch.inference_mode():
-            output = checkpoint.network(torch.from_numpy(encoded.observations))
-        for found, expected in (
-            (encoded.encode_policies(answers["policy_logits"]), output.policy.numpy()),
-            (answers["value"], expected_value(output.outcome).numpy()),
-        ):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", slow_but(["corso"], TRAINED))

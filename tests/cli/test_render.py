@@ -11,7 +11,6 @@ import pytest
 
 from ludarium.cli import main
 from ludarium.envs import make_game
-from ludarium.envs.engine.draw.layers import HEATS, LAYERS
 
 MOVES = ["b2", "a1", "c3", "a1!"]
 
@@ -82,12 +81,6 @@ def test_layers_of_a_search(record: str) -> None:
     visits = [int(text.text or 0) for text in group if text.tag.endswith("text")]
     assert len(visits) > 1
     assert sum(visits) >= 29
-
-
-def test_every_layer_that_needs_no_search_is_drawn(record: str) -> None:
-    for name in set(LAYERS) - set(HEATS):
-        svg = render(record, "s.svg", "--ply", "2", "--layer", name).decode()
-        assert f'<g class="layer {name}">' in svg
 
 
 @pytest.mark.parametrize(

@@ -119,14 +119,6 @@ def test_to_the_end_names_the_winner_with_the_points(play):
 
 
 @pytest.mark.usefixtures("without_agents_of_many")
-def test_without_a_trained_agent_for_the_options_uct_plays_and_is_announced(play):
-    out = play(["quit"], "onyx", "--option", "size=8", "--seat", "0")
-    assert "no trained agent of onyx is shipped for size=8: uct:1000 plays instead" in out
-    out = play(["quit"], "tictactoe", "--seat", "0")
-    assert "no trained agent of tictactoe is shipped: uct:1000 plays instead" in out
-
-
-@pytest.mark.usefixtures("without_agents_of_many")
 def test_options_that_a_trained_agent_does_not_know_are_told():
     assert why_untrained("onyx", {}) == ("", [])
     assert why_untrained("onyx", {"max_plies": 50}) == (
@@ -235,13 +227,6 @@ def test_ctrl_c_stops_a_hint_and_not_the_game(play, monkeypatch, here):
     out = play(["hint", "moves", "quit"], *QUICK)
     assert "a1 b1 c1" in out
     assert not list(here.iterdir())
-
-
-def test_saving_touches_no_other_file(play, here):
-    Path("game.json.partial").write_text("mine")
-    play(["b2", "save game.json", "save game.json", "quit"], *QUICK)
-    assert Path("game.json.partial").read_text() == "mine"
-    assert sorted(file.name for file in here.iterdir()) == ["game.json", "game.json.partial"]
 
 
 def test_a_saved_game_goes_on_in_the_same_seat(play):
