@@ -1,4 +1,4 @@
-"""Programs of Python: in processes of their own, or loaded from a file."""
+"""Programs of Python in processes of their own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,13 +36,3 @@ def python(
     except subprocess.CalledProcessError as error:
         error.add_note(str(error.stderr))
         raise
-
-
-def load_program(path: Path) -> ModuleType:
-    """A program that is in no package, as a module."""
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    program = module_from_spec(spec)
-    spec.loader.exec_module(program)
-    return program

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
 
-from tests.processes import load_program
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
@@ -34,9 +34,9 @@ def _shown(cell: Any) -> list[object]:
 def test_notebooks_show_what_comes_out(path: Path) -> None:
     for package in ("nbclient", "nbformat", "ipykernel"):
         pytest.importorskip(package)
-    program = load_program(DOCS / "tools" / "notebooks.py")
-    kept = program.nbformat.read(path, as_version=4)
-    for old, new in zip(kept.cells, program.run(path).cells, strict=True):
+    program = run_path(str(DOCS / "tools" / "notebooks.py"))
+    kept = program["nbformat"].read(path, as_version=4)
+    for old, new in zip(kept.cells, program["run"](path).cells, strict=True):
         assert _shown(old) == _shown(new), REMEDY
 
 
