@@ -7,7 +7,7 @@ import { Engine } from "../../play/js/engine.js";
 
 const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
-const { games, searches, hasOwners, reasons, answers, ladder } = JSON.parse(request);
+const { games, searches, hasOwners, reasons, answers } = JSON.parse(request);
 
 /** Numbers in range(2**32), as test_wasm.py draws them. */
 class Draws {
@@ -128,18 +128,6 @@ function answersOfNetwork({ network, positions, seed }) {
   });
 }
 
-async function gamesOfLadder({ network, games }) {
-  engine.useNetwork(readFileSync(network));
-  const game = engine.newGame();
-  const played = [];
-  for (const { knobs, seed, seeds } of games) {
-    game.start(seed);
-    for (const each of seeds) game.play((await game.search.playLevel(knobs, each)).action);
-    played.push(game.actions);
-  }
-  return played;
-}
-
 const report = { games: [], searches: [], perft: [] };
 for (const [first, end] of games) report.games.push(digestOfGames(first, end));
 for (const search of searches) report.searches.push(await digestsOfSearches(search));
@@ -147,5 +135,4 @@ const game = engine.newGame(1);
 report.perft = [0, 1, 2].map((depth) => game.perft(depth));
 report.random = engine.newGame(5).randomGames(100);
 if (answers) report.answers = answersOfNetwork(answers);
-if (ladder) report.ladder = await gamesOfLadder(ladder);
 console.log(JSON.stringify(report));

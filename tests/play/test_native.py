@@ -3,7 +3,7 @@
     LUDARIUM_NATIVE_GAMES=1000 python -m pytest --timeout 0 tests/play/test_native.py -k levels_play
 
 plays a thousand games at all levels for each kind of processor that runs here, 250 of each game,
-and 200 for each that is emulated, in Node too.
+and 200 for each that is emulated. In Node ten games are played at each level.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ LINUX, ARM, WINDOWS = "x86_64-linux", "aarch64-linux", "x86_64-windows"
 LIBRARIES = {".a", ".so", ".lib", ".dll"}
 #: Games that are compared with Python's, with options: boards of every kind, and a perceptron.
 COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
+#: Games of which all levels are played in Node.
+PLAYED = {
+    **COMPARED,
+    "obsidio": {"size": 7},
+}
 GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "60"))
 CALLS = int(os.environ.get("LUDARIUM_NATIVE_CALLS", "20000"))
 ALIGNMENT = 64
@@ -271,7 +276,7 @@ class LevelGame(NamedTuple):
 @cache
 def level_games(name: str, count: int) -> list[LevelGame]:
     """Games at all levels in turn; every second one of Osiron has another setup."""
-    levels = len(find_ladder(make_game(name, **COMPARED[name])).levels)
+    levels = len(find_ladder(make_game(name, **PLAYED[name])).levels)
     starts = ["-"] * count
     if name == "osiron":
         rng = np.random.default_rng(1)
@@ -281,7 +286,7 @@ def level_games(name: str, count: int) -> list[LevelGame]:
 
 @cache
 def level_searcher(name: str) -> LevelSearcher:
-    game = make_game(name, **COMPARED[name])
+    game = make_game(name, **PLAYED[name])
     path = fitting_agent(game)
     ladder = find_ladder(game)
     network = stored_network(path, game, str(path))
@@ -290,7 +295,7 @@ def level_searcher(name: str) -> LevelSearcher:
 
 @cache
 def actions_of_python(name: str, played: LevelGame) -> list[int]:
-    game = make_game(name, **COMPARED[name])
+    game = make_game(name, **PLAYED[name])
     searcher = level_searcher(name)
     searcher.adjust(find_ladder(game).levels[played.level - 1].knobs)
     if played.start != "-":
@@ -360,12 +365,12 @@ def assert_played(name: str, games: list[LevelGame], played: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("name", PLAYED)
 def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
     need_tools()
-    game = make_game(name, **COMPARED[name])
+    game = make_game(name, **PLAYED[name])
     path = fitting_agent(game)
-    games = level_games(name, GAMES // 20)
+    games = level_games(name, 10 * len(find_ladder(game).levels))
     (tmp_path / "module").write_bytes(module_part(game).content(print))
     network = stored_network(path, game, str(path))
     (tmp_path / "network").write_bytes(network_content(game, network))

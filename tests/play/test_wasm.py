@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
@@ -16,8 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludarium.arena.ladder import find_ladder, load_ladder
-from ludarium.arena.level import LevelSearcher
+from ludarium.arena.ladder import load_ladder
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
@@ -38,7 +36,6 @@ from ludarium.play.wasm import (
 )
 from ludarium.play.wasm.memory import settings_record
 from ludarium.play.wasm.network import network_content
-from ludarium.training.agents import Agent
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import (
     examples_of,
@@ -53,7 +50,6 @@ from tests.games import ALL_GAMES
 from tests.play.node import ask, need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
-LEVEL_GAMES = int(os.environ.get("LUDARIUM_LEVEL_GAMES", "10"))
 ENGINE_TESTS = Path(__file__).with_name("engine.test.mjs")
 EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
 SCRIPT = Path(__file__).with_name("agreement.mjs")
@@ -169,40 +165,6 @@ def compare_networks(game: Game, module: Path, positions: int) -> str:
     return f"{positions} answers agree"
 
 
-def compare_levels(game: Game, module: Path, games: int) -> str:
-    """What agreed of games in which the levels of the shipped ladder play themselves, in words.
-
-    Raises:
-        AssertionError: a level played other moves.
-    """
-    agent = fitting_agent(game)
-    assert agent is not None
-    network = stored_network(agent, game, game.name)
-    assert isinstance(network, BoardLayers | VectorLayers)
-    file = module.with_suffix(".network")
-    file.write_bytes(network_content(game, network))
-    ladder = find_ladder(game)
-    searcher = LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
-    played, ours = [], []
-    for number in range(games):
-        knobs = ladder.levels[number * len(ladder.levels) // games].knobs
-        searcher.adjust(knobs)
-        player, position = Agent(game, "level", number, searcher), Position(game, number)
-        actions: list[int] = []
-        while not position.is_over:
-            actions.append(int(player.actions(position.states)[0]))
-            position.play(actions[-1])
-        ours.append(actions)
-        seeds = seeds_of_level(len(actions), number)
-        played.append({"knobs": asdict(knobs), "seed": number, "seeds": seeds})
-    asked = {"network": str(file), "games": played}
-    request = json.dumps(NOTHING | {"ladder": asked})
-    theirs = ask(SCRIPT, str(module), request)["ladder"]
-    differing = [number for number in range(games) if ours[number] != theirs[number]]
-    assert not differing, f"{game!r}: games {differing[:5]} of levels differ"
-    return f"{games} games of levels agree, of {sum(map(len, ours)):,} plies"
-
-
 def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
     """A random position in which the game goes on, structured array [1]."""
     position = Position(game, seed)
@@ -214,12 +176,6 @@ def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
         position.play(int(legal[draws.below(len(legal))]))
         plies -= 1
     return before if position.is_over else position.states
-
-
-def seeds_of_level(positions: int, seed: int) -> list[int]:
-    """The seeds that an agent with this seed draws, one position after the other."""
-    rng = np.random.default_rng(seed)
-    return [int(rng.integers(1 << 53, size=1)[0]) for _ in range(positions)]
 
 
 def digests_of_searches(
@@ -330,13 +286,12 @@ def test_the_engine_in_javascript(tictactoe: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("ladder", LADDERS, ids=lambda path: path.name)
-def test_levels_play_the_moves_of_python(ladder: Path, tmp_path: Path) -> None:
+def test_shipped_networks_answer_as_in_python(ladder: Path, tmp_path: Path) -> None:
     need_tools()
     found = load_ladder(ladder)
     game = make_game(found.game, **found.options)
     path = build.write_module(tmp_path, game, build_module(game))
     assert "answers agree" in compare_networks(game, path, positions=200)
-    assert "games of levels agree" in compare_levels(game, path, games=LEVEL_GAMES)
 
 
 def test_a_module_reads_every_setting_of_a_search() -> None:
