@@ -1,4 +1,18 @@
-"""Our Gumbel search against DeepMind's mctx: same inputs, same choices, same policy targets."""
+"""Our Gumbel search against DeepMind's mctx: same inputs, same choices, same policy targets.
+
+mctx made the answers in ``fixtures/mctx_gumbel.json``. A case is a random zero-sum game for players
+0 and 1, as tables over nodes, the root first, and actions: ``children`` (-1 where illegal),
+``legal``, the network's ``logits`` before masking, its ``value`` for the node's ``mover``,
+``terminal`` and, for player 0, ``terminal_value``. Several edges may lead to one node; the search
+has a node for each path to it. No choice hangs on a difference below 0.001, so that another order
+of floating-point operations gives the same tree.
+
+``gumbel`` is the noise that mctx drew for the root, scaled. Of ``expected``, ``action``,
+``action_weights``, ``visit_counts`` and ``value`` (the mean over the visits) are the root's;
+``mixed_value`` stands for the Q-values of actions not tried; ``policy_value`` is the completed
+Q-values' mean under the improved policy, not rescaled; ``leaves`` are the table's nodes that the
+simulations reached.
+"""
 
 from __future__ import annotations
 
