@@ -54,28 +54,6 @@ def test_an_anchor_moves_all_ratings_alike():
     assert sum(free.rating(name).elo for name in ELOS) == pytest.approx(0, abs=1e-6)
 
 
-def profile(scores: list[Score], name: str, elo: float) -> float:
-    """The largest log-likelihood where one of two players has this rating: by brute force."""
-    best = -math.inf
-    counts = np.array([[s.wins + 0.25, s.draws, s.losses + 0.25] for s in scores])
-    for advantage in np.linspace(-100, 300, 81):
-        for nu in np.geomspace(0.1, 2, 61):
-            total = 0.0
-            for score, row in zip(scores, counts, strict=True):
-                sign = 1 if score.first == name else -1
-                total += float(row @ np.log(chances(2 * sign * elo + advantage, nu)))
-            best = max(best, total)
-    return best
-
-
-def test_an_interval_has_the_ratings_that_are_nearly_as_likely():
-    scores = [Score("a", "b", 14, 4, 2), Score("b", "a", 8, 5, 7)]
-    rating = BradleyTerry(scores).rating("a")
-    top = profile(scores, "a", rating.elo)
-    for end in (rating.low, rating.high):
-        assert top - profile(scores, "a", end) == pytest.approx(1.9207, abs=0.02)
-
-
 @pytest.mark.parametrize(
     ("elos", "advantage", "nu", "games"),
     [

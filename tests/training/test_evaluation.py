@@ -147,14 +147,6 @@ def test_a_match_is_as_many_different_games_as_asked_for(corso: Game) -> None:
     assert result.distinct == 200
 
 
-def test_progress_is_told_up_to_the_end(corso: Game) -> None:
-    told = Told()
-    agent = make_agent("random", corso)
-    play_match(corso, agent, agent, 6, task=told)
-    assert sum(told.steps) == 6
-    assert min(told.steps) > 0
-
-
 def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
     def stop(told: Told) -> None:
         told.stops = True

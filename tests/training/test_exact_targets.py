@@ -220,30 +220,6 @@ def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
     assert last.policy < expected / 4
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("onyx", {"size": 6}),
-        ("obsidio", {}),
-        ("obelisk", {}),
-        ("osiron", {}),
-    ],
-)
-def test_every_game_has_exact_targets(name, options):
-    """Late positions of random games, of which the last are solved in most."""
-    game = make_game(name, **options)
-    samples, games = ends_of_games(game, 4)
-    ExactTargets(game, 20_000).correct(samples, games, 0)
-    last = np.flatnonzero(np.diff(games, append=-1))
-    assert (samples["solved"][last] != UNSOLVED).sum() >= 3
-    for row in np.flatnonzero(samples["solved"]):
-        position = Position.of_state(game, samples["state"][row])
-        for action in np.flatnonzero(samples["policy"][row]):
-            if samples["solved"][row] == CHOICE:
-                assert action in position.legal_actions
-
-
 def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setattr(exact_values, "entry_points", lambda **_: EntryPoints())
     with pytest.raises(ImportError, match=r"self_play\.solve needs .* leave self_play\.solve out"):

@@ -30,6 +30,7 @@ from ludarium.training.ppo.environment import LearnerVecEnv
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
 from ludarium.training.ppo.view import View
+from ludarium.training.runs.metrics import METRICS
 from tests.games import slow_but
 from tests.tiny_runs import PPO, TinyRuns, changes_weights, run_by_command
 
@@ -313,6 +314,7 @@ def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):
     assert kinds == {".safetensors", ".jsonl", ".yaml", ".zip"}
     lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").open()]
     assert [line.get("opponent") for line in lines] == [None, "random", None, "random"]
+    assert all(line.keys() <= METRICS.keys() for line in lines)
 
 
 def test_configurations_of_the_other_algorithm_are_refused(capsys):

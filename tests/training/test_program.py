@@ -134,6 +134,7 @@ def test_a_program_that_fails_ends_the_match_and_is_named_and_ended(name, how, r
     with pytest.raises(ValueError, match=rf"^engine:.*program.py {how} {reason}"):
         play_match(GAME, agent, "random", 4, seed=1, opening_plies=0)
     assert process.poll() is not None
+    assert agent._program._inbox.qsize() <= 4  # however much it writes
 
 
 def test_a_program_that_failed_is_started_again_for_the_next_match(name):
@@ -157,15 +158,6 @@ def test_what_cannot_play_is_refused_when_it_is_made(name, monkeypatch):
             make_agent(spec, GAME)
     with pytest.raises(ValueError, match="engine: runs a program, so it is not taken from a file"):
         make_agent(name("good"), GAME, from_file=True)
-
-
-def test_a_program_that_writes_without_pause_has_its_limit_too(name):
-    agent = make_agent(name("endless"), GAME)
-    start = time.monotonic()
-    with pytest.raises(ValueError, match="did not answer within 500ms"):
-        agent.choose(GAME.start(0))
-    assert time.monotonic() - start < 5
-    assert agent._program._inbox.qsize() <= 4
 
 
 def test_words_of_any_length_blank_lines_and_errors_of_others_are_no_failure(name, capfd):

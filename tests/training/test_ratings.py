@@ -198,6 +198,7 @@ def test_as_many_games_as_asked_for(small, games):
     assert sum(match.games for match in result.matches) == games
     assert all(match.games % 2 == 0 for match in result.matches)
     assert sum(told.steps) == games
+    assert min(told.steps) > 0
 
 
 def test_evaluations_need_anchors_and_an_even_number_of_games(small):

@@ -60,17 +60,6 @@ def test_a_larger_network_begins_as_the_agents(tmp_path, teacher):
     }
 
 
-def test_a_run_resumes_where_it_was_and_not_where_it_started(tmp_path, teacher):
-    start = shutil.copy(teacher / "agent.safetensors", tmp_path / "start.safetensors")
-    folder = tmp_path / "run"
-    RUNS.trained(folder, f"start={start}", iterations=1)
-    (tmp_path / "start.safetensors").unlink()
-    trainer = RUNS.begun(folder, f"start={start}")
-    assert trainer.iteration == 1
-    assert same(trainer.algorithm.agent().state_dict(), weights_in(folder))
-    trainer.close()
-
-
 def test_a_run_does_not_go_on_by_other_rules(tmp_path, teacher, monkeypatch):
     folder = shutil.copytree(teacher, tmp_path / "run")
     monkeypatch.setattr(Corso, "version", Corso.version + 1)
