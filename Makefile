@@ -64,7 +64,6 @@ test-cluster: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/cluster
 
 fuzz: $(VENV)/.dev
-	$(BIN)/python -m tests.survival.fuzz --cases 10000
 	SURVIVAL_TIMES=100 $(BIN)/python -m pytest --timeout 0 tests/survival
 
 lint: $(VENV)/.dev types

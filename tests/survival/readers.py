@@ -58,6 +58,12 @@ class Reader:
     mutate: Callable[[bytes, random.Random], bytes]
 
 
+def hostile(reader: Reader, good: list[bytes], seed: int) -> bytes:
+    """The content of the hostile file of that number."""
+    rng = random.Random(f"{reader.name} {seed}")
+    return reader.mutate(rng.choice(good), rng)
+
+
 def mutate_json(content: bytes, rng: random.Random) -> bytes:
     """Mutates what it says, or how."""
     if rng.random() < 0.6:

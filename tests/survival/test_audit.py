@@ -11,8 +11,7 @@ from tests.processes import ROOT, python
 PROGRAM = r"""
 import os, random, sys, tempfile
 from pathlib import Path
-from tests.survival.readers import READERS
-from tests.survival.fuzz import hostile
+from tests.survival.readers import READERS, hostile
 
 CASES = int(sys.argv[1])
 FORBIDDEN = ("exec", "compile", "import", "subprocess.", "os.system", "os.exec", "os.posix_spawn",
