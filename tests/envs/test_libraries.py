@@ -84,7 +84,7 @@ def test_tianshou_takes_a_pettingzoo_environment(name: str) -> None:
 
 
 def test_gymnasium_makes_many_games_in_every_way() -> None:
-    for mode in ("vector_entry_point", "sync"):
+    for mode in ("vector_entry_point", "sync", "async"):
         env = gymnasium.make_vec(
             gym_id("corso"), num_envs=2, vectorization_mode=mode, render_mode=None
         )

@@ -510,3 +510,21 @@ def test_copies_with_any_opponent_answer_like_the_original(
         for one, other in zip(results[0][:4], results[1][:4], strict=True):
             np.testing.assert_array_equal(one, other)
     assert twin.observation_space is not env.observation_space
+
+
+@each_copy
+def test_a_batch_and_its_copy_go_separate_ways(copied: Callable) -> None:
+    batch = BatchEnv(TicTacToe(), 3, seed=1)
+    batch.step([4, 4, 4])
+    twin = copied(batch)
+    twin.step([0, 0, 0])
+    assert batch.states["ply"].tolist() == batch.movers.tolist() == [1, 1, 1]
+    assert batch.masks[:, 0].all()
+    assert twin.states["ply"].tolist() == [2, 2, 2]
+    assert twin.movers.tolist() == [0, 0, 0]
+    assert not twin.masks[:, 0].any()
+    assert (twin.observations != batch.observations).any()
+    with pytest.raises(ValueError, match="is taken"):
+        twin.step([0, 0, 0])
+    batch.step([0, 0, 0])
+    assert (batch.random_actions() == twin.random_actions()).all()
