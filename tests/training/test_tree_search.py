@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
-from collections import deque
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ from ludarium.training.agents.uct import EXPLORATION
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
-from ludarium.training.search.tree_search import LeafBatch, new_batches
+from ludarium.training.search.tree_search import new_batches
 from tests.games import after, positions_after
 from tests.tictactoe import TicTacToe
 
@@ -61,45 +58,10 @@ def test_with_one_leaf_at_a_time_it_is_the_batched_search():
     assert tree.finding().values[0] == pytest.approx(batched.values[0], abs=1e-6)
 
 
-class OrderlySearch(TreeSearch):
-    """Hands the network's answers to the threads in the order in which they asked.
-
-    A thread may be held up for as long as it likes, and with it the leaves that only it can answer:
-    what a short search finds then depends on the machine. Here no answer comes later than those of
-    the two other batches that were under way when it was asked for.
-    """
-
-    def __init__(self, *arguments: Any, **others: Any) -> None:
-        self.under_way: deque[int] = deque()
-        self.handed_over = threading.Condition()
-        super().__init__(*arguments, **others)
-        self._evaluate = self._evaluate_in_turn
-
-    def _evaluate_in_turn(self, observations: np.ndarray) -> Evaluation:
-        me = threading.get_ident()
-        with self.handed_over:
-            self.under_way.append(me)
-        answers = evaluate(observations)
-        with self.handed_over:
-            assert self.handed_over.wait_for(lambda: self.under_way[0] == me, 300)
-        return answers
-
-    def _receive(self, batch: LeafBatch, evaluation: Evaluation) -> None:
-        had_leaves = batch.waiting > 0
-        super()._receive(batch, evaluation)
-        if had_leaves:
-            with self.handed_over:
-                self.under_way.popleft()
-                self.handed_over.notify_all()
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_many_leaves_at_a_time_find_about_the_same(threads):
+def test_many_leaves_at_a_time_find_about_the_same():
     position = from_start("b2")
     settings = SearchSettings(algorithm=PUCT, prove=False)
-    one = search(position, size=1, settings=settings)
-    batches = new_batches(GAME, threads, 8, 1.0)
-    many = OrderlySearch(GAME, position.states, evaluate, settings, batches)
+    one, many = (search(position, size=size, settings=settings) for size in (1, 8))
     for tree in (one, many):
         tree.think(Budget(simulations=2000))
     assert many.finding().values[0] == pytest.approx(one.finding().values[0], abs=0.05)
@@ -242,7 +204,7 @@ def test_a_budget_has_whole_simulations_and_finite_seconds(given: dict, message:
         Budget(**given)
 
 
-def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():
+def test_a_full_memory_ends_the_thinking_and_a_move_or_a_new_tree_makes_room():
     settings = SearchSettings(algorithm=PUCT, prove=False)
     tree = search(GAME.start(0), settings=settings, memory=300_000)
     tree.think(Budget(simulations=1_000_000))
@@ -253,11 +215,6 @@ def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():
     kept = tree.simulations
     tree.think(Budget(simulations=kept + 20))
     assert done > tree.simulations == kept + 20
-
-
-def test_a_new_tree_has_room_after_a_full_memory():
-    settings = SearchSettings(algorithm=PUCT, prove=False)
-    tree = search(GAME.start(0), settings=settings, memory=300_000)
     tree.think(Budget(simulations=1_000_000))
     assert tree.is_full
     tree.restart(GAME.start(0).states)
