@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 REMEDY = "run `python docs/tools/notebooks.py`"

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import pytest
 
-
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = (b"obsidio", b"leduc")
 

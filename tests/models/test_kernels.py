@@ -213,9 +213,9 @@ _OTHERS = {
 }
 
 
-def answers_elsewhere(path, script=_SCRIPT, **environment):
+def answers_elsewhere(path, **environment):
     """The arrays that a process with these settings of numba writes to a file."""
-    python(script, path, environment=environment, check=True)
+    python(_SCRIPT, path, environment=environment, check=True)
     with np.load(path) as found:
         return list(found.values())
 
@@ -247,37 +247,3 @@ def test_a_network_without_the_compiler_is_refused():
     run = python(code, environment={"NUMBA_DISABLE_JIT": "1"})
     told = "ValueError: networks need the compiler: run without NUMBA_DISABLE_JIT=1"
     assert run.stderr.splitlines()[-1] == told
-
-
-_RANGES_SCRIPT = """
-import sys
-import numpy as np
-from ludarium.arena.ladder import load_ladder
-from ludarium.envs import make_game
-from ludarium.models.kernels import CompiledNetwork, ranges_of
-from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.networks import examples_of, stored_network, turn_of
-from tests.checkpoints import LADDERS
-
-found = []
-for ladder in map(load_ladder, LADDERS):
-    game = make_game(ladder.game, **ladder.options)
-    layers = stored_network(fitting_agent(game), game, game.name)
-    examples = examples_of(game)
-    ranges = ranges_of(layers, examples)
-    found += [ranges, *CompiledNetwork(layers, ranges, turn_of(game))(examples[:200])]
-np.savez(sys.argv[1], *found)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kind", ["AVX2", "SSE4"])
-def test_shipped_networks_in_eight_bits_are_the_same_on_other_processors(kind, tmp_path):
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        pytest.skip("needs an x86-64 processor")
-    here = answers_elsewhere(tmp_path / "here.npz", _RANGES_SCRIPT)
-    there = answers_elsewhere(tmp_path / "there.npz", _RANGES_SCRIPT, **_OTHERS[kind])
-    assert len(here) >= 4 * 5
-    for mine, other in zip(here, there, strict=True):
-        np.testing.assert_array_equal(mine, other)
