@@ -12,17 +12,10 @@ from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
-from ludarium.models import build_network
-from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import network_agent
 from ludarium.training.cluster import actors, joined
 from ludarium.training.cluster.worker import identity_of
-from ludarium.training.evaluation import play_match
-from ludarium.training.networks import network_shape
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
@@ -144,17 +137,6 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
     assert len(trainer.algorithm.replay) == new == log[-1]["replay"]
     assert abs(steps - first["step"] - 4 * (new - first["replay"]) / 64) <= 12
 
-    game = trainer.game
-    agent = network_agent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
-    random_agent = make_agent("random", game)
-    torch.manual_seed(0)
-    untrained = network_agent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
-    # What is learnt depends on who was faster: the margins are less than half of what is usual.
-    result = play_match(game, agent, random_agent, 1000, seed=1)
-    before = play_match(game, untrained, random_agent, 1000, seed=1)
-    assert result.tally.score > 0.6
-    assert result.tally.score > before.tally.score + 0.03
-
 
 def test_a_run_moves_to_a_cluster_and_back(new_cluster, begin, tmp_path):
     def on_one_machine(iterations: int) -> Trainer:
@@ -212,33 +194,6 @@ def test_an_error_of_an_actor_ends_the_run(new_cluster, begin, monkeypatch):
     run = begin(new_cluster(1), "budget={iterations: 2}")
     with pytest.raises(ValueError, match=r"^node \S+ has ludarium .*, this run has another lud"):
         run.iterate(1)
-
-
-def test_variants_are_played_by_their_shares(new_cluster, begin):
-    run = begin(
-        new_cluster(1),
-        "budget={iterations: 1000}",
-        "network={channels: 8, blocks: 2}",
-        "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]",
-        "bootstrap={positions: 400, playouts: 8}",
-        "self_play.positions=800",
-    )
-    run.iterate(6)
-    trainer = run.trainer
-    records = trainer.algorithm.replay[np.arange(len(trainer.algorithm.replay))]
-    shares = np.bincount(records["game"], minlength=3) / len(records)
-    np.testing.assert_allclose(shares, [0.375, 0.375, 0.25], atol=0.1)
-    for game, samples in zip(
-        trainer.variants, trainer.algorithm.mixture.unpack(records), strict=True
-    ):
-        assert samples["policy"].shape[1] == game.num_actions
-        np.testing.assert_allclose(samples["policy"].sum(axis=1, dtype=float), 1, atol=0.01)
-    before = {name: value.clone() for name, value in trainer.algorithm.agent().state_dict().items()}
-    run.iterate(1)
-    assert any(
-        (value != before[name]).any()
-        for name, value in trainer.algorithm.agent().state_dict().items()
-    )
 
 
 def test_actors_play_ahead_of_a_slow_learner_as_far_as_they_may(new_cluster, begin, monkeypatch):

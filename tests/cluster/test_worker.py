@@ -121,6 +121,7 @@ def test_actors_share_the_positions_of_an_iteration_in_several_chunks():
     part = part_of(config, 5, 1).self_play
     assert (part.positions, part.games, part.workers, part.cache) == (100, 128, 2, 16.0)
     assert part_of(config, 500, 1).self_play.positions == 16
+    assert part_of(config, 5, 10).self_play.games == 160  # 16 of each game
     on_gpu = apply_settings(config, ["cluster={actor_gpus: 1, games: 2000}"])
     part = part_of(on_gpu, 5, 1).self_play
     assert (part.games, part.workers) == (2000, None)
