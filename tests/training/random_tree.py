@@ -38,7 +38,7 @@ def is_legal(tables, state, action):
 @rule
 def step(tables, state, action):
     state.ply += 1
-    state.node = ACTIONS * state.node + 1 + action
+    state.node = tables.children[state.node, action]
     state.mover = tables.mover[state.node]
     state.outcome = tables.outcome[state.node]
 
@@ -69,6 +69,7 @@ class RandomTree(Game):
         return Spec(
             state_dtype=engine.state_dtype(("node", np.int32)),
             tables=table_record(
+                children=np.arange(1, ACTIONS * NODES + 1, dtype=np.int32).reshape(-1, ACTIONS),
                 mover=random.integers(0, 2, NODES).astype(np.int8),
                 legal=legal.astype(np.int8),
                 outcome=outcome.astype(np.int8),

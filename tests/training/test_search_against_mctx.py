@@ -18,10 +18,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ludarium.envs.engine import rule as engine
+from ludarium.envs.engine.rule import table_record
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.gumbel import (
@@ -30,10 +33,42 @@ from ludarium.training.search.gumbel import (
     sequence_of_considered_visits,
 )
 
-from .table_game import table_game
+from . import random_tree
 
 FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures" / "mctx_gumbel.json").read_text())
 CASES = FIXTURE["cases"]
+MAX_NODES, MAX_ACTIONS = 160, 9  # one size for all cases, so that kernels compile once
+
+
+def _padded(rows, dtype) -> np.ndarray:
+    values = np.array(rows, dtype)
+    room = (MAX_NODES, MAX_ACTIONS)[: values.ndim]
+    return np.pad(values, [(0, most - size) for most, size in zip(room, values.shape, strict=True)])
+
+
+def table_game(case: dict) -> SimpleNamespace:
+    """What a search needs of a game, from a fixture's case; terminal values are -1, 0 or 1."""
+    outcome_of = {1: engine.PLAYER_0_WINS, -1: engine.PLAYER_1_WINS, 0: engine.DRAW}
+    outcome = [
+        outcome_of[value] if terminal else engine.ONGOING
+        for terminal, value in zip(case["terminal"], case["terminal_value"], strict=True)
+    ]
+    return SimpleNamespace(
+        rules=random_tree,
+        state_dtype=engine.state_dtype(("node", np.int32)),
+        tables=table_record(
+            children=_padded(case["children"], np.int32),
+            legal=_padded(case["legal"], np.int8),
+            mover=_padded(case["mover"], np.int8),
+            outcome=_padded(outcome, np.int8),
+            lead=np.zeros(MAX_NODES, np.int8),
+            turned_cells=np.arange(1, dtype=np.int32),
+            turned_actions=np.arange(MAX_ACTIONS, dtype=np.int32),
+        ),
+        num_actions=case["num_actions"],
+        observation_shape=(1,),
+        planes_shape=(1, 1),
+    )
 
 
 def run(case: dict):
