@@ -11,15 +11,8 @@ import pytest
 
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config, read_yaml
-from ludarium.envs import GAMES, make_game
+from ludarium.envs import GAMES
 from ludarium.envs.one_side import MOST_OPENING_PLIES
-
-
-@pytest.mark.parametrize("name", shipped())
-def test_shipped_configurations_are_valid_and_for_their_game(name):
-    config = load_config(name)
-    assert config.game == name.split("/")[0]
-    make_game(config.game, **config.options)
 
 
 def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
@@ -34,7 +27,6 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
     [
         ("seed: 1", "some.yaml: missing required field `game`"),
         ("game: corso\nnetwrok: {}", "unknown field `netwrok`"),
-        ("game: corso\nlearner: {batch: 0}", r"learner\.batch is 0: expected `int` >= 1"),
         ("game: corso\nlearner: {batch: many}", r"learner\.batch is 'many': expected `int`"),
         ("game: corso\nself_play: {simulations: []}", "self_play"),
         ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
@@ -46,10 +38,6 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         ),
         ("game: corso\nnetwork: {size: tiny, blocks: 2}", "either size or channels and blocks"),
         ("game: corso\nnetwork: {channels: 32}", "channels and blocks go together"),
-        (
-            "game: corso\nalgorithm: ppo\nopponents: {current: 2}",
-            r"opponents\.current is 2: expected `float` <= 1",
-        ),
         *(
             (
                 f"game: corso\nalgorithm: {algorithm}\n"
@@ -118,7 +106,6 @@ def test_settings_change_single_keys(tmp_path):
         ("learner.batch", "write key=value"),
         ("nothing.batch=3", "'nothing' is not a section"),
         ("learner.bath=3", "learner: contains unknown field `bath`"),
-        ("seed=-1", "seed"),
         ("algorithm=ppo", "give --algorithm ppo"),
         ("seed=[", "not YAML"),
     ],

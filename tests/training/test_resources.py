@@ -45,6 +45,7 @@ def config_of(algorithm, *settings):
 def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, name):
     monkeypatch.setattr(memory, "available_memory", lambda: 4 * 2**30)
     config = load_config(name)
+    assert config.game == name.split("/")[0]
     check_resources(config, [game for game, _ in games_of(config)])
 
 
