@@ -1,97 +1,119 @@
-"""Agents on the hub: put there and played by name, from a server that answers as the hub does."""
+"""Agents on the hub, put there and played by name; the client's functions are stood in for."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import inspect
+from operator import attrgetter
 from pathlib import Path
-from subprocess import CompletedProcess
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory, fetch
+from ludarium.cli import main
+from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory
 from ludarium.training.agents.names import read_agent, read_trained_agent
-from tests.processes import LUDARIUM, python
 
-from .hub_server import HubServer, hub_server
-
-pytest.importorskip("huggingface_hub", reason='no client: pip install "ludarium[hub]"')
+huggingface_hub = pytest.importorskip(
+    "huggingface_hub", reason='no client: pip install "ludarium[hub]"'
+)
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models/shipped"
 CORSO = (SHIPPED / "corso.safetensors").read_bytes()
 
 
+class Hub:
+    """Stands in for the client's functions; what these would not take is an error.
+
+    Attributes:
+        files: contents by repository and name.
+        sizes: what is said of a file's size, where that is not its length.
+        private: whether a repository was made so.
+        asked: repository, revision and ``dry_run`` of each download.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.files: dict[str, dict[str, bytes]] = {"ada/corso": {FILE: CORSO}}
+        self.sizes: dict[str, int | None] = {}
+        self.private: dict[str, bool] = {}
+        self.asked: list[tuple[str, str | None, bool]] = []
+        for name in ("hf_hub_download", "HfApi.create_repo", "HfApi.create_commit"):
+            signature = inspect.signature(attrgetter(name)(huggingface_hub))
+            own = getattr(self, name.rpartition(".")[2])
+
+            def called(*given: Any, own: Any = own, of: Any = signature, **named: Any) -> Any:
+                arguments = of.bind(*given, **named).arguments
+                arguments.pop("self", None)
+                return own(**arguments)
+
+            monkeypatch.setattr(f"huggingface_hub.{name}", called)
+
+    def hf_hub_download(
+        self, repo_id: str, filename: str, revision: str | None = None, dry_run: bool = False
+    ) -> Any:
+        self.asked.append((repo_id, revision, dry_run))
+        if revision not in (None, "main") or filename not in self.files.get(repo_id, {}):
+            raise OSError("404 Client Error.\n\nNot Found")
+        content = self.files[repo_id][filename]
+        path = self.folder / filename
+        if dry_run:
+            size = self.sizes.get(repo_id, len(content))
+            return huggingface_hub.DryRunFileInfo("0", size, filename, str(path), False, True)
+        path.write_bytes(content)
+        return str(path)
+
+    def create_repo(self, repo_id: str, private: bool, exist_ok: bool, **_: str) -> str:
+        assert exist_ok
+        self.private.setdefault(repo_id, private)
+        return f"https://hub/{repo_id}"
+
+    def create_commit(self, repo_id: str, operations: list[Any], **_: str) -> None:
+        added = {each.path_in_repo: each.path_or_fileobj for each in operations}
+        self.files[repo_id] = self.files.get(repo_id, {}) | added
+
+
 @pytest.fixture
-def server() -> Iterator[HubServer]:
-    with hub_server() as running:
-        running.files["ada/corso"] = {FILE: CORSO}
-        yield running
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    return Hub(tmp_path, monkeypatch)
 
 
-def ludarium(
-    server: HubServer, home: Path, *words: str, **environment: str
-) -> CompletedProcess[str]:
-    """A command, with this server as its hub and a home folder of its own."""
-    given = {"HF_ENDPOINT": server.address, "HF_HOME": str(home), "HF_TOKEN": server.token}
-    given |= {"HF_HUB_DISABLE_TELEMETRY": "1", **environment}
-    return python(LUDARIUM, *words, environment=given)
-
-
-PROBE = ("accuracy", "hf:ada/corso:0", "--test", "hard", "--json")
-
-
-def test_an_agent_of_the_hub_plays_by_name(server: HubServer, tmp_path: Path) -> None:
-    first = ludarium(server, tmp_path, *PROBE)
-    assert first.returncode == 0, first.stderr
-    assert json.loads(first.stdout)
-    fetched = [path for method, path in server.asked if method == "GET"]
-    assert fetched == [f"/ada/corso/resolve/main/{FILE}"]
-    server.asked.clear()
-    again = ludarium(server, tmp_path, *PROBE)
-    assert again.stdout == first.stdout
-    assert [method for method, _ in server.asked if method == "GET"] == []
-    server.asked.clear()
-    offline = ludarium(server, tmp_path, *PROBE, HF_HUB_OFFLINE="1")
-    assert offline.stdout == first.stdout
-    assert server.asked == []
+def test_an_agent_of_the_hub_plays_by_name(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", "hf:ada/corso@main:0", "--against", "random", "--games", "2"]
+    assert main(command) == 0
+    assert "ada/corso@main" in capsys.readouterr().out
+    assert hub.asked[:2] == [("ada/corso", "main", True), ("ada/corso", "main", False)]
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("hf:ada/chess", "hf:ada/chess: "),
-        ("hf:ada/corso@old", "hf:ada/corso@old: "),
-        ("hf:ada/empty", "hf:ada/empty: "),
+        ("hf:ada/chess", "hf:ada/chess: 404 Client Error. Not Found"),
+        ("hf:ada/corso@old", "hf:ada/corso@old: 404 Client Error. Not Found"),
         ("hf:ada/huge", f"has {10**9:,} bytes, and an agent has at most {MOST_BYTES:,}"),
+        ("hf:ada/unknown", "hf:ada/unknown: agent.safetensors has an unknown number of bytes"),
         ("hf:ada/pickle", "is not a readable safetensors file"),
     ],
 )
 def test_what_is_no_agent_is_refused_in_a_line(
-    name: str, told: str, server: HubServer, tmp_path: Path
+    name: str,
+    told: str,
+    hub: Hub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     pickled = b"cos\nsystem\n(S'touch broken'\ntR."
-    server.files |= {"ada/empty": {}, "ada/huge": {FILE: CORSO}, "ada/pickle": {FILE: pickled}}
-    server.sizes["ada/huge"] = 10**9
-    done = ludarium(server, tmp_path, "evaluate", name, "--against", "random", "--games", "2")
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "GET" not in [method for method, path in server.asked if "huge" in path]
+    hub.files |= {f"ada/{each}": {FILE: CORSO} for each in ("huge", "unknown")}
+    hub.files["ada/pickle"] = {FILE: pickled}
+    hub.sizes = {"ada/huge": 10**9, "ada/unknown": None}
+    assert main(["evaluate", name, "--against", "random", "--games", "2"]) == 2
+    assert told in capsys.readouterr().err
+    assert name == "hf:ada/pickle" or all(dry_run for *_, dry_run in hub.asked)
     assert not Path("broken").exists()
 
 
-def test_a_file_of_unknown_size_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(*_: str, dry_run: bool = False, **__: str | None) -> SimpleNamespace:
-        assert dry_run
-        return SimpleNamespace(file_size=None)
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
-    with pytest.raises(ValueError, match=r"^hf:ada/corso: agent\.safetensors has an unknown numb"):
-        fetch("ada/corso")
-
-
-def test_names_are_checked_before_anything_is_asked(server: HubServer) -> None:
+def test_names_are_checked_before_anything_is_asked(hub: Hub) -> None:
     agent = read_trained_agent("hf:ada/corso@main:7?temperature=0.5")
     assert isinstance(agent, HubFactory)
     assert (agent.repository, agent.revision, agent.simulations) == ("ada/corso", "main", 7)
@@ -101,29 +123,36 @@ def test_names_are_checked_before_anything_is_asked(server: HubServer) -> None:
             read_agent(wrong)
     with pytest.raises(ValueError, match="asks another machine, so it is not taken from a file"):
         read_agent("hf:ada/corso", from_file=True)
-    assert server.asked == []
+    assert hub.asked == []
 
 
-def test_push_puts_an_agent_there_with_its_page(server: HubServer, tmp_path: Path) -> None:
-    done = ludarium(server, tmp_path, "push", "corso", "ada/mine", "--private")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{server.address}/ada/mine\n"
-    assert server.files["ada/mine"][FILE] == CORSO
-    assert server.private["ada/mine"]
-    card = server.files["ada/mine"]["README.md"].decode()
+def test_push_puts_an_agent_there_with_its_page(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["push", "corso", "ada/mine", "--private"]) == 0
+    assert capsys.readouterr().out == "https://hub/ada/mine\n"
+    assert hub.files["ada/mine"][FILE] == CORSO
+    assert hub.private["ada/mine"]
+    card = hub.files["ada/mine"]["README.md"].decode()
     assert card.startswith("---\nlibrary_name: ludarium\n")
     assert "64 channels, 8 residual blocks" in card
     assert "ludarium play hf:ada/mine" in card
     assert "../" not in card
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(CORSO)
-    assert ludarium(server, tmp_path, "push", str(copy), "ada/mine").returncode == 0
-    assert "| learner steps |" in server.files["ada/mine"]["README.md"].decode()
+    assert main(["push", str(copy), "ada/mine"]) == 0
+    assert "| learner steps |" in hub.files["ada/mine"]["README.md"].decode()
 
 
-def test_push_without_a_token_says_so(server: HubServer, tmp_path: Path) -> None:
-    done = ludarium(server, tmp_path, "push", "corso", "ada/mine", HF_TOKEN="hf_wrong")
-    assert done.returncode == 2
-    assert "ada/mine was not written: " in done.stderr
-    assert "401" in done.stderr
-    assert "ada/mine" not in server.files
+def test_a_push_that_the_hub_refuses_says_so(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError("401 Client Error.\n\nInvalid username or password.")
+
+    assert issubclass(huggingface_hub.errors.HfHubHTTPError, OSError)
+    monkeypatch.setattr("huggingface_hub.HfApi.create_repo", refuse)
+    assert main(["push", "corso", "ada/mine"]) == 2
+    told = "ada/mine was not written: 401 Client Error. Invalid username or password.\n"
+    assert told in capsys.readouterr().err
+    assert "ada/mine" not in hub.files
