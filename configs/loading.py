@@ -214,9 +214,10 @@ def _remedy(message: str, kind: type[TrainingConfig]) -> str:
     unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
     if unknown is None:
         return ""
-    fields = {field.name: field.default for field in msgspec.structs.fields(kind)}
+    keys, defaults = kind.__struct_fields__, kind.__struct_defaults__  # the last keys have these
+    sections = dict(zip(keys[-len(defaults) :], defaults, strict=True))
     section = unknown[1]
-    known = fields if section is None else getattr(fields.get(section), "__struct_fields__", ())
+    known = keys if section is None else getattr(sections.get(section), "__struct_fields__", ())
     return did_you_mean(unknown[2], list(known))
 
 
