@@ -119,12 +119,13 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
         with open_regular_file(path, MOST_BYTES, f"a {what}") as stream:
             length = int.from_bytes(stream.read(8), "little")
             size = os.fstat(stream.fileno()).st_size
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no {what} {name}") from None
+    try:
         if length > min(MOST_HEADER_BYTES, size - 8):
             raise ValueError(f"{unreadable}its header is cut or too long")
         with safe_open(path, framework) as file:
             yield file
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no {what} {name}") from None
     except Exception as error:  # damaged files and custom networks may raise anything
         reason = str(error) or type(error).__name__
         reason = reason if reason.isprintable() else ascii(reason)

@@ -12,6 +12,7 @@ runs in ``eager``, and on a GPU in ``graph-fp16``.
 from __future__ import annotations
 
 import copy
+import os
 import sys
 import threading
 import warnings
@@ -48,6 +49,16 @@ _FEWEST = 8  # fewest observations for each core
 # Held while a network is prepared: a GPU captures one CUDA graph at a time, and threads that ask
 # for the same evaluator at once get one. Preparing one evaluator may prepare another.
 _preparing = threading.RLock()
+
+
+def _forget_preparing() -> None:
+    """Make a new lock in a forked child, where nobody would release one that was held."""
+    global _preparing
+    _preparing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_preparing)
 
 
 @contextmanager
@@ -246,10 +257,11 @@ class InferenceEngine:
     def _evaluator_for(self, backend: Backend, size: int) -> Evaluator:
         """The network prepared in a backend, for batches of ``size`` if that matters."""
         key = backend, size if backend in FIXED_SIZE else 0
-        with _preparing:
-            if key not in self._evaluators:
-                self._evaluators[key] = self._prepared(backend, size)
-            return self._evaluators[key]
+        if key not in self._evaluators:  # one that is ready waits for nobody
+            with _preparing:
+                if key not in self._evaluators:
+                    self._evaluators[key] = self._prepared(backend, size)
+        return self._evaluators[key]
 
     def _prepared(self, backend: Backend, size: int) -> Evaluator:
         if backend in BATCH_INVARIANT:

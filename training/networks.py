@@ -296,6 +296,11 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
             "(uct:1000)"
         )
     if not fits(checkpoint, game):
+        if not checkpoint.variants and checkpoint.options == game.options:
+            raise ValueError(
+                f"checkpoint {name} does not fit {game}, whose rules have changed since: give the "
+                "game a new version, and train an agent for it"
+            )
         raise ValueError(
             f"checkpoint {name}, trained with options {checkpoint.options}, does not fit the rules "
             f"of {game}: give its options (--option NAME=VALUE), train one for these rules, or "

@@ -31,7 +31,7 @@ export const Outcome = Object.freeze({
 });
 
 const ALGORITHMS = { gumbel: 0, puct: 1 };
-const KNOBS = ["simulations", "temperature", "bound", "blur", "sees_wins"];
+const KNOBS = { simulations: Infinity, temperature: 1000, bound: 1000, blur: 1000, sees_wins: 1 };
 const CHOICES = { rescale_values: [false, true], prove: [false, true] };
 
 const ARRAYS = {
@@ -504,8 +504,9 @@ export class Search {
     this.#check(run.evaluate);
     checkWhole("simulations", knobs.simulations, 1, this.limits.simulations);
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
-    for (const name of KNOBS) {
-      if (!Number.isFinite(knobs[name])) throw new RangeError(`the knob ${name} is ${knobs[name]}`);
+    for (const [name, most] of Object.entries(KNOBS)) {
+      const isInRange = knobs[name] >= 0 && knobs[name] <= most;
+      if (!isInRange) throw new RangeError(`the knob ${name} is ${knobs[name]}, not 0 to ${most}`);
       this.#memory.view("search_knobs", name)[0] = knobs[name];
     }
     const found = await this.#go(() => this.#functions.level_begin(seed), run);

@@ -167,7 +167,9 @@ def test_a_checkpoint_of_rules_that_changed_without_a_new_version_is_refused(
     network = networks.network_shape(game)
     other = replace(network, observation=(4, 3, 3))
     monkeypatch.setattr(networks, "network_shape", lambda game: other)
-    told = f"does not fit the rules of {re.escape(str(game))}: .* train one"
+    told = (
+        f"does not fit {re.escape(str(game))}, whose rules have changed since: give the game a new"
+    )
     with pytest.raises(ValueError, match=told):
         make_agent(f"{run}:0", game)
 

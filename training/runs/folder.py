@@ -56,7 +56,7 @@ from .lock import FolderLock
 from .state import State, array_bytes, digest_of, pack_state, unpack_state
 
 _KEPT_STATES = 2
-_FORMAT = 3
+_FORMAT = 4
 _NOT_COMPARED = ("cluster", "save")  # sections that change no result
 _LARGEST_FILE = 1 << 33  # bytes
 _SYSTEMS = "lost+found"  # a folder that file systems create

@@ -184,7 +184,7 @@ def within_bounds(node, value, settings):
 def node_value(node, settings):
     """The value of a node for the search, player 0's view: the mean within the bounds.
 
-    For a root's value that is reported and learnt, see `value.root_value`.
+    For a root's value that is reported, see `value.root_value`.
     """
     return within_bounds(node, node.value, settings)
 

@@ -1,4 +1,4 @@
-"""The value of a root: what a search reports for a position, and what the network learns.
+"""The value of a root: what a search reports for a position.
 
 AlphaZero's value is the mean of the values that were backed up, so every action counts as often as
 it was simulated. Sequential halving simulates many actions only to reject them, and root noise and
