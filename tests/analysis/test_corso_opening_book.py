@@ -224,6 +224,17 @@ def test_play_goes_on_where_the_search_is_given_up(monkeypatch: pytest.MonkeyPat
     assert not (best & ~position.mask.astype(bool)).any()
 
 
+def test_perfect_play_follows_the_shipped_book_in_either_seat() -> None:
+    solution = CorsoSolution(make_game("corso"), MEMORY)
+    start = solution.game.start()
+    positions = [start, *children(start).values()]
+    advice = [solution.book.advice(each) for each in positions]
+    assert [each.won for each in advice] == [True] + 25 * [False]
+    best = solution.best_actions(states_of(positions))
+    assert best.sum(axis=1).tolist() == 26 * [1]
+    assert best.argmax(axis=1).tolist() == [each.action for each in advice]
+
+
 def test_the_shipped_strategy_wins_where_it_ends() -> None:
     game = make_game("corso", size=5)
     book = shipped_opening_book(game)

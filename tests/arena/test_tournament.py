@@ -435,3 +435,8 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     assert "leave out the agents" in capsys.readouterr().err
     assert main(["tournament", "--folder", folder]) == 0
     assert len((tmp_path / "tour" / "games.jsonl").read_bytes().splitlines()) == 24
+
+
+def test_another_seed_gives_other_games(whole, tmp_path):
+    play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
+    assert games_in(tmp_path) != games_in(whole)

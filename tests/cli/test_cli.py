@@ -200,6 +200,7 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
         (["games", "--network-module", "math:pi"], "not a subclass of torch.nn.Module"),
         (["games", "--network-module", "math:Net"], "there is no 'Net' in it"),
         (["compare", "--folder", "nowhere"], "there is no comparison in nowhere"),
+        (["compare", "uct:5"], "a comparison is of two agents, A and B, not of 1"),
         (["compare", "--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with agents"),
         (
             ["tournament"],

@@ -312,3 +312,9 @@ sys.exit(cli.main())
 def test_a_command_under_nohup_goes_on_when_its_terminal_is_closed() -> None:
     done = python(_NOHUP)
     assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", "")
+
+
+def test_a_setting_that_is_not_utf_8_is_refused_in_a_line(tmp_path: Path) -> None:
+    words = ("train", "corso", "--folder", "x", "--set", os.fsdecode(b"x\xff=1"))
+    done = python(LUDARIUM, *words, cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

@@ -307,3 +307,15 @@ def test_obelisk_previews_a_placement(play):
     out = play(lines, "obelisk", "--opponent", "random", "--resume", "game.json")
     assert "player_0 has to place:" in out
     assert "r0  0-1" in out
+
+
+def test_a_game_is_saved_over_itself_and_over_nothing_else(play):
+    Path("game.json.partial").write_text("mine")
+    play(["save game.json", "b2", "save game.json", "quit"], *QUICK)
+    assert json.loads(Path("game.json").read_text())["moves"][0] == "b2"
+    assert Path("game.json.partial").read_text() == "mine"
+
+
+def test_without_a_trained_agent_uct_plays_and_is_announced(play):
+    out = play(["quit"], "tictactoe", "--seat", "0")
+    assert "no trained agent of tictactoe is shipped: uct:1000 plays instead" in out

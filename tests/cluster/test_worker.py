@@ -46,6 +46,19 @@ def new_player(measures=True, backend="eager", identity=None):
     return SelfPlayer(*told), config, weights
 
 
+def test_an_actor_plays_every_game_of_a_mixture():
+    settings = [*SETTINGS, "backend=eager", "variants=[{options: {size: [2, 3]}}]"]
+    settings += ["self_play.positions=512", "bootstrap.positions=256"]
+    config = apply_settings(load_config("corso/demo"), settings)
+    games = games_of(config)
+    made = [game for game, _ in games]
+    networks = tuple(fresh_network(game, config.network) for game in made)
+    weights = Weights(3, networks, tuple(random_observations(game, 64, 1) for game in made))
+    player = SelfPlayer(games, Mixture(made), part_of(config, 2, 2), identity_of(made[0]), True)
+    for searched in (None, search_settings(config, 0.0)):
+        assert set(player.play(weights, searched).result.samples["game"]) == {0, 1}
+
+
 @pytest.mark.parametrize("backend", ["eager", "compiled", "compiled-int8"])
 def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     player, config, (first, second) = new_player(backend=backend)

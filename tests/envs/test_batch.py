@@ -372,6 +372,7 @@ def test_make_vec_gives_the_vector_environment() -> None:
     assert observations in vector.observation_space
     assert infos["action_mask"].shape == (12, 9)
     assert infos["_action_mask"].all()
+    assert vector.step(infos["action_mask"].argmax(axis=1))[1].dtype == np.float64
     vector.close()
 
 

@@ -88,5 +88,7 @@ def test_gymnasium_makes_many_games_in_every_way() -> None:
         env = gymnasium.make_vec(
             gym_id("corso"), num_envs=2, vectorization_mode=mode, render_mode=None
         )
-        env.reset(seed=1)
+        _, infos = env.reset(seed=1)
+        observations, *_ = env.step(infos["action_mask"].argmax(axis=1))
+        assert observations.shape == (2, 5, 5, 5)
         env.close()

@@ -828,3 +828,10 @@ def test_the_picture_marks_a_swap() -> None:
     assert "player_1, black, bottom to top" in picture
     assert "ply 2: swap" in picture
     assert "player_0, black" in open_board().svg()
+
+
+def test_the_symmetry_is_half_a_turn() -> None:
+    game = make_game("onyx", size=6)
+    names = [game.action_names[action] for action in game.symmetries().actions[1]]
+    image = dict(zip(game.action_names, names, strict=True))
+    assert [image[each] for each in ("a1", "b3", "bc12", "swap")] == ["f6", "e4", "de56", "swap"]

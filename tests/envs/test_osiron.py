@@ -1163,3 +1163,9 @@ def test_names_of_empty_spaces_leave_the_middle_to_what_marks_a_placement() -> N
         (shape,) = [slot.shapes[-1] for slot in scene.slots if f">{name}<" in slot.shapes[-1]]
         (baseline,) = re.findall(r'y="([-\d.]+)"', shape)
         assert abs(float(baseline)) > 20
+
+
+def test_the_beginners_start_is_mirrored() -> None:
+    mirrored = [PAIR_ENDS[pair] for pair in make_game("osiron").symmetries().actions[1]]
+    image = dict(zip(BORDERS, mirrored, strict=True))
+    assert (image[0, 1], image[5, 12]) == ((3, 4), (11, 18))

@@ -142,6 +142,14 @@ def test_shipped_agents_play_without_torch_or_onnx(command, tmp_path):
     assert json.loads(ran.stdout)
 
 
+@pytest.mark.parametrize("word", ["--help", "--version", "games"])
+def test_a_look_around_needs_nothing_that_trains(word, tmp_path):
+    ran = python(_BARE, word, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    told = 'train               needs more packages: pip install "ludarium[train]"'
+    assert word != "--help" or told in ran.stdout
+
+
 def test_a_shipped_agent_plays_in_the_terminal_without_torch(tmp_path):
     words = ["play", "corso", "--terminal", "--opponent", "level:2"]
     ran = python(_BARE, *words, cwd=tmp_path, input="quit\n")

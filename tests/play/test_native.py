@@ -29,6 +29,7 @@ import pytest
 from ludarium.arena.ladder import find_ladder, ladder_beside
 from ludarium.arena.level import LevelSearcher
 from ludarium.cli import main
+from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
@@ -57,6 +58,8 @@ COMPARED = {"corso": {}, "osiron": {}, "obelisk": {}, "onyx": {"size": 6}}
 PLAYED = {
     **COMPARED,
     "obsidio": {"size": 7},
+    "obsidio-all": {},
+    "onyx-all": {},
 }
 GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "60"))
 CALLS = int(os.environ.get("LUDARIUM_NATIVE_CALLS", "20000"))
@@ -273,10 +276,15 @@ class LevelGame(NamedTuple):
     start: str
 
 
+def game_played(name: str) -> Game:
+    """A game of `PLAYED`; ``-all`` stands for its default board, played by the network for all."""
+    return make_game(name.removesuffix("-all"), **PLAYED[name])
+
+
 @cache
 def level_games(name: str, count: int) -> list[LevelGame]:
     """Games at all levels in turn; every second one of Osiron has another setup."""
-    levels = len(find_ladder(make_game(name, **PLAYED[name])).levels)
+    levels = len(find_ladder(game_played(name)).levels)
     starts = ["-"] * count
     if name == "osiron":
         rng = np.random.default_rng(1)
@@ -286,7 +294,7 @@ def level_games(name: str, count: int) -> list[LevelGame]:
 
 @cache
 def level_searcher(name: str) -> LevelSearcher:
-    game = make_game(name, **PLAYED[name])
+    game = game_played(name)
     path = fitting_agent(game)
     ladder = find_ladder(game)
     network = stored_network(path, game, str(path))
@@ -295,7 +303,7 @@ def level_searcher(name: str) -> LevelSearcher:
 
 @cache
 def actions_of_python(name: str, played: LevelGame) -> list[int]:
-    game = make_game(name, **PLAYED[name])
+    game = game_played(name)
     searcher = level_searcher(name)
     searcher.adjust(find_ladder(game).levels[played.level - 1].knobs)
     if played.start != "-":
@@ -368,9 +376,10 @@ def assert_played(name: str, games: list[LevelGame], played: str) -> None:
 @pytest.mark.parametrize("name", PLAYED)
 def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
     need_tools()
-    game = make_game(name, **PLAYED[name])
+    game = game_played(name)
     path = fitting_agent(game)
-    games = level_games(name, 10 * len(find_ladder(game).levels))
+    of_each = 1 if name.endswith("-all") else 10
+    games = level_games(name, of_each * len(find_ladder(game).levels))
     (tmp_path / "module").write_bytes(module_part(game).content(print))
     network = stored_network(path, game, str(path))
     (tmp_path / "network").write_bytes(network_content(game, network))

@@ -49,7 +49,11 @@ def _deep(levels: int) -> dict[str, Any]:
 GOOD = {"game": "x", "version": 0, "options": {}, "moves": ["a", "b"]}
 WRONG: list[tuple[Any, str]] = [
     ({"moves": ["a"]}, "lacks game, version, options"),
+    ([GOOD], "another JSON value"),
+    (GOOD | {"moves": ["a", 5]}, "move 2 of the record is 5"),
+    (GOOD | {"notes": {"2": 5}}, "the note on move 2 of the record is 5"),
     (GOOD | {"notes": {"3": "x"}}, 'name move "3"; accepted: "1" to "2"'),
+    (GOOD | {"variations": {"2": [{"moves": []}]}}, "it has no moves"),
     (_deep(MOST_DEPTH + 1), "is within 8 variations and has another"),
     (GOOD | {"variations": {"1": [{"moves": ["a"]}] * (MOST_VARIED_MOVES + 1)}}, "over 10000"),
 ]

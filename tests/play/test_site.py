@@ -292,6 +292,13 @@ def test_rules_and_what_packs_a_network_are_in_its_address(monkeypatch: pytest.M
     assert len({part.address for part in made if part is not None}) == 3
 
 
+def test_all_that_packs_a_network_counts_for_its_address() -> None:
+    packers = {module.__name__.removeprefix("ludarium.") for module in parts._PACKERS}
+    names = ("layers", "options", "shape", "turn", "weights")
+    assert packers >= {f"models.{name}" for name in names}
+    assert packers >= {"envs.batch", "training.networks", "play.wasm.network"}
+
+
 def test_a_module_is_compiled_once_for_the_same_sources_and_limits(
     maker: Maker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

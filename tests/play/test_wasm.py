@@ -87,8 +87,7 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
         while True:
             digest.update(contents_of(position.states))
             digest.update(position.mask.tobytes())
-            viewers = (0, 1)
-            for player in viewers:
+            for player in (0, 1):
                 digest.update(position.observation(player).tobytes())
             digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
             digest.update(game.shown(position.state, action, before).tobytes())
@@ -210,7 +209,7 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
         "games": [digest_of_games(game, first, end) for first, end in _chunks(games)],
         "searches": [
             digests_of_searches(game, settings, positions, seed)
-            for seed, settings in enumerate(SETTINGS if positions else ())
+            for seed, settings in enumerate(SETTINGS)
         ],
         "perft": [game.start(1).perft(depth) for depth in range(3)],
         "random": {"plies": int(plies), "outcomes": counts.tolist()},
@@ -220,7 +219,7 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
 def in_module(module: Path, game: Game, games: int, positions: int) -> dict[str, Any]:
     searches = [
         {"settings": settings._asdict(), "positions": positions, "seed": seed}
-        for seed, settings in enumerate(SETTINGS if positions else ())
+        for seed, settings in enumerate(SETTINGS)
     ]
     asked = {"games": _chunks(games), "searches": searches}
     request = json.dumps(asked | {"hasOwners": game.has_owners, "reasons": list(game.reasons)})

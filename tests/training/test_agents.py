@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -324,3 +325,14 @@ def test_a_temperature_to_draw_at_is_above_0():
     for wrong in (0, -1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="temperature is a number above 0, not"):
             Drawn(wrong)
+
+
+def test_actions_are_drawn_by_their_shares_to_a_power() -> None:
+    shares = np.tile(np.array([0.6, 0.3, 0.1, 0], np.float32), (20_000, 1))
+    found: Any = SimpleNamespace(policies=shares)
+    for temperature in (1.0, 0.5):
+        actions = Drawn(temperature)(found, np.random.default_rng(1))
+        counts = np.bincount(actions, minlength=4) / len(shares)
+        expected = shares[0] ** (1 / temperature)
+        np.testing.assert_allclose(counts, expected / expected.sum(), atol=0.02)
+        assert counts[3] == 0
