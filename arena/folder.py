@@ -266,9 +266,8 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
     differing = [key for key in wanted if found.get(key) != wanted[key]]
     if not differing:
         return
-    key = next(
-        (each for each in differing if each != "networks"), "networks"
-    )  # other agents have other networks
+    # Other agents have other networks, so another key tells more.
+    key = next((each for each in differing if each != "networks"), "networks")
     stored = found.get(key)
     if key == "networks" and isinstance(stored, dict):
         changed = [name for name in wanted[key] if stored.get(name) != wanted[key][name]]

@@ -16,10 +16,10 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     Network = PolicyValueNetwork | Layers
 
+Key = TypeVar("Key")
+Made = TypeVar("Made")
+
 Backend = str
 BACKENDS: tuple[Backend, ...] = ("eager", "compiled", "graph-fp16", "compiled-int8")
 #: Backends that are prepared for one batch size; the others accept any batch size.
@@ -46,8 +49,7 @@ BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
 _TRIED = 8  # observations on which the outputs are checked after an update
 _FEWEST = 8  # fewest observations for each core
 
-# Held while a network is prepared: a GPU captures one CUDA graph at a time, and threads that ask
-# for the same evaluator at once get one. Preparing one evaluator may prepare another.
+# Held while a network is prepared, see `_once`. Preparing one evaluator may prepare another.
 _preparing = threading.RLock()
 
 
@@ -257,11 +259,7 @@ class InferenceEngine:
     def _evaluator_for(self, backend: Backend, size: int) -> Evaluator:
         """The network prepared in a backend, for batches of ``size`` if that matters."""
         key = backend, size if backend in FIXED_SIZE else 0
-        if key not in self._evaluators:  # one that is ready waits for nobody
-            with _preparing:
-                if key not in self._evaluators:
-                    self._evaluators[key] = self._prepared(backend, size)
-        return self._evaluators[key]
+        return _once(self._evaluators, key, lambda: self._prepared(backend, size))
 
     def _prepared(self, backend: Backend, size: int) -> Evaluator:
         if backend in BATCH_INVARIANT:
@@ -274,14 +272,14 @@ class InferenceEngine:
         return backends.captured(network, (size, *self._observation_shape), self.device)
 
     def _compiled_network(self, backend: Backend) -> CompiledNetwork:
-        with _preparing:
-            if backend not in self._compiled:
-                layers, ranges = _layers_of(self._network), None
-                if backend == "compiled-int8":
-                    assert self._examples is not None, "checked before"
-                    ranges = ranges_of(layers, self._examples)
-                self._compiled[backend] = CompiledNetwork(layers, ranges, self._turn)
-            return self._compiled[backend]
+        def compiled() -> CompiledNetwork:
+            layers, ranges = _layers_of(self._network), None
+            if backend == "compiled-int8":
+                assert self._examples is not None, "checked before"
+                ranges = ranges_of(layers, self._examples)
+            return CompiledNetwork(layers, ranges, self._turn)
+
+        return _once(self._compiled, backend, compiled)
 
     def _shared(self, network: CompiledNetwork) -> Evaluator:
         """The network on all available cores."""
@@ -322,6 +320,18 @@ class InferenceEngine:
             observations = filled
         answer = self._evaluator_for(self.backend, size)(observations)
         return Evaluation(*(array[:count] for array in answer))
+
+
+def _once(made: dict[Key, Made], key: Key, make: Callable[[], Made]) -> Made:
+    """What is made for a key, by one thread at a time; what is ready waits for nobody.
+
+    A GPU captures one CUDA graph at a time, whichever engine asks.
+    """
+    if key not in made:
+        with _preparing:
+            if key not in made:
+                made[key] = make()
+    return made[key]
 
 
 def _has_layers(network: Network) -> bool:

@@ -54,13 +54,13 @@ def in_module(positions: list[Position], module: Path) -> list[dict[str, Any]]:
     return found
 
 
-def compare(game: Game, module: Path, positions: int, seed: int = 1) -> int:
+def compare(game: Game, module: Path, positions: int) -> int:
     """Compare positions; returns how many actions agree.
 
     Raises:
         AssertionError: something differs; the message shows the position.
     """
-    asked = list(decided_positions(prober_of(game), positions, seed))
+    asked = list(decided_positions(prober_of(game), positions, seed=1))
     answers = in_module([position for position, _ in asked], module)
     actions = 0
     for (position, expected), found in zip(asked, answers, strict=True):

@@ -23,7 +23,7 @@ from ludarium.envs.engine.record import (
     split_moves,
 )
 from tests.checkpoints import LADDERS
-from tests.survival.readers import _good_records, mutate_json
+from tests.survival.readers import good_records, mutate_json
 
 from .node import ask
 
@@ -89,7 +89,7 @@ def test_hostile_texts_are_refused_in_javascript(text: str, said: str) -> None:
 
 def test_both_read_and_refuse_the_same() -> None:
     rng = random.Random(1)
-    good = _good_records()
+    good = good_records()
     texts = [mutate_json(rng.choice(good), rng).decode(errors="replace") for _ in range(2000)]
     read = 0
     for text, answer in zip(texts, in_node("records.mjs", texts), strict=True):

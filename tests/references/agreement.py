@@ -49,7 +49,7 @@ def play_beside(
     start_reference: Callable[[Position], Reference],
     snapshot: Callable[[Position], Snapshot],
     games: int,
-    seed: int = 0,
+    seed: int,
 ) -> Counter[str]:
     """Compare after every ply of random games; return how often each rare event was met.
 

@@ -106,7 +106,7 @@ def _good_tables() -> list[bytes]:
     return [_table({"format": 1})]
 
 
-def _good_records() -> list[bytes]:
+def good_records() -> list[bytes]:
     position, moves = TicTacToe().start(), ["b2", "a1", "c3", "a3", "a2"]
     for text in moves:
         position.play(position.text_to_action(text))
@@ -262,7 +262,7 @@ def _read_arena_game(path: Path) -> object:
 
 
 def _good_arena_games() -> list[bytes]:
-    record = json.loads(_good_records()[0])
+    record = json.loads(good_records()[0])
     own = {"number": 3, "players": ["random", "uct:5"], "result": [1, -1], "seconds": [0.5] * 5}
     return [json.dumps(record | own).encode()]
 
@@ -282,7 +282,7 @@ READERS = [
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
     Reader("settings", _read_settings, _good_settings, mutate_bytes),
-    Reader("record", _read_record, _good_records, mutate_json),
+    Reader("record", _read_record, good_records, mutate_json),
     Reader("list of moves", _read_moves, lambda: [b"b2 a1, c3\na3 a2"], mutate_bytes),
     Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),

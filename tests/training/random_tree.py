@@ -1,7 +1,8 @@
 """A game without sense, to compare searches with plain minimax on.
 
-Positions are the nodes of a complete tree; who is to move, which actions are legal, where the
-game ends, how, and every score are random: so players often move several times in a row.
+Positions are the nodes of a complete tree, or of another graph if ``children`` says so; who is to
+move, which actions are legal, where the game ends, how, and every score are random: so players
+often move several times in a row.
 """
 
 from __future__ import annotations

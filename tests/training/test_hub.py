@@ -62,7 +62,7 @@ class Hub:
         path.write_bytes(content)
         return str(path)
 
-    def create_repo(self, repo_id: str, private: bool, exist_ok: bool, **_: str) -> str:
+    def create_repo(self, repo_id: str, private: bool, exist_ok: bool) -> str:
         assert exist_ok
         self.private.setdefault(repo_id, private)
         return f"https://hub/{repo_id}"
