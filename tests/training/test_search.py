@@ -321,8 +321,34 @@ def test_finished_games_and_empty_budgets_are_refused():
         Search(game, SearchSettings()).run(position.states, random_network(1, 9))
     with pytest.raises(ValueError, match="at least 1"):
         Search(game, SearchSettings(simulations=0))
-    with pytest.raises(ValueError, match=r"10+ simulations would take .* GiB of memory"):
+    with pytest.raises(ValueError, match=r"10+ simulations would take .* GiB of memory") as caught:
         Search(game, SearchSettings(simulations=10**15), batch=1)
+    gibibytes = float(str(caught.value).split(" take ")[1].split()[0].replace(",", ""))
+    node = game.state_dtype.itemsize + NODE.itemsize + game.num_actions * EDGE.itemsize
+    assert gibibytes == pytest.approx(node * 10**15 / 2**30)
+    search = Search(game, SearchSettings(simulations=32, max_considered=4))
+    with pytest.raises(ValueError, match=r"room for 32 simulations and 4 considered .* 33 and 4"):
+        search.use(SearchSettings(simulations=33, max_considered=4))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "accepted"),
+    [
+        ("simulations", 1.5, "a whole number from 0 on"),
+        ("simulations", True, "a whole number from 0 on"),
+        ("max_considered", 0, "a whole number from 1 on"),
+        ("prove", 2, "False or True"),
+        ("prove", "yes", "False or True"),
+        ("noise", -0.1, "a finite number from 0 on"),
+        ("noise", float("inf"), "a finite number from 0 on"),
+        ("c_puct", "1", "a finite number from 0 on"),
+        ("score", 1.0, "from 0 to below 1"),
+        ("algorithm", 7, r"GUMBEL \(0\) or PUCT"),
+    ],
+)
+def test_settings_of_another_type_or_range_are_refused_by_name(name, value, accepted):
+    with pytest.raises(ValueError, match=f"setting {name} of a search is .*; accepted: {accepted}"):
+        SearchSettings(**{name: value}).checked()
 
 
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
