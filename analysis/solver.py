@@ -111,7 +111,6 @@ class Solver(ABC):
         limit: int | None = None,
         task: Task = UNWATCHED,
         leads: bool = True,
-        title: str = "positions answered",
     ) -> list[Answer]:
         """The values of positions for their players to move; threads share the positions.
 
@@ -123,7 +122,6 @@ class Solver(ABC):
             task: task that counts the positions; stopping it ends the search early.
             leads: ask for the lead at the end too, in games that have points; otherwise only who
                 wins, which takes less.
-            title: the task's title.
 
         Raises:
             ValueError: a position is of another game, or the limit is negative.
@@ -138,7 +136,7 @@ class Solver(ABC):
         self._end = begin + min(limit, NO_LIMIT)
 
         told = 0
-        task.begin(title, len(positions))
+        task.begin("positions answered", len(positions))
 
         def watch(answered: int) -> bool:
             nonlocal told

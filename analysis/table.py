@@ -54,8 +54,8 @@ def read_table(
     dtype: Any,
     shape: tuple[int | None, ...],
     wanted: dict[str, Any],
-) -> tuple[dict[str, Any], np.ndarray]:
-    """The description and the array of a table; the array is read-only.
+) -> np.ndarray:
+    """The array of a table, read-only.
 
     Compiled code that reads the array checks no bounds, so its dtype and number of axes, and each
     length that is not None, must be the expected ones.
@@ -76,7 +76,7 @@ def read_table(
         if file.keys() != [_ARRAY] or text is None:
             raise ValueError("it is not a table of a solved game")
         description: dict[str, Any] = load_json(text.encode(), "its description", dict[str, Any])
-        array = file.get_tensor(_ARRAY)
+        array: np.ndarray = file.get_tensor(_ARRAY)
         if description.pop(_CHECKSUM, None) != _checksum(description, array):
             raise ValueError("it is damaged: its checksum is wrong; solve again")
         differences = [
@@ -94,7 +94,7 @@ def read_table(
                 f"{shape} is needed"
             )
     array.flags.writeable = False
-    return description, array
+    return array
 
 
 def _checksum(description: dict[str, Any], array: np.ndarray) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import asdict
 
 from ludarium.analysis import Answer
-from ludarium.analysis.corso import CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso import CorsoSolver, first_actions
 from ludarium.analysis.corso.known import first_positions, write_known
-from ludarium.analysis.corso.opening_book import PLIES
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
@@ -29,7 +27,7 @@ from .progress import progress
 from .result import Result
 
 #: Defaults of the file of known positions: plies that it answers completely, and entries.
-KNOWN_PLIES = 2
+KNOWN_PLIES = 3
 KNOWN_ENTRIES = 4096
 
 HELP = "each first action, in minutes"
@@ -45,10 +43,9 @@ symmetric first actions is searched. Ctrl-C prints the results so far.
   ludarium solve corso --seed 1 --eager 4 --score --threads 1
                                                again, with other places in the table, another
                                                order of actions, and by way of the exact leads
-  ludarium solve corso --opening-book 5x5.safetensors
-                                               make and check the file that `perfect` plays from
   ludarium solve corso --known 5x5.known.safetensors
-                                               make the file that makes `probe` and the page quick
+                                               make the file that makes `probe`, `perfect` and the
+                                               page quick
 """
 
 
@@ -63,13 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--score", action="store_true", help="exact leads, not only who wins")
     parser.add_argument(
-        "--opening-book",
-        type=output_file(),
-        metavar="FILE",
-        help="instead, find out what to play in every position of the first plies that can "
-        "arise, in either seat, check that by a second search, and write it",
-    )
-    parser.add_argument(
         "--known",
         type=output_file(),
         metavar="FILE",
@@ -79,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plies",
         type=read_count,
-        help=f"how many of the first plies (default {PLIES} for --opening-book, "
-        f"{KNOWN_PLIES} for --known)",
+        default=KNOWN_PLIES,
+        help=f"with --known: how many of the first plies (default {KNOWN_PLIES})",
     )
     parser.add_argument(
         "--entries",
@@ -104,9 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Return the values of the first actions, or write an opening book or known positions."""
-    if given.opening_book:
-        return make_opening_book(given)
+    """Return the values of the first actions, or write known positions."""
     if given.known:
         return make_known(given)
     solver = _solver(given)
@@ -154,49 +142,16 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, "\n".join(lines), STOPPED if task.stopped else 0)
 
 
-def make_opening_book(given: argparse.Namespace) -> Result:
-    """Make an opening book, check it with another seed and order, write it; return its counts."""
-    if given.score or given.first_move or given.known:
-        raise ValueError("--opening-book takes neither --score nor --first-move nor --known")
-    started = time.perf_counter()
-    with progress() as task:
-        plies = PLIES if given.plies is None else given.plies
-        book = OpeningBook.build(_solver(given), plies, task)
-        built = time.perf_counter()
-        given.seed, given.eager = given.seed + 1, max(1, given.eager - 1)
-        check = book.check(_solver(given), task)
-    checked = time.perf_counter()
-    path = book.save(given.opening_book)
-    found = {
-        "game": book.game.name,
-        "options": dict(book.game.options),
-        "plies": book.plies,
-        **asdict(check),
-        "seconds": round(built - started, 2),
-        "check_seconds": round(checked - built, 2),
-        "file": str(path),
-        "bytes": path.stat().st_size,
-    }
-    lines = [
-        f"{path}: {check.won:,} positions won, {check.lost:,} lost, {found['bytes']:,} bytes",
-        f"checked, with {check.beyond:,} positions after the last entries and {check.finished:,} "
-        "finished games, all won",
-        f"{built - started:.1f} s, and {checked - built:.1f} s to check",
-    ]
-    return Result(found, "\n".join(lines))
-
-
 def make_known(given: argparse.Namespace) -> Result:
     """Search the positions of the first plies, and write the results that took most work."""
     if given.score or given.first_move:
         raise ValueError("--known takes neither --score nor --first-move")
     solver = _solver(given)
-    plies = KNOWN_PLIES if given.plies is None else given.plies
-    if plies < 0 or given.entries < 1:
+    if given.plies < 0 or given.entries < 1:
         raise ValueError(
-            f"--plies is 0 or more, --entries 1 or more, not {plies} and {given.entries}"
+            f"--plies is 0 or more, --entries 1 or more, not {given.plies} and {given.entries}"
         )
-    positions = first_positions(solver.game, plies)
+    positions = first_positions(solver.game, given.plies)
     started = time.perf_counter()
     with progress(can_stop=True) as task:
         solver.answer_all(positions, task=task, leads=False)
@@ -207,7 +162,7 @@ def make_known(given: argparse.Namespace) -> Result:
     found = {
         "game": solver.game.name,
         "options": dict(solver.game.options),
-        "plies": plies,
+        "plies": given.plies,
         "positions": len(positions),
         "entries": len(known),
         "nodes": solver.nodes,

@@ -2,14 +2,12 @@
 `__all__`; WebAssembly modules also use ``board``, ``kernels`` and ``solver``.
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
-the questions that can be asked, ``known`` a file of results that took long to find,
-``opening_book`` a file of moves for the first plies, and ``solution`` perfect play by the opening
-book and the search.
+the questions that can be asked, ``known`` a file of results that took long to find, and
+``solution`` perfect play by the search.
 """
 
 from .board import SIZES
 from .known import shipped_known
-from .opening_book import OpeningBook
 from .solution import CorsoSolution
 from .solver import CorsoSolver, first_actions
 
@@ -17,7 +15,6 @@ __all__ = [
     "SIZES",
     "CorsoSolution",
     "CorsoSolver",
-    "OpeningBook",
     "first_actions",
     "shipped_known",
 ]

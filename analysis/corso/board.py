@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ludarium.envs.corso import Corso
@@ -21,7 +19,6 @@ from .kernels import BUCKET, MOVES, PLIES, TAG_BITS, Cells
 #: Board sizes whose keys fit into the table.
 SIZES = range(2, 6)
 _LARGEST = SIZES[-1]
-_FORMAT = 1  # of the files
 
 
 def check_game(game: Game) -> Corso:
@@ -38,12 +35,6 @@ def check_game(game: Game) -> Corso:
             f"choose a size from {SIZES[0]} to {_LARGEST}"
         )
     return game
-
-
-def description(game: Game) -> dict[str, Any]:
-    """What the files of a board say that they are for."""
-    options = dict(game.options)
-    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options}
 
 
 def cells_of(position: Position) -> Cells:

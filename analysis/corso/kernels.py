@@ -416,9 +416,8 @@ def recall(board, table, worker, cells):
 
 @_compiled
 def number_of(board, worker, cells):
-    """The least of the position's eight numbers, and the symmetry that gives it."""
-    symmetry = write_keys(board, worker, cells)
-    return worker.keys[symmetry], symmetry
+    """The least of the position's eight numbers under symmetry."""
+    return worker.keys[write_keys(board, worker, cells)]
 
 
 @_compiled

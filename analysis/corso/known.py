@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,11 @@ from ludarium.envs.engine.position import Position
 from ..solver import after
 from ..table import read_table, write_table
 from . import kernels
-from .board import board_record, cells_of, check_game, description, new_workers
+from .board import board_record, cells_of, check_game, new_workers
 
 _MUCH = 24  # bits of the number of positions searched
 _SUFFIX = ".known.safetensors"
+_FORMAT = 1
 
 
 def hardest_known(
@@ -81,7 +83,7 @@ def first_positions(game: Game, plies: int) -> list[Position]:
     for _ in range(plies + 1):
         following = []
         for position in layer:
-            number = int(kernels.number_of(board, worker, cells_of(position))[0])
+            number = int(kernels.number_of(board, worker, cells_of(position)))
             if number not in found and not position.is_over:
                 found[number] = position
                 following += [after(position, action) for action in position.legal_actions]
@@ -91,7 +93,7 @@ def first_positions(game: Game, plies: int) -> list[Position]:
 
 def write_known(path: str | os.PathLike[str], game: Game, known: np.ndarray) -> Path:
     """Write the entries of `hardest_known` to a file; return the path."""
-    return write_table(path, description(game), known)
+    return write_table(path, _description(game), known)
 
 
 def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
@@ -101,7 +103,7 @@ def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
         FileNotFoundError: there is no such file.
         ValueError: it is not such a file, or damaged, or for other rules.
     """
-    return read_table(path, np.int64, (None, 2), description(game))[1]
+    return read_table(path, np.int64, (None, 2), _description(game))
 
 
 def shipped_known(game: Game) -> np.ndarray:
@@ -113,3 +115,9 @@ def shipped_known(game: Game) -> np.ndarray:
     size = check_game(game).size
     path = Path(__file__).with_name(f"{size}x{size}{_SUFFIX}")
     return np.array(read_known(path, game)) if path.is_file() else np.zeros((0, 2), np.int64)
+
+
+def _description(game: Game) -> dict[str, Any]:
+    """What a file says that it is for."""
+    options = dict(game.options)
+    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options}

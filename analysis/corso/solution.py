@@ -1,4 +1,4 @@
-"""Perfect play of Corso: by the opening book while it lasts, then by search."""
+"""Perfect play of Corso, by search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ludarium.envs.engine.rule import ONGOING
 
 from ..solution import Solution
 from .known import shipped_known
-from .opening_book import shipped_opening_book
 from .solver import CorsoSolver
 
 #: Size of the transposition table in bytes; the system provides memory as it fills.
@@ -28,11 +27,10 @@ class CorsoSolution(Solution):
     too. Of several such actions, those proven with the least effort are taken in a won position,
     and those on which the search spent the most effort in a drawn or lost one.
 
-    An agent that plays from the start, in either seat, meets no position that takes long: the
-    first plies are in the opening book. Other positions after up to two plies are known too;
-    later ones may take `OUTCOME_LIMIT`. If that does not suffice to find out who wins, the
-    actions are those not known to lose, if there are any, and of these the ones on which the
-    search spent the most effort; only then may the play be imperfect.
+    The search begins with the results that ship for the board, see `shipped_known`. If
+    `OUTCOME_LIMIT` does not suffice to find out who wins, the actions are those not known to
+    lose, if there are any, and of these the ones on which the search spent the most effort; only
+    then may the play be imperfect.
 
     Args:
         game: the rules, on a board up to 5 x 5.
@@ -47,7 +45,6 @@ class CorsoSolution(Solution):
         super().__init__(game)
         self.solver = CorsoSolver(game, memory)
         self.solver.learn(shipped_known(game))
-        self.book = shipped_opening_book(game)
 
     def best_actions(self, states: np.ndarray) -> np.ndarray:
         """See `Solution.best_actions` and the class."""
@@ -57,9 +54,6 @@ class CorsoSolution(Solution):
         return best
 
     def _best(self, position: Position) -> list[int]:
-        advice = None if self.book is None else self.book.advice(position)
-        if advice is not None:
-            return [advice.action]
         answers = [self.solver.outcome(position, OUTCOME_LIMIT)]
         if answers[0].is_decided:
             answers.append(self.solver.answer(position, LEAD_LIMIT))

@@ -128,7 +128,7 @@ class CorsoSolver(Solver):
             if -known.high >= low:
                 effort = -known.effort if low > 0 else known.effort
                 worth[action] = (-known.low >= 0, effort)
-        if not worth:  # the results were replaced in the table: search again
+        if not worth:  # the table has the position's result, but no longer the actions' results
             return [next(a for a, child in children.items() if not self.at_least(child, 1 - low))]
         best = max(worth.values())
         return [action for action, value in worth.items() if value == best]

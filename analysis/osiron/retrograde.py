@@ -185,7 +185,7 @@ class SolvedTable:
             ValueError: it is not a table, or for other rules, or damaged.
         """
         shape = (rules.phases * COLOURINGS,)
-        return cls(rules, read_table(path, np.int32, shape, _description(rules))[1])
+        return cls(rules, read_table(path, np.int32, shape, _description(rules)))
 
     @cached_property
     def counts(self) -> list[list[Counts]]:

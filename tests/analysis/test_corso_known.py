@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis.corso import CorsoSolver, shipped_known
+from ludarium.analysis.corso import CorsoSolution, CorsoSolver, shipped_known
 from ludarium.analysis.corso.known import first_positions, read_known, write_known
 from ludarium.analysis.probing import solver_of
 from ludarium.cli import main
 from ludarium.envs import make_game
-from tests.games import after
+from tests.games import after, states_of
 
 MEMORY = 1 << 25
 
@@ -42,6 +42,16 @@ def test_the_first_plies_are_answered_at_once() -> None:
     for action in (0, 6, 12):
         replies = solver.actions(after(game.start(), action), 1000, leads=False)
         assert {answer.outcome for answer in replies.values()} == {-1}
+
+
+def test_perfect_play_is_spared_the_search_of_what_is_known() -> None:
+    game = make_game("corso")
+    solution = CorsoSolution(game, MEMORY)
+    positions = first_positions(game, 2)  # TODO-FIGURE: plies of the shipped file
+    assert len(positions) == 92  # TODO-FIGURE: 1,075 for three plies
+    assert all(solution.solver.outcome(each, 10).outcome in (-1, 1) for each in positions)
+    solution.best_actions(states_of(positions[:10]))
+    assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each
 
 
 def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:

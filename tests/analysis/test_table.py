@@ -21,8 +21,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read(table: Path) -> None:
-    description, array = read_table(table, np.int32, (None,), {})
-    assert description == {"game": "go"}
+    array = read_table(table, np.int32, (None,), {"game": "go"})
     assert array.dtype == np.int32
     assert array.tolist() == list(range(1000))
     assert not array.flags.writeable
@@ -30,7 +29,7 @@ def test_what_is_written_is_read(table: Path) -> None:
 
 def test_dtype_and_shape_are_kept(tmp_path: Path) -> None:
     array = np.arange(24).astype(np.uint64).reshape(2, 3, 4)
-    _, found = read_table(write_table(tmp_path / "x", {}, array), np.uint64, (2, None, 4), {})
+    found = read_table(write_table(tmp_path / "x", {}, array), np.uint64, (2, None, 4), {})
     assert (found == array).all()
 
 
