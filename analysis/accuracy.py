@@ -44,25 +44,9 @@ def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
     return kept
 
 
-def points_lost(actions: np.ndarray, test: ExactTest) -> np.ndarray:
-    """By how much the final lead is less than with best play, int16 [N].
-
-    Args:
-        actions: int64 [N], the chosen actions; after them both sides play exactly.
-        test: the positions, with leads.
-
-    Raises:
-        ValueError: the test has no leads.
-    """
-    best = test.best_leads
-    assert test.leads is not None
-    lost: np.ndarray = best - np.take_along_axis(test.leads, actions[:, None], axis=1)[:, 0]
-    return lost
-
-
 @dataclass(frozen=True)
-class MeanLoss:
-    """Mean loss in a position: points lost by a move, or the error of an estimate.
+class Mean:
+    """The mean of a number over positions, such as the error of a value.
 
     Attributes:
         mean: the mean over the positions.
@@ -75,12 +59,10 @@ class MeanLoss:
     positions: int
 
     @classmethod
-    def of(cls, lost: np.ndarray) -> MeanLoss:
-        """The mean of losses, integers or floats [N]; 0 if there are none."""
-        if not len(lost):
-            return cls(0.0, 0.0, 0)
-        spread = float(lost.std(ddof=1)) if len(lost) > 1 else 0.0
-        return cls(float(lost.mean()), 1.96 * spread / len(lost) ** 0.5, len(lost))
+    def of(cls, numbers: np.ndarray) -> Mean:
+        """The mean of at least one number, floats [N]."""
+        spread = float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
+        return cls(float(numbers.mean()), 1.96 * spread / len(numbers) ** 0.5, len(numbers))
 
 
 def accuracy(kept: np.ndarray, among: np.ndarray | None = None) -> Accuracy:

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.analysis.accuracy import (
-    Accuracy,
-    MeanLoss,
-    accuracy,
-    moves_that_keep,
-    points_lost,
-)
+from ludarium.analysis.accuracy import Accuracy, Mean, accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
@@ -46,7 +40,6 @@ are from the exact ones, without search and with it.
   ludarium accuracy corso --test hard --simulations 16,100,400,800
   ludarium accuracy osiron                            new positions, from random games
   ludarium accuracy runs/corso --by uct:200           positions from games of uct:200
-  ludarium accuracy corso --by uct:200 --leads        and the points that moves lose
   ludarium accuracy uct:1000 --game onyx --option size=6 --positions 200
 
 Osiron has a table of all positions. In the other games the positions are searched to the end of the
@@ -56,7 +49,7 @@ none wins at once, and not every wrong one is refuted at once. --save keeps the 
 of JSON, which --test reads again."""
 
 #: Options that select which positions to make, and so have no meaning for positions that are read.
-_MAKING = ("positions", "by", "only_choices", "only_hard", "leads", "limit", "seed")
+_MAKING = ("positions", "by", "only_choices", "only_hard", "limit", "seed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,12 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help=f"only positions where at most {_FEW}% of the moves keep the value, none wins at "
         "once, and not every wrong one is refuted at once",
-    )
-    parser.add_argument(
-        "--leads",
-        action="store_true",
-        default=None,
-        help="find the leads too, and how many points the moves lose, in games that have points",
     )
     parser.add_argument(
         "--simulations",
@@ -148,14 +135,12 @@ def run(given: argparse.Namespace) -> Result:
         if all(each.budget != policy for each in agents):
             agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
     answers = {agent.name: _answers(agent, test.states) for agent in agents}
-    chosen = {name: actions for name, (actions, _) in answers.items()}
     errors = {
-        name: MeanLoss.of(np.abs(values - test.values))
+        name: Mean.of(np.abs(values - test.values))
         for name, (_, values) in answers.items()
         if values is not None
     }
-    found = {name: _accuracies(actions, test) for name, actions in chosen.items()}
-    lost = {name: _losses(actions, test) for name, actions in chosen.items()}
+    found = {name: _accuracies(actions, test) for name, (actions, _) in answers.items()}
     made = test.made
     kind = "" if made["positions"] == "all" else f" ({made['positions']})"
     plies = test.states["ply"]
@@ -166,9 +151,7 @@ def run(given: argparse.Namespace) -> Result:
     ]
     if errors:
         parts.append(_error_table(errors))
-    if test.leads is not None:
-        parts.append(_loss_table(lost))
-    return Result(_as_data(test, found, lost, errors), "\n\n".join(parts))
+    return Result(_as_data(test, found, errors), "\n\n".join(parts))
 
 
 def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -189,7 +172,6 @@ def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
             make_agent(given.by or "random", game),
             only_choices=bool(given.only_choices),
             only_hard=bool(given.only_hard),
-            leads=bool(given.leads),
             limit=LIMIT if given.limit is None else given.limit,
             task=task,
         )
@@ -211,17 +193,6 @@ def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:
         "choices": accuracy(kept, choice),
         "won": accuracy(kept, choice & (test.values == 1)),
         "drawn": accuracy(kept, choice & (test.values == 0)),
-    }
-
-
-def _losses(actions: np.ndarray, test: ExactTest) -> dict[str, MeanLoss]:
-    """Points lost per move, in all positions and where it keeps the value; empty without leads."""
-    if test.leads is None:
-        return {}
-    lost = points_lost(actions, test)
-    return {
-        "all": MeanLoss.of(lost),
-        "kept": MeanLoss.of(lost[moves_that_keep(actions, test)]),
     }
 
 
@@ -248,26 +219,16 @@ def _cell(part: Accuracy) -> str:
     return f"{part.kept}/{part.positions} {percent(part.share, 1)} ({low:.1f}-{high:.1f})"
 
 
-def _error_table(errors: dict[str, MeanLoss]) -> str:
+def _error_table(errors: dict[str, Mean]) -> str:
     header = ["mean absolute error of the value (95 % interval)", *errors]
     row = [_PARTS["all"], *(f"{part.mean:.3f} +- {part.error:.3f}" for part in errors.values())]
     return text_table(header, [row])
 
 
-def _loss_table(lost: dict[str, dict[str, MeanLoss]]) -> str:
-    rows = [
-        [title, *(f"{parts[key].mean:.3f} +- {parts[key].error:.3f}" for parts in lost.values())]
-        for key, title in (("all", "all positions"), ("kept", "where the move keeps the value"))
-    ]
-    header = ["points lost a move, against exact play (95 % interval)", *lost]
-    return text_table(header, rows)
-
-
 def _as_data(
     test: ExactTest,
     found: dict[str, dict[str, Accuracy]],
-    lost: dict[str, dict[str, MeanLoss]],
-    errors: dict[str, MeanLoss],
+    errors: dict[str, Mean],
 ) -> dict[str, Any]:
     return {
         "game": test.game.name,
@@ -280,11 +241,6 @@ def _as_data(
                 for key, part in parts.items()
             }
             for name, parts in found.items()
-        },
-        "points_lost": {
-            name: {key: asdict(part) for key, part in parts.items()}
-            for name, parts in lost.items()
-            if parts
         },
         "value_errors": {name: asdict(part) for name, part in errors.items()},
     }

@@ -7,9 +7,9 @@
 
 The lines are wrapped here. The first line describes the test, and has the SHA-256 of all that
 follows. Every other line is a game, with its moves up to the last of its positions, its ``seed``
-if the start is random, and for each position the number of moves before it (``ply``) and the value
-of each legal action for the player to move: ``win``, ``draw`` or ``loss``, or with a lead
-``win by 3``. ``ludarium probe GAME --moves MOVES`` prints the same values.
+if the start is random, and for each position the number of moves before it (``ply``) and the legal
+actions by their value for the player to move: ``win``, ``draw`` or ``loss``. ``ludarium probe GAME
+--moves MOVES`` prints the same values.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
@@ -31,7 +31,6 @@ from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.storage import replacing
 from ludarium.envs.registry import make_stored_game
 
-from ..answer import Value
 from .positions import ExactPosition, ExactTest, Origin
 
 #: The name of a game's shipped test.
@@ -39,8 +38,7 @@ HARD = "hard"
 
 _SUFFIX = ".test.jsonl"
 _LARGEST_FILE = 16 * MEGABYTE
-_WORTH = re.compile(r"(win|draw|loss)(?: by (-?\d{1,4}))?", re.ASCII)
-_RESULTS = {"win": 1, "draw": 0, "loss": -1}
+_RESULTS = {"win": 1, "draw": 0, "loss": -1}  # the best first
 
 
 def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
@@ -90,12 +88,11 @@ def _game_line(test: ExactTest, game: Origin, indices: list[int]) -> str:
 
 def _worths(test: ExactTest, index: int, position: Position) -> dict[str, list[str]]:
     """The legal actions by value, the best first."""
-    actions: dict[Value, list[str]] = {}
-    for action in position.legal_actions.tolist():
-        lead = None if test.leads is None else int(test.leads[index, action])
-        value = Value(int(test.results[index, action]), lead)
-        actions.setdefault(value, []).append(position.action_to_text(action))
-    return {str(value): actions[value] for value in sorted(actions, reverse=True)}
+    worths = {}
+    for word, result in _RESULTS.items():
+        if actions := np.flatnonzero(test.results[index] == result).tolist():
+            worths[word] = [position.action_to_text(action) for action in actions]
+    return worths
 
 
 def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
@@ -124,12 +121,10 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
             load_json(line, f"line {number}", _GameLine)
             for number, line in enumerate(body.splitlines(), 2)
         ]
-        keys = (key for line in lines for entry in line.positions for key in entry)
-        has_leads = any(" by " in key for key in keys)
         found = []
         for number, played in enumerate(lines, 2):
             try:
-                found += _read_game(game, played, has_leads)
+                found += _read_game(game, played)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
         if len({contents_of(each.position.states[0]) for each in found}) < len(found):
@@ -158,8 +153,8 @@ class _GameLine(msgspec.Struct):
     seed: int = 0
 
 
-def _read_game(game: Game, line: _GameLine, has_leads: bool) -> list[ExactPosition]:
-    """The positions of a line, in a file with or without leads."""
+def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
+    """The positions of a line."""
     if not 0 <= line.seed < SEED_LIMIT:
         raise ValueError(f"seed is {quoted(line.seed)}; accepted: 0 to 2**128 - 1")
     by_ply: dict[int, dict[str, int | list[str]]] = {}
@@ -175,7 +170,7 @@ def _read_game(game: Game, line: _GameLine, has_leads: bool) -> list[ExactPositi
         if len(actions) in by_ply:
             origin = Origin(line.seed, tuple(actions))
             worths = by_ply.pop(len(actions))
-            found.append(_read_position(position.copy(), origin, worths, has_leads))
+            found.append(_read_position(position.copy(), origin, worths))
         if text is not None:
             actions.append(position.text_to_action(text))
             position.play(actions[-1])
@@ -184,28 +179,23 @@ def _read_game(game: Game, line: _GameLine, has_leads: bool) -> list[ExactPositi
     return found
 
 
-def _read_position(
-    position: Position, origin: Origin, worths: dict[str, Any], has_leads: bool
-) -> ExactPosition:
-    values: dict[int, Value] = {}
+def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -> ExactPosition:
+    results: dict[int, int] = {}
     where = f"the position at ply {len(origin.actions)}"
-    for key, texts in worths.items():
-        match = _WORTH.fullmatch(key)
-        if match is None or not isinstance(texts, list):
+    for word, texts in worths.items():
+        if word not in _RESULTS or not isinstance(texts, list):
             raise ValueError(
-                f"{where} has {quoted(key)}: {quoted(texts, 40)}; accepted: a list of moves under "
-                "win, draw, loss or, with a lead, win by 3"
+                f"{where} has {quoted(word)}: {quoted(texts, 40)}; accepted: a list of moves under "
+                "win, draw or loss"
             )
-        result = _RESULTS[match[1]]
-        is_led = has_leads and (match[2] is not None or result == 0)
         for text in texts:
             action = position.text_to_action(text)
-            if action in values:
+            if action in results:
                 raise ValueError(f"{where} has {quoted(text)} twice")
-            values[action] = Value(result, result * int(match[2] or 0) if is_led else None)
-    if position.is_over or set(values) != set(position.legal_actions.tolist()):
+            results[action] = _RESULTS[word]
+    if position.is_over or set(results) != set(position.legal_actions.tolist()):
         raise ValueError(f"{where} must give each legal action one value")
-    return ExactPosition(position, origin, values)
+    return ExactPosition(position, origin, results)
 
 
 def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:

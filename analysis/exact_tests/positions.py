@@ -19,7 +19,6 @@ from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 
-from ..answer import Value
 from ..probing import solver_of
 from ..solution import ILLEGAL, TableSolution
 from ..solutions import table_of
@@ -59,23 +58,24 @@ class ExactPosition:
     Attributes:
         position: the position, not finished.
         origin: how it arose.
-        values: value of each legal action for the player to move; with leads where asked for.
+        results: result of each legal action for the player to move: +1 a win, 0 a draw, -1 a
+            loss.
     """
 
     position: Position
     origin: Origin
-    values: dict[int, Value]
+    results: dict[int, int]
 
     @property
     def keeping(self) -> list[int]:
         """The actions that keep the value."""
-        best = max(value.outcome for value in self.values.values())
-        return [action for action, value in self.values.items() if value.outcome == best]
+        best = max(self.results.values())
+        return [action for action, result in self.results.items() if result == best]
 
     @property
     def has_choice(self) -> bool:
         """Whether some legal action loses value."""
-        return len(self.keeping) < len(self.values)
+        return len(self.keeping) < len(self.results)
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,6 @@ class ExactTest:
         results: int8 [N, A], the result of each action with best play after it: +1 a win of the
             player to move, 0 a draw, -1 a loss, `ILLEGAL` where it is not legal.
         origins: how each position arose.
-        leads: int16 [N, A], the final lead of the player to move with best play after the action,
-            0 where it is not legal; ``None`` if leads were not asked for.
         made: how the test was made, for people: whose games, the seed, the selection.
     """
 
@@ -97,7 +95,6 @@ class ExactTest:
     states: np.ndarray
     results: np.ndarray
     origins: tuple[Origin, ...]
-    leads: np.ndarray | None
     made: dict[str, Any]
 
     @classmethod
@@ -105,15 +102,10 @@ class ExactTest:
         """A test of these positions."""
         states = game.new_states(len(found))
         results = np.full((len(found), game.num_actions), ILLEGAL, np.int8)
-        leads = np.zeros(results.shape, np.int16)
-        has_leads = bool(found)
         for index, each in enumerate(found):
             states[index] = each.position.states[0]
-            for action, value in each.values.items():
-                results[index, action], leads[index, action] = value.outcome, value.lead or 0
-                has_leads = has_leads and value.lead is not None
-        origins = tuple(each.origin for each in found)
-        return cls(game, states, results, origins, leads if has_leads else None, made)
+            results[index, list(each.results)] = list(each.results.values())
+        return cls(game, states, results, tuple(each.origin for each in found), made)
 
     def __len__(self) -> int:
         return len(self.states)
@@ -137,18 +129,6 @@ class ExactTest:
         choice: np.ndarray = (legal & ~self.keeping).any(axis=1)
         return choice
 
-    @property
-    def best_leads(self) -> np.ndarray:
-        """int16 [N], the lead with best play: the greatest of the actions that keep the value.
-
-        Raises:
-            ValueError: the test has no leads.
-        """
-        if self.leads is None:
-            raise ValueError("this exact test has no leads: make one with leads")
-        best: np.ndarray = np.where(self.keeping, self.leads, np.iinfo(np.int16).min).max(axis=1)
-        return best
-
 
 def make_exact_test(
     game: Game,
@@ -158,7 +138,6 @@ def make_exact_test(
     *,
     only_choices: bool = False,
     only_hard: bool = False,
-    leads: bool = False,
     limit: int = LIMIT,
     task: Task = UNWATCHED,
 ) -> ExactTest:
@@ -176,24 +155,21 @@ def make_exact_test(
         only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
             value, none of them wins at once, and at least one of the others neither ends the
             game nor lets a reply win at once.
-        leads: find the leads at the end too, in games that have points and no table.
         limit: node limit for the actions of one position; without effect in games with a table
             of all values.
         task: task that counts the positions found.
 
     Raises:
-        ValueError: a number is out of range, leads are asked for where values have none, or too few
-            positions are found.
+        ValueError: a number is out of range, or too few positions are found.
     """
     count = checked_whole("positions", count, 1, MOST_POSITIONS)
     limit = checked_whole("limit", limit, 1)
     only_choices = checked_flag("only_choices", only_choices)
     only_hard = checked_flag("only_hard", only_hard)
-    leads = checked_flag("leads", leads)
     rng = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(rng.integers(1 << 32)))
-    known = _known_values(game, limit, leads)
+    known = _known_results(game, limit)
     task.begin("positions with exact results", count)
     found: dict[bytes, ExactPosition] = {}
     fruitless = 0
@@ -229,12 +205,12 @@ def make_exact_test(
 
 def _is_hard(found: ExactPosition) -> bool:
     keeping = found.keeping
-    if len(keeping) > FEW * len(found.values):
+    if len(keeping) > FEW * len(found.results):
         return False
-    is_won = found.values[keeping[0]].outcome == 1
+    is_won = found.results[keeping[0]] == 1
     if is_won and any(after(found.position, action).is_over for action in keeping):
         return False
-    wrong = found.values.keys() - set(keeping)
+    wrong = found.results.keys() - set(keeping)
     return any(not _is_refuted_at_once(found.position, action) for action in wrong)
 
 
@@ -250,18 +226,16 @@ def _is_refuted_at_once(position: Position, action: int) -> bool:
 #: A played game: its origin, with all actions, and the positions in which the agent chose those
 #: after the opening.
 _Played = tuple[Origin, np.ndarray]
-#: Maps a played game to those of its positions whose values are known.
+#: Maps a played game to those of its positions whose results are known.
 _Known = Callable[[_Played], Iterator[ExactPosition]]
 
 
-def _known_values(game: Game, limit: int, leads: bool) -> _Known:
-    """The best source of exact values for a game."""
+def _known_results(game: Game, limit: int) -> _Known:
+    """The best source of exact results for a game."""
     table = table_of(game)
-    if leads and (table is not None or not game.max_score):
-        raise ValueError(f"the exact values of {game} have no leads: ask without")
     if table is not None:
         return partial(_looked_up, table)
-    return partial(_walk_back, solver_of(game, _MEMORY), limit, leads)
+    return partial(_walk_back, solver_of(game, _MEMORY), limit)
 
 
 def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]:
@@ -270,22 +244,22 @@ def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]
     known = np.flatnonzero(table.knows(states))
     for index, values in zip(known.tolist(), table.action_values(states[known]), strict=True):
         legal = np.flatnonzero(values != ILLEGAL)
-        worth = {action: Value(int(np.sign(values[action]))) for action in legal.tolist()}
+        results = {action: int(np.sign(values[action])) for action in legal.tolist()}
         position = Position.of_state(table.game, states[index])
-        yield ExactPosition(position, _until(origin, first + index), worth)
+        yield ExactPosition(position, _until(origin, first + index), results)
 
 
-def _walk_back(solver: Solver, limit: int, leads: bool, played: _Played) -> Iterator[ExactPosition]:
+def _walk_back(solver: Solver, limit: int, played: _Played) -> Iterator[ExactPosition]:
     """Solve positions backwards from the last one, until one has an undecided action."""
     origin, states = played
     first = len(origin.actions) - len(states)
     for index in reversed(range(len(states))):
         position = Position.of_state(solver.game, states[index])
-        answers = solver.actions(position, limit, leads=leads)
+        answers = solver.actions(position, limit, leads=False)
         if not all(answer.is_decided for answer in answers.values()):
             return
-        values = {action: answer.low for action, answer in answers.items()}
-        yield ExactPosition(position, _until(origin, first + index), values)
+        results = {action: answer.low.outcome for action, answer in answers.items()}
+        yield ExactPosition(position, _until(origin, first + index), results)
 
 
 def _until(origin: Origin, plies: int) -> Origin:

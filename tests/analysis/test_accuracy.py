@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludarium.analysis import ILLEGAL
-from ludarium.analysis.accuracy import Accuracy, accuracy, moves_that_keep
+from ludarium.analysis.accuracy import Accuracy, Mean, accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
@@ -61,6 +61,12 @@ def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
     assert kept[~choice].all()
     assert accuracy(kept, choice) == Accuracy(0, int(choice.sum()))
     assert accuracy(kept).kept == int((~choice).sum())
+
+
+def test_means_have_the_half_width_of_their_intervals():
+    mean = Mean.of(np.array([0, 2, 4]))
+    assert (mean.mean, mean.positions) == (2.0, 3)
+    assert mean.error == pytest.approx(1.96 * 2 / 3**0.5)
 
 
 def test_only_choices_leaves_positions_where_something_can_be_lost():

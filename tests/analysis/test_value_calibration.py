@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from ludarium.analysis.accuracy import MeanLoss
+from ludarium.analysis.accuracy import Mean
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import make_game
 from ludarium.envs.engine.codec import observations_of
@@ -55,5 +55,5 @@ def test_the_value_after_a_search_is_closer_than_before(name, algorithm, simulat
     engine, before = network(name)
     settings = SearchSettings(simulations=simulations, algorithm=algorithm)
     found = Search(make_game(name), settings, seed=0).run(states, engine)
-    gain = MeanLoss.of(before - np.abs(found.values - exact))  # of the same positions, in pairs
+    gain = Mean.of(before - np.abs(found.values - exact))  # of the same positions, in pairs
     assert gain.mean > gain.error
