@@ -399,8 +399,9 @@ def recall(board, table, worker, cells):
     """Bounds of a position's value without a search: from its fixed cells and the table.
 
     Returns:
-        The least and the greatest possible value, and the length in bits of the number
-        of positions searched for them, 0 if the table has no entry.
+        The least and the greatest possible value, the length in bits of the number
+        of positions searched for them, 0 if the table has no entry, and the cell of the
+        best move, -1 if it is not known.
     """
     fixed = fixed_cells(board, cells)
     base = count(fixed & cells.own_dye) - count(fixed & cells.other_dye)
@@ -408,10 +409,12 @@ def recall(board, table, worker, cells):
     symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     entry = _entry(board, table, worker.keys[symmetry])
     if entry == 0:
-        return base - live, base + live, 0
+        return base - live, base + live, 0, -1
     low = (entry & 63) - _OFFSET
     high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
-    return base + low, base + high, entry >> WORK_SHIFT & 63
+    known = entry >> _CELL_SHIFT & 31
+    cell = board.back[symmetry, known] if known != _NO_CELL else -1
+    return base + low, base + high, entry >> WORK_SHIFT & 63, cell
 
 
 @_compiled

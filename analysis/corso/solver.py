@@ -32,11 +32,13 @@ class Known:
         low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
         effort: bit length of the number of positions searched for these bounds; 0 if none were.
+        best: the action that the search found best; -1 if none is known.
     """
 
     low: int
     high: int
     effort: int
+    best: int
 
 
 class CorsoSolver(Solver):
@@ -108,7 +110,7 @@ class CorsoSolver(Solver):
         """Bounds of a position's value without a search, from its fixed cells and the table."""
         if position.is_over:
             lead = _final_lead(position)
-            return Known(lead, lead, 0)
+            return Known(lead, lead, 0, -1)
         cells = cells_of(self._checked(position))
         return Known(*kernels.recall(self._board, self._table, self._workers[0], cells))
 
@@ -128,10 +130,12 @@ class CorsoSolver(Solver):
             if -known.high >= low:
                 effort = -known.effort if low > 0 else known.effort
                 worth[action] = (-known.low >= 0, effort)
-        if not worth:  # the table has the position's result, but no longer the actions' results
-            return [next(a for a, child in children.items() if not self.at_least(child, 1 - low))]
-        best = max(worth.values())
-        return [action for action, value in worth.items() if value == best]
+        if not worth:  # the table has the position's result, but not the actions' results
+            best = self.recall(position).best
+            order = sorted(children, key=lambda action: action != best)
+            return [next(a for a in order if not self.at_least(children[a], 1 - low))]
+        most = max(worth.values())
+        return [action for action, value in worth.items() if value == most]
 
     def _least_lead(self, value: Value) -> int:
         if value.lead is not None:

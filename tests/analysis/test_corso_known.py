@@ -12,6 +12,7 @@ from ludarium.analysis.corso.known import first_positions, read_known, write_kno
 from ludarium.analysis.probing import solver_of
 from ludarium.cli import main
 from ludarium.envs import make_game
+from tests.analysis.corso_positions import random_position
 from tests.games import after, states_of
 
 MEMORY = 1 << 25
@@ -52,6 +53,19 @@ def test_perfect_play_is_spared_the_search_of_what_is_known() -> None:
     assert all(solution.solver.outcome(each, 10).outcome in (-1, 1) for each in positions)
     solution.best_actions(states_of(positions[:10]))
     assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each
+
+
+@pytest.mark.parametrize("seed", [9, 11, 18])
+def test_the_action_that_won_is_tried_first_where_only_the_win_is_known(seed: int) -> None:
+    game = make_game("corso", size=5)
+    position = random_position(game, seed, range(12, 15))
+    first = CorsoSolver(game, MEMORY)
+    assert first.outcome(position).outcome == 1
+    other = CorsoSolver(game, MEMORY, seed=7)
+    other.learn(first.known([position], 1))
+    (action,) = other.choices(position, other.outcome(position))
+    assert first.outcome(after(position, action)).outcome == -1
+    assert other.nodes <= first.nodes  # it searches no other action
 
 
 def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
