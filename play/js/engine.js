@@ -129,9 +129,9 @@ export class Game {
 
   /**
    * Start over. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
-   * and then gives the same start as in Python; it seeds `randomAction`, `playout` and
-   * `randomGames` too. A diagram sets another start in a game that begins with one: an array that
-   * tells for each place whether it has the first letter, see `Diagram` of Python's scenes.
+   * and then gives the same start as in Python; it seeds `randomAction` and `randomGames`
+   * too. A diagram sets another start in a game that begins with one: an array that tells for each
+   * place whether it has the first letter, see `Diagram` of Python's scenes.
    */
   start(seed = 0, diagram = null) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
@@ -350,25 +350,6 @@ export class Game {
   /** A legal action drawn uniformly, or -1 when the game is over. */
   randomAction() {
     return this.#functions.game_random_action();
-  }
-
-  /**
-   * Play random actions to the end from here, and return to this position.
-   * @returns {{outcome: number, score: number, plies: number}}
-   */
-  playout() {
-    const state = this.#state.slice();
-    const plies = this.#functions.game_playout();
-    const result = { outcome: this.outcome, score: this.score, plies };
-    this.#show(state);
-    return result;
-  }
-
-  /** Number of action sequences of exactly `depth` plies from here. */
-  perft(depth) {
-    const sequences = this.#functions.game_perft(depth);
-    if (sequences < 0) throw new RangeError(`perft of depth ${depth}: too deep, or negative`);
-    return sequences;
   }
 
   /**

@@ -13,7 +13,7 @@ import numpy as np
 from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine import views
 from ludarium.envs.engine.compile import kernel, part
-from ludarium.envs.engine.kernels import random_action, random_playout, show
+from ludarium.envs.engine.kernels import random_action, show
 from ludarium.envs.engine.rule import ONGOING, seed_stream
 from ludarium.training.search import level, simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
@@ -27,7 +27,6 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 start_one = engine.start_one
 play_one = engine.play
 score_of = engine.score
-count_sequences = engine.perft
 play_random_games = engine.random_games
 show_scene = views.show
 tell_facts = views.facts
@@ -105,15 +104,6 @@ def game_random_action(game):
 
 
 @kernel
-def game_playout(game):
-    """Play random legal actions to the end and show it; return the number of plies."""
-    table, state = game.tables[0], game.states[0]
-    plies = random_playout(table, state, game.rngs[0], game.mask.shape[0])
-    show(table, state, game.mask, game.planes, False)
-    return plies
-
-
-@kernel
 def game_random_games(game, games):
     """Play ``games`` random games from the start; return the plies, write ``counts``."""
     for outcome in range(len(game.counts)):
@@ -121,16 +111,6 @@ def game_random_games(game, games):
     return play_random_games(
         game.tables, game.states, game.rngs[0], game.mask.shape[0], games, game.counts
     )
-
-
-@kernel
-def game_perft(game, depth):
-    """Number of action sequences of exactly ``depth`` plies; -1 if below 0 or too large."""
-    if depth < 0 or depth >= len(game.line):
-        return -1
-    game.line[0] = game.states[0]
-    count = game.mask.shape[0]
-    return count_sequences(game.tables, game.line[: depth + 1], game.next_action, count)
 
 
 @kernel
@@ -169,7 +149,9 @@ def game_threats(game):
 
     Returns whether the player who is not to move was asked too.
     """
-    return find_threats(game.tables, game.states, game.line, game.threat_actions, game.threat_cells)
+    return find_threats(
+        game.tables, game.states, game.scratch, game.threat_actions, game.threat_cells
+    )
 
 
 @kernel
@@ -177,7 +159,7 @@ def game_ownership(game, seed, playouts):
     """Add up the owners of each cell at the ends of random games, in ``owner_sums``."""
     seed_stream(game.owner_rngs[0], seed)
     sum_owners(
-        *(game.tables, game.states, game.line, game.owner_rngs[0]),
+        *(game.tables, game.states, game.scratch, game.owner_rngs[0]),
         *(game.mask.shape[0], playouts, game.owner_sums),
     )
 

@@ -16,7 +16,6 @@ from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import Tree, new_tree
 
-DEEPEST_PERFT = 64
 LONGEST_VARIATION = 64
 _OUTCOMES = 5
 
@@ -67,8 +66,7 @@ class GameMemory(NamedTuple):
         shown: int32 [slots], what each slot of the scene shows, by number.
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
-        line, next_action: structured [65] and int64 [65], scratch memory of perft; ``line`` also
-            of `game_threats` and `game_ownership`.
+        scratch: structured [2], working space of `game_threats` and `game_ownership`.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see `ludarium.envs.engine.views`.
         owner_sums, owner_rngs: int32 [cells] and int64 [1, 2], sums and random numbers of
             `game_ownership`.
@@ -85,8 +83,7 @@ class GameMemory(NamedTuple):
     shown: np.ndarray
     facts: np.ndarray
     counts: np.ndarray
-    line: np.ndarray
-    next_action: np.ndarray
+    scratch: np.ndarray
     threat_actions: np.ndarray
     threat_cells: np.ndarray
     owner_sums: np.ndarray
@@ -151,8 +148,7 @@ def game_memory(game: Game) -> GameMemory:
         shown=np.zeros(len(game.drawn_scene.slots), np.int32),
         facts=np.zeros(NUM_FACTS, np.int32),
         counts=np.zeros(_OUTCOMES, np.int64),
-        line=game.new_states(DEEPEST_PERFT + 1),
-        next_action=np.zeros(DEEPEST_PERFT + 1, np.int64),
+        scratch=game.new_states(2),
         threat_actions=np.zeros((2, game.num_actions), np.int32),
         threat_cells=np.zeros((2, game.planes_shape[1]), np.int32),
         owner_sums=np.zeros(game.planes_shape[1], np.int32),

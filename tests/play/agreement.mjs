@@ -128,11 +128,9 @@ function answersOfNetwork({ network, positions, seed }) {
   });
 }
 
-const report = { games: [], searches: [], perft: [] };
+const report = { games: [], searches: [] };
 for (const [first, end] of games) report.games.push(digestOfGames(first, end));
 for (const search of searches) report.searches.push(await digestsOfSearches(search));
-const game = engine.newGame(1);
-report.perft = [0, 1, 2].map((depth) => game.perft(depth));
 report.random = engine.newGame(5).randomGames(100);
 if (answers) report.answers = answersOfNetwork(answers);
 console.log(JSON.stringify(report));

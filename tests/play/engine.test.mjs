@@ -72,16 +72,12 @@ test("observations are those of a player", () => {
   assert.throws(() => game.observation({ player: 2 }), /player is 2/);
 });
 
-test("playouts and random games come back", () => {
+test("random games come back", () => {
   const game = play(0, 4);
   const before = game.save();
-  const { outcome, plies } = game.playout();
-  assert.ok(outcome !== Outcome.ONGOING && plies >= 3 && plies <= 7);
   const { outcomes } = game.randomGames(50);
   assert.equal(outcomes.reduce((sum, games) => sum + games), 50);
   assert.deepEqual(game.save(), before);
-  assert.equal(engine.newGame().perft(5), 15120);
-  assert.throws(() => game.perft(1000), /perft of depth 1000/);
 });
 
 test("seeds are whole numbers", () => {
