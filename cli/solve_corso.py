@@ -154,7 +154,8 @@ def make_known(given: argparse.Namespace) -> Result:
     positions = first_positions(solver.game, given.plies)
     started = time.perf_counter()
     with progress(can_stop=True) as task:
-        solver.answer_all(positions, task=task, leads=False)
+        for _ in range(2):  # again, because later results displace some
+            solver.answer_all(positions, task=task, leads=False)
     if task.stopped:
         return Result(None, "stopped: nothing is written", STOPPED)
     known = solver.known(positions, given.entries)

@@ -48,8 +48,8 @@ def test_the_first_plies_are_answered_at_once() -> None:
 def test_perfect_play_is_spared_the_search_of_what_is_known() -> None:
     game = make_game("corso")
     solution = CorsoSolution(game, MEMORY)
-    positions = first_positions(game, 2)  # TODO-FIGURE: plies of the shipped file
-    assert len(positions) == 92  # TODO-FIGURE: 1,075 for three plies
+    positions = first_positions(game, 3)
+    assert len(positions) == 1075
     assert all(solution.solver.outcome(each, 10).outcome in (-1, 1) for each in positions)
     solution.best_actions(states_of(positions[:10]))
     assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each

@@ -121,6 +121,7 @@ def test_perfect_play_keeps_the_value(
 
 def test_play_goes_on_where_the_search_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solutions, "OUTCOME_LIMIT", 1000)
+    monkeypatch.setattr(solutions, "shipped_known", lambda game: np.zeros((0, 2), np.int64))
     game = make_game("corso", size=5)
     solution = CorsoSolution(game, MEMORY)
     position = after(game.start(), "c3", "b2", "d4")
