@@ -1,7 +1,8 @@
 """Commands tell nobody anything: they open no connection, and write only where they are told to.
 
 Each runs in a process without ``CI``, which hides what some packages do for a person, with a home
-folder of its own. Every process that it starts is watched too.
+folder of its own, but with the compiled games of other tests. Every process that it starts is
+watched too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from ludarium.envs.engine.jit.disk_cache import kernel_folder
 from tests.games import slow_but
 from tests.processes import LUDARIUM, ROOT
 from tests.tiny_runs import ARGUMENTS
@@ -77,6 +79,7 @@ class Watched:
         folders = dict.fromkeys(("HOME", "USERPROFILE"), str(self.home))
         folders |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.temporary))
         watching = {"PYTHONPATH": str(ROOT / ".ci/watch"), "WATCHED": str(self.log)}
+        watching["NUMBA_CACHE_DIR"] = str(kernel_folder().parent)
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments],
             cwd=self.here,

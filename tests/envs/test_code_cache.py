@@ -23,6 +23,7 @@ from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise
 from ludarium.envs.engine.jit import disk_cache, kernel, part
 from ludarium.envs.engine.rule import random_bits, seed_rng
+from ludarium.envs.engine.storage import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = """
@@ -166,11 +167,14 @@ def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
     assert len(warned) == 1
 
 
-def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_the_users_cache_but_a_home_that_nobody_has_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    assert disk_cache.kernel_folder() == cache_folder()
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
     assert disk_cache.kernel_folder() is None
