@@ -15,7 +15,7 @@ from ludarium.training.runs.trainer import games_of
 from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
-VARIANTS = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
+VARIANTS = "variants=[{options: {size: 2}, share: 3}, {options: {size: 3}}]"
 RUNS = TinyRuns(
     "corso/demo",
     (*ALPHAZERO, "device=cpu", "backend=compiled", "network={channels: 8, blocks: 2}", VARIANTS),
@@ -24,7 +24,8 @@ tiny_config, trained = RUNS.config, RUNS.trained
 
 
 def test_shares_are_divided_between_the_combinations():
-    played = games_of(tiny_config())
+    variants = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
+    played = games_of(tiny_config(variants))
     assert [(game.options["size"], share) for game, share in played] == [
         (2, 0.375),
         (4, 0.375),
@@ -78,7 +79,7 @@ def test_samples_of_all_games_come_back_from_one_buffer():
 
 def test_a_run_plays_each_game_by_its_share(tmp_path):
     replay = trained(tmp_path / "run").algorithm.replay
-    counts = np.bincount(replay[np.arange(len(replay))]["game"], minlength=3)
+    counts = np.bincount(replay[np.arange(len(replay))]["game"], minlength=2)
     assert (counts > 40).all()
 
 
@@ -86,11 +87,11 @@ def test_the_agent_plays_every_board(tmp_path):
     trainer = trained(tmp_path / "run", iterations=1)
     path = trainer.folder.path / "agent.safetensors"
     checkpoint = load_checkpoint(path)
-    assert [each["size"] for each in checkpoint.variants] == [2, 4, 3]
+    assert [each["size"] for each in checkpoint.variants] == [2, 3]
     assert checkpoint.options == {"size": 3}
-    for size in (2, 3, 4, 6):
+    for size, simulations in ((2, 0), (3, 4), (5, 4)):
         game = make_game("corso", size=size)
-        agent = make_agent(f"{path}?simulations=4", game)
+        agent = make_agent(f"{path}?simulations={simulations}", game)
         position = game.start()
         assert position.mask[agent.choose(position)]
     with pytest.raises(ValueError, match="plays corso"):
@@ -99,15 +100,15 @@ def test_the_agent_plays_every_board(tmp_path):
 
 def test_an_agent_of_these_options_comes_before_one_of_many(tmp_path, monkeypatch):
     many = trained(tmp_path / "many", iterations=1).folder.path / "agent.safetensors"
-    four = trained(tmp_path / "four", "options={size: 4}", "variants=[]", iterations=1)
-    four = four.folder.path / "agent.safetensors"
-    monkeypatch.setattr(checkpoints, "shipped_agents", lambda game: [four, many])
+    two = trained(tmp_path / "two", "options={size: 2}", "variants=[]", iterations=1)
+    two = two.folder.path / "agent.safetensors"
+    monkeypatch.setattr(checkpoints, "shipped_agents", lambda game: [two, many])
     found = {
         size: checkpoints.fitting_agent(make_game("corso", size=size)) for size in (2, 3, 4, 5)
     }
-    assert found == {2: many, 3: many, 4: four, 5: many}
-    assert checkpoints.shipped_agent("corso") == four
-    assert checkpoints.selecting_options("corso") == {four: {"size": 4}, many: {"size": 3}}
+    assert found == {2: two, 3: many, 4: many, 5: many}
+    assert checkpoints.shipped_agent("corso") == two
+    assert checkpoints.selecting_options("corso") == {two: {"size": 2}, many: {"size": 3}}
 
 
 @pytest.mark.parametrize("name", sorted(GAMES))
