@@ -182,6 +182,7 @@ def test_each_worker_plays_its_share_whatever_the_others_do(workers):
             results.append(group.collect()[0])
         assert_same_samples(found, join_results(results))
         assert found.hits == sum(result.hits for result in results)
+    assert len({number for group in groups for number in group.games.numbers}) == 24
 
 
 def compiled_engine(seed: int = 1, backend: str = "compiled") -> InferenceEngine:
@@ -231,10 +232,7 @@ def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
     config, settings = SelfPlayConfig(games=24, positions=48), SearchSettings(simulations=2)
     self_play = SelfPlay(game, config, settings, workers, engine)
     assert not self_play.plays_alone
-    result = self_play.play(settings, engine, SEED)
-    assert result.positions == 48
-    begun = {number for group in self_play.groups for number in group.games.numbers}
-    assert len(begun) == 24
+    assert [len(group.games.numbers) for group in self_play.groups] == [24 // workers] * workers
 
 
 def test_games_are_the_same_whether_the_network_answers_at_once_or_later():
@@ -354,10 +352,7 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
 INTERRUPTED = {
     "games of their own": (["backend=auto"], []),
     "games in progress": (["backend=eager"], []),
-    "several boards": (
-        ["variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"],
-        [],
-    ),
+    "several boards": (["variants=[{options: {size: 2}, share: 3}, {options: {size: 3}}]"], []),
     "a cache": (
         [
             "self_play.temperature_plies=4",
@@ -447,9 +442,11 @@ def test_a_stop_ends_the_bootstrap_and_the_run_begins_anew(tmp_path):
 def test_training_learns_corso_3x3(tmp_path):
     """A tiny run from nothing beats random play, where an untrained network does not.
 
-    Rounding, which differs between processors, makes other runs of it: they score 0.86 and more.
+    Rounding, which differs between processors, makes other runs of it, as seeds do: with these they
+    score 0.84 and more.
     """
-    trainer = trained(tmp_path, "budget={iterations: 24}", "self_play.positions=512")
+    learner = "learner={batch: 64, replay_ratio: 6, learning_rate: 0.03, warmup_steps: 5}"
+    trainer = trained(tmp_path, "budget={iterations: 12}", "self_play.positions=512", learner)
     game = trainer.game
     agent = network_agent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
