@@ -18,6 +18,7 @@ from ludarium.models.kernels.packing import WRITTEN, pack
 from ludarium.models.kernels.target import HOST, Target
 from ludarium.models.network import layers_of
 from tests.checkpoints import in_use
+from tests.games import slow_but
 from tests.processes import python
 
 
@@ -117,7 +118,10 @@ def test_several_threads_may_ask_at_once():
         np.testing.assert_array_equal(logits, expected[n % 3])
 
 
-@pytest.mark.parametrize("shape", [board(6, 7), FLAT], ids=["board", "flat"])
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(board(6, 7), id="board", marks=pytest.mark.slow), pytest.param(FLAT, id="flat")],
+)
 def test_two_products_at_a_time_give_the_same_bits_as_four(shape):
     layers = layers_of(in_use(build_network(shape, 40, 2)))
     observations = observations_of(shape, 19)
@@ -183,27 +187,24 @@ def test_a_layer_that_reads_nothing_keeps_its_bias_in_eight_bits(shape):
     assert_close(integer(observations), network, observations, rtol=0.02, atol=0.02)
 
 
-#: Answers in float32 and in eight bits in turn.
+def answers():
+    """Answers in float32 and in eight bits in turn."""
+    found = []
+    for shape in (board(3, 7), FLAT):
+        torch.manual_seed(0)
+        layers = layers_of(in_use(build_network(shape, 24, 2)))
+        observations = observations_of(shape, 9)
+        for ranges in (None, ranges_of(layers, observations)):
+            found += CompiledNetwork(layers, ranges)(observations)
+    return found
+
+
 _SCRIPT = """
 import sys
 import numpy as np
-import torch
-from tests.checkpoints import in_use
-from tests.models.test_kernels import FLAT, board, observations_of
-from ludarium.models import build_network
-from ludarium.models.kernels import CompiledNetwork, ranges_of
-from ludarium.models.network import layers_of
-
-found = []
-for shape in (board(3, 7), FLAT):
-    torch.manual_seed(0)
-    layers = layers_of(in_use(build_network(shape, 24, 2)))
-    observations = observations_of(shape, 9)
-    for ranges in (None, ranges_of(layers, observations)):
-        found += CompiledNetwork(layers, ranges)(observations)
-np.savez(sys.argv[1], *found)
+from tests.models.test_kernels import answers
+np.savez(sys.argv[1], *answers())
 """
-
 _OTHERS = {
     "AVX2": {
         "NUMBA_CPU_NAME": "haswell",
@@ -213,25 +214,15 @@ _OTHERS = {
 }
 
 
-def answers_elsewhere(path, **environment):
-    """The arrays that a process with these settings of numba writes to a file."""
-    python(_SCRIPT, path, environment=environment, check=True)
-    with np.load(path) as found:
-        return list(found.values())
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory):
-    """The answers of a process like this one."""
-    return answers_elsewhere(tmp_path_factory.mktemp("answers") / "here.npz")
-
-
-@pytest.mark.parametrize("kind", _OTHERS)
-def test_other_processors_give_the_same_answers(kind, here, tmp_path):
+@pytest.mark.parametrize("kind", slow_but(["SSE4"], _OTHERS))
+def test_other_processors_give_the_same_answers(kind, tmp_path):
     if platform.machine().lower() not in ("x86_64", "amd64"):
         pytest.skip("needs an x86-64 processor")
-    there = answers_elsewhere(tmp_path / "there.npz", **_OTHERS[kind])
-    for number, (mine, other) in enumerate(zip(here, there, strict=True)):
+    path = tmp_path / "there.npz"
+    python(_SCRIPT, path, environment=_OTHERS[kind], check=True)
+    with np.load(path) as found:
+        there = list(found.values())
+    for number, (mine, other) in enumerate(zip(answers(), there, strict=True)):
         if number % 6 >= 3:  # in eight bits
             np.testing.assert_array_equal(mine, other)
         np.testing.assert_allclose(mine, other, atol=2e-3)  # rounded otherwise, rarely
