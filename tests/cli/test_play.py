@@ -109,7 +109,7 @@ def test_a_random_seat_is_drawn(served):
     ("arguments", "word"),
     [
         (["tictactoe", "--opponent", "uct:10"], "the page has no opponent 'uct:10'"),
-        (["onyx", "--option", "size=8"], "the page has no trained agent for Onyx(size=8"),
+        (["corso", "--option", "size=3"], "the page has no trained agent for Corso(size=3)"),
         (
             ["corso", "--opponent", "level:auto?elo=9"],
             "the page has no opponent 'level:auto?elo=9'",
