@@ -112,7 +112,7 @@ def test_the_command_measures_agents_without_a_network(capsys):
 
 
 def test_the_command_measures_networks_with_and_without_search(capsys):
-    command = ["accuracy", "corso", "--option", "size=4", "--positions", "30", "--by", "uct:20"]
+    command = ["accuracy", "corso", "--option", "size=3", "--positions", "30", "--by", "uct:20"]
     command += ["--simulations", "8"]
     assert main([*command, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
