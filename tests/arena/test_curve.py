@@ -222,18 +222,18 @@ def test_runs_that_cannot_be_compared_are_refused(base, capsys):
         base / "c",
         "alphazero",
         [each[6:] for each in ARGUMENTS[1:]]
-        + ["options={size: 4}", "budget={iterations: 1}", "evaluation={every: 0}"],
+        + ["options={size: 2}", "budget={iterations: 1}", "evaluation={every: 0}"],
     )
     capsys.readouterr()
     assert main(["curve", str(base / "a"), str(base / "c")]) == 2
-    assert "c has learnt Corso(size=4)" in capsys.readouterr().err
+    assert "c has learnt Corso(size=2)" in capsys.readouterr().err
     assert main(["curve", str(base / "none")]) == 2
     assert "there is no checkpoint" in capsys.readouterr().err
     assert main(["curve", str(base / "a"), "--against", "nobody"]) == 2
     assert main(["curve", str(base / "c"), "--truth", "hard"]) == 2
-    assert "there is no hard test for Corso(size=4)" in capsys.readouterr().err
+    assert "there is no hard test for Corso(size=2)" in capsys.readouterr().err
     assert main(["curve", str(base / "c"), "--truth", str(base / "corso.test")]) == 2
-    assert "are of Corso(size=3), not of Corso(size=4)" in capsys.readouterr().err
+    assert "are of Corso(size=3), not of Corso(size=2)" in capsys.readouterr().err
 
 
 def test_a_restart_forgets_what_was_measured(base):
