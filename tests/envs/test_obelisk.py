@@ -69,10 +69,11 @@ PLATES = blocks_file(
     block("slab", SLAB, count=4, value=5),
     block("cube", [[0, 0, 0]], count=4),
 )
-#: No mirror image of the screw, hence no mirrored games.
+#: No mirror image of the screw, hence no mirrored games; compiled with the plates.
 ONE_SCREW = blocks_file(
-    block("screw", [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]], count=5),
-    block("l-flat", [[0, 0, 0], [1, 0, 0], [1, 1, 0]], count=4, value=2),
+    block("screw", [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]], count=8),
+    block("l-flat", [[0, 0, 0], [1, 0, 0], [1, 1, 0]], count=8, value=10),
+    block("cube", [[0, 0, 0]], count=4),
 )
 
 #: For worked positions, which need blocks of all kinds. Kept together, for each catalogue of
@@ -137,7 +138,7 @@ EVENTS = [
 PERFT: list[tuple[dict[str, Any], dict[int, int]]] = [
     ({}, {1: 32, 2: 995, 3: 1987, 4: 36199, 5: 645009}),
     ({"blocks": FEW}, {2: 13, 3: 25, 4: 519, 5: 8961, 6: 20739, 7: 35334}),
-    ({"blocks": ONE_SCREW}, {2: 4, 3: 6, 4: 144, 5: 3328, 6: 6656}),
+    ({"blocks": ONE_SCREW}, {2: 9, 3: 15, 4: 285, 5: 5137, 6: 15411}),
     ({"blocks": ONE_TURN}, {5: 1, 6: 10, 7: 10, 8: 0}),
 ]
 
