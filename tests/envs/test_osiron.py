@@ -73,7 +73,7 @@ OPTION_SETS: list[dict[str, Any]] = [
 ]
 
 #: Games beside the reference: with the defaults, and with each other set of options.
-GAMES_BESIDE = 200, 30
+GAMES_BESIDE = 100, 30
 #: What must come up in these games.
 EVENTS = [
     "circle completed by the mover",
