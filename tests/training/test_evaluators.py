@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludarium.configs.schema import SelfPlayConfig
+from ludarium.envs import make_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.self_play import Group
@@ -36,7 +37,8 @@ def in_tree(evaluate: Evaluator) -> None:
 
 
 def in_self_play(evaluate: Evaluator) -> None:
-    group = Group(GAME, SelfPlayConfig(games=4, positions=8), SETTINGS)
+    corso = make_game("corso", size=3)  # whose self-play other tests compile too
+    group = Group(corso, SelfPlayConfig(games=4, positions=8), SETTINGS)
     group.begin()
     group.step(evaluate)
 
