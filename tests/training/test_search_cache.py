@@ -21,7 +21,7 @@ from tests.games import positions_after, slow_but, states_of
 
 from .test_search import random_network
 
-GAMES = {"corso": {"size": 4}, "onyx": {"size": 6}, "obelisk": {}}
+GAMES = {"corso": {"size": 3}, "onyx": {"size": 6}, "obelisk": {}}
 
 
 class OneByOne:
@@ -41,7 +41,7 @@ class OneByOne:
 @pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
     game = make_game(name, **GAMES[name])
-    states = states_of(positions_after(game, 8, 6))
+    states = states_of(positions_after(game, 2, 6))
     settings = SearchSettings(simulations=60, algorithm=algorithm)
     plain, cached = OneByOne(1, game.num_actions), OneByOne(1, game.num_actions)
     without = Search(game, settings, 4, seed=0)
@@ -59,7 +59,7 @@ def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
 
 
 def test_transpositions_are_evaluated_once():
-    game = make_game("corso", size=4)
+    game = make_game("corso", size=3)
     settings = SearchSettings(simulations=400, prove=False)
     evaluator = OneByOne(1, game.num_actions)
     Search(game, settings, 1, seed=0, cache=8).run(game.start().states, evaluator)
