@@ -28,7 +28,7 @@ from tests.games import positions_after, slow_but, states_of
 
 #: A board, boards that a network sees turned for one of the players, a perceptron.
 GAMES: dict[str, dict] = {
-    "corso": {"size": 4},
+    "corso": {"size": 3},
     "onyx": {"size": 6},
     "osiron": {},
     "obsidio": {},
@@ -83,7 +83,7 @@ def test_a_large_network_is_faster_in_batches_and_waited_for():
 
 
 def test_each_core_searches_some_of_the_positions(monkeypatch):
-    game = make_game("corso", size=4)
+    game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 7))
     settings = SearchSettings(simulations=30, algorithm=PUCT)
@@ -96,7 +96,7 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
 
 
 def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
-    game = make_game("corso", size=4)
+    game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 7))
     found, calls = [], []
@@ -121,7 +121,7 @@ def search_in_two_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[Search, np.ndarray, InferenceEngine]:
     """A search by two cores that leaves compiled code after each answer, positions, a network."""
-    game = make_game("corso", size=4)
+    game = make_game("corso", size=3)
     monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
     monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
     search = Search(game, SearchSettings(simulations=400), 8, seed=0)
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_a_search_that_is_under_way(monkeypatch):
 
 
 def test_answers_that_are_no_numbers_are_refused_by_name():
-    game = make_game("corso", size=4)
+    game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 5))
     search = Search(game, SearchSettings(simulations=30), 5, seed=0)
@@ -165,7 +165,7 @@ def test_answers_that_are_no_numbers_are_refused_by_name():
 
 
 def test_answers_of_earlier_weights_are_forgotten():
-    game = make_game("corso", size=4)
+    game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 5))
     agent = network_agent(game, engine, 30)
