@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
+from operator import itemgetter
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -291,9 +292,15 @@ def _even_out(
     if tallies[-1].score > target + _UNEVEN:
         gap = elo_difference(min(tallies.pop().score, _MOST_SCORE))
         title = f"level {len(strengths) + 1} from the top"
-        strength, tally = _placed(bench, survey, strengths[-1], gap / 2, title)
+        tries: list[tuple[float, float, list[Tally]]] = []
+        while len(tries) < _MOST_TRIES and (not tries or tries[-1][0] > _UNEVEN):
+            strength, above = _placed(bench, survey, strengths[-1], gap / 2, title)
+            measured = [above, bench.play(strength, first, bench.games, "level 2 against 1")]
+            error = max(_error(each, target) for each in measured)
+            tries.append((error, strength, measured))
+        _, strength, measured = min(tries, key=itemgetter(0))
         strengths.append(strength)
-        tallies += [tally, bench.play(strength, first, bench.games, "level 2 against 1")]
+        tallies += measured
 
 
 def _placed(

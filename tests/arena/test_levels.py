@@ -472,7 +472,7 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     assert against_random.tally.games >= 400
     shares = [each / elo[-1] for each in elo]
     sees_wins = [level.knobs.sees_wins for level in ladder.levels]
-    assert all(sees == 1 for sees, share in zip(sees_wins, shares, strict=True) if share > 0.6)
+    assert all(sees == 1 for sees, share in zip(sees_wins, shares, strict=True) if share > 0.4)
 
 
 def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
