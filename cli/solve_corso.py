@@ -10,6 +10,7 @@ from ludarium.analysis.corso import CorsoSolver, first_actions
 from ludarium.analysis.corso.known import first_positions, write_known
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
+from ludarium.analysis.window import is_open
 from ludarium.envs.registry import make_game
 from ludarium.training.table import percent, text_table
 
@@ -63,14 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--known",
         type=output_file(),
         metavar="FILE",
-        help="instead, find out who wins every position of the first plies, and write this with "
+        help="instead, find out who wins every position after so many plies, and write this with "
         "the other results that took most work, which later searches then have",
     )
     parser.add_argument(
         "--plies",
         type=read_count,
         default=KNOWN_PLIES,
-        help=f"with --known: how many of the first plies (default {KNOWN_PLIES})",
+        help=f"with --known: up to how many plies (default {KNOWN_PLIES})",
     )
     parser.add_argument(
         "--entries",
@@ -147,17 +148,27 @@ def make_known(given: argparse.Namespace) -> Result:
     if given.score or given.first_move:
         raise ValueError("--known takes neither --score nor --first-move")
     solver = _solver(given)
-    if given.plies < 0 or given.entries < 1:
-        raise ValueError(
-            f"--plies is 0 or more, --entries 1 or more, not {given.plies} and {given.entries}"
-        )
+    if given.plies < 0:
+        raise ValueError(f"--plies is 0 or more, not {given.plies}")
     positions = first_positions(solver.game, given.plies)
+    if given.entries < len(positions):
+        raise ValueError(
+            f"--entries is {given.entries:,}, and there are {len(positions):,} positions of the "
+            "first plies: ask for as many at least"
+        )
     started = time.perf_counter()
     with progress(can_stop=True) as task:
         for _ in range(2):  # again, because later results displace some
             solver.answer_all(positions, task=task, leads=False)
     if task.stopped:
         return Result(None, "stopped: nothing is written", STOPPED)
+    kept = map(solver.recall, positions)
+    lost = sum(bool(is_open(each.low, each.high, False)) for each in kept)
+    if lost:
+        raise ValueError(
+            f"the table has lost the results of {lost:,} positions of {len(positions):,}: give "
+            "more --memory"
+        )
     known = solver.known(positions, given.entries)
     path = write_known(given.known, solver.game, known)
     found = {

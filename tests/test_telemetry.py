@@ -65,7 +65,7 @@ COMMANDS = {
 
 
 class Watched:
-    """A folder in which programs run as for somebody who has just come."""
+    """A folder in which programs run with a home of their own, but with compiled kernels."""
 
     def __init__(self, folder: Path) -> None:
         self.home, self.temporary, self.here = (folder / name for name in ("home", "tmp", "here"))

@@ -24,7 +24,8 @@ from ..table import read_table, write_table
 from . import kernels
 from .board import board_record, cells_of, check_game, new_workers
 
-_MUCH = 24  # bits of the number of positions searched
+_MUCH = 24  # added to the effort of entries that were asked for, so that they outlast all others
+_MOST = 63  # the largest effort that fits into an entry
 _SUFFIX = ".known.safetensors"
 _FORMAT = 1
 
@@ -41,13 +42,13 @@ def hardest_known(
         count: how many entries to take in all.
 
     Returns:
-        int64[count or fewer, 2], sorted by number. Entries that were asked for are recorded with at
-        least `_MUCH` work, so that they stay in the tables into which they are written.
+        int64[count or fewer, 2], sorted by number. Entries that were asked for are recorded with
+        `_MUCH` more effort, so that they stay in the tables into which they are written.
     """
     wanted: dict[int, int] = {}
     for number, data in asked[:count]:
         if data:
-            effort = max(int(data) >> kernels.WORK_SHIFT, _MUCH)
+            effort = min((int(data) >> kernels.WORK_SHIFT) + _MUCH, _MOST)
             rest = int(data) & (1 << kernels.WORK_SHIFT) - 1
             wanted[int(number)] = effort << kernels.WORK_SHIFT | rest
     places = np.flatnonzero(table)

@@ -121,6 +121,8 @@ class CorsoSolver(Solver):
         table holds their results. If the position is won, the best actions are those proven
         with the least effort; else those not proven to lose, if there are any, and of these the
         ones on which the search spent most effort, because the opponent has the most to refute.
+        If the table has the result of a won position and of none of its actions, this searches for
+        an action that wins, without a limit.
         """
         low = max(self._least_lead(answer.low) for answer in answers)
         worth: dict[int, tuple[bool, int]] = {}

@@ -127,6 +127,8 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
                 found += _read_game(game, played)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
+        if not found:
+            raise ValueError("it has no positions")
         if len({contents_of(each.position.states[0]) for each in found}) < len(found):
             raise ValueError("two of its positions are alike")
     except ValueError as error:

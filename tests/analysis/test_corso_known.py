@@ -55,6 +55,18 @@ def test_perfect_play_is_spared_the_search_of_what_is_known() -> None:
     assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each
 
 
+@pytest.mark.slow
+def test_another_search_finds_what_the_shipped_file_says() -> None:
+    game = make_game("corso")
+    told, judge = CorsoSolver(game, MEMORY), CorsoSolver(game, 1 << 29, seed=5, eager=3)
+    told.learn(shipped_known(game))
+    positions = first_positions(game, 3)
+    sample = np.random.default_rng(1).choice(len(positions), 12, replace=False)
+    outcomes = [told.outcome(positions[each], 10).outcome for each in sample]
+    assert set(outcomes) == {-1, 1}
+    assert [judge.outcome(positions[each]).outcome for each in sample] == outcomes
+
+
 @pytest.mark.parametrize("seed", [9, 11, 18])
 def test_the_action_that_won_is_tried_first_where_only_the_win_is_known(seed: int) -> None:
     game = make_game("corso", size=5)
@@ -78,7 +90,7 @@ def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is for something else: options"):
         read_known(path, make_game("corso", size=4))
     assert main([*command, "--score"]) == 2
-    assert main([*command, "--entries", "0"]) == 2
+    assert main([*command, "--entries", "2"]) == 2  # there are three after up to one ply
     write_known(path, game, known)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

@@ -21,7 +21,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read(table: Path) -> None:
-    array = read_table(table, np.int32, (None,), {"game": "go"})
+    array = read_table(table, np.int32, (None,), {})  # the description may say more
     assert array.dtype == np.int32
     assert array.tolist() == list(range(1000))
     assert not array.flags.writeable

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
@@ -111,6 +112,10 @@ def test_the_path_goes_from_random_play_to_the_whole_agent() -> None:
     assert path[-1] == Knobs(simulations=256, temperature=0, bound=0, blur=0)
     assert path[0].temperature > 10
     assert not path[0].sees_wins
+    top_temperature = 2.0 ** (1 - top)
+    for temperature, sees_wins in ((0.99, 1), (1.5, 0.5), (2.01, 0)):  # wins are overlooked late
+        strength = 1 - math.log2(temperature + top_temperature)
+        assert knobs_at(strength, 256).sees_wins == pytest.approx(sees_wins, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -346,6 +351,34 @@ def test_levels_are_placed_at_even_steps(whole: float, levels: int | None, fewes
     assert 0.55 < expected_score(first) < 0.65  # whoever plays at random wins at times
 
 
+class Script:
+    """A bench that plays no games, but has given scores, in percent, of matches of each kind."""
+
+    games = 200
+
+    def __init__(self, **scores: list[int]) -> None:
+        self.scores = scores
+
+    def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+        wins = self.scores["first" if title == "level 2 against 1" else "other"].pop(0)
+        return Tally(wins * games // 100, 0, games - wins * games // 100)
+
+
+@pytest.mark.parametrize(
+    ("tries", "kept"), [([55, 66, 64], 66), ([55, 80, 58, 52, 81, 79, 56, 50], 58)]
+)
+def test_a_level_that_is_added_is_tried_until_both_its_steps_are_even(
+    tries: list[int], kept: int
+) -> None:
+    bench: Any = Script(first=list(tries), other=[64] * 100)
+    survey = calibration._Survey(np.array([RANDOM_STRENGTH, 1.0, 9.0]), np.array([0.0, 50, 1200]))
+    strengths, tallies = [9.0, 3.0], [Tally(130, 0, 70), Tally(160, 0, 40)]
+    calibration._even_out(bench, survey, 1.0, strengths, tallies, 0.65)
+    assert len(strengths) == 3
+    assert [each.score for each in tallies] == [0.65, 0.64, kept / 100]
+    assert len(bench.scores["first"]) == len(tries) - (2 if kept == 66 else 8)
+
+
 @pytest.mark.parametrize("levels", [None, 3])
 @pytest.mark.parametrize("whole", [0.0, 60.0])
 def test_an_agent_like_random_play_is_refused(
@@ -471,6 +504,8 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     assert 0.55 <= against_random.tally.score <= 0.65  # whoever plays at random wins at times
     assert against_random.tally.games >= 400
     shares = [each / elo[-1] for each in elo]
+    for level in ladder.levels:
+        assert level.knobs == knobs_at(level.strength, ladder.simulations)
     sees_wins = [level.knobs.sees_wins for level in ladder.levels]
     assert all(sees == 1 for sees, share in zip(sees_wins, shares, strict=True) if share > 0.4)
 

@@ -223,7 +223,7 @@ def test_progress_is_told_within_a_game_and_ends_at_the_goal(workers, monkeypatc
     assert sum(shown) == 900 <= result.positions
 
 
-@pytest.mark.parametrize("workers", [1, 24])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 24])
 def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
     """Also where a worker's share of the games is too small a batch to be faster."""
     game = Oddity()
@@ -233,6 +233,8 @@ def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
     self_play = SelfPlay(game, config, settings, workers, engine)
     assert not self_play.plays_alone
     assert [len(group.games.numbers) for group in self_play.groups] == [24 // workers] * workers
+    if workers == 1:
+        assert self_play.play(settings, engine, SEED).positions == 48
 
 
 def test_games_are_the_same_whether_the_network_answers_at_once_or_later():

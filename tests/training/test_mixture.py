@@ -80,7 +80,7 @@ def test_samples_of_all_games_come_back_from_one_buffer():
 def test_a_run_plays_each_game_by_its_share(tmp_path):
     replay = trained(tmp_path / "run").algorithm.replay
     counts = np.bincount(replay[np.arange(len(replay))]["game"], minlength=2)
-    assert (counts > 40).all()
+    assert counts[0] > 2 * counts[1] > 40  # shares of 3 and 1
 
 
 def test_the_agent_plays_every_board(tmp_path):
