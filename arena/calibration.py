@@ -285,7 +285,10 @@ def _even_out(
     tallies: list[Tally],
     target: float,
 ) -> None:
-    """Remove the second level if it is too near to the first, or add one if it is too far."""
+    """Remove the second level if it is too near to the first, or add one if it is too far.
+
+    A level that is added is tried until both its steps are even.
+    """
     if tallies[-1].score < target - _UNEVEN and len(strengths) > 1:
         del strengths[-1], tallies[-2:]
         tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))

@@ -148,8 +148,6 @@ def make_known(given: argparse.Namespace) -> Result:
     if given.score or given.first_move:
         raise ValueError("--known takes neither --score nor --first-move")
     solver = _solver(given)
-    if given.plies < 0:
-        raise ValueError(f"--plies is 0 or more, not {given.plies}")
     positions = first_positions(solver.game, given.plies)
     if given.entries < len(positions):
         raise ValueError(
@@ -162,8 +160,7 @@ def make_known(given: argparse.Namespace) -> Result:
             solver.answer_all(positions, task=task, leads=False)
     if task.stopped:
         return Result(None, "stopped: nothing is written", STOPPED)
-    kept = map(solver.recall, positions)
-    lost = sum(bool(is_open(each.low, each.high, False)) for each in kept)
+    lost = sum(is_open(each.low, each.high, False) for each in map(solver.recall, positions))
     if lost:
         raise ValueError(
             f"the table has lost the results of {lost:,} positions of {len(positions):,}: give "
