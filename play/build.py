@@ -86,11 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _build(folder: Path, game: Game, limits: Limits) -> None:
     began = time.monotonic()
-    content = module_part(game, limits).content(output)
+    content = module_part(game, limits).content(say)
     path = write_module(folder, game, content)
     network = network_part(Variant.of(game))
     if network is not None:
-        write_whole(path.with_suffix(".network"), network.content(output))
+        write_whole(path.with_suffix(".network"), network.content(say))
     plain, packed = (f"{size / 1e3:.0f} KB" for size in (len(content), len(gzip.compress(content))))
     output(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
 
