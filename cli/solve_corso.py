@@ -70,13 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plies",
         type=read_count,
-        default=KNOWN_PLIES,
         help=f"with --known: up to how many plies (default {KNOWN_PLIES})",
     )
     parser.add_argument(
         "--entries",
         type=read_count,
-        default=KNOWN_ENTRIES,
         help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
     )
     parser.add_argument(
@@ -97,7 +95,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> Result:
     """Return the values of the first actions, or write known positions."""
     if given.known:
-        return make_known(given)
+        plies = KNOWN_PLIES if given.plies is None else given.plies
+        entries = KNOWN_ENTRIES if given.entries is None else given.entries
+        return make_known(given, plies, entries)
+    if given.plies is not None or given.entries is not None:
+        raise ValueError("--plies and --entries are for the file of --known FILE: give one")
     solver = _solver(given)
     start = solver.game.start()
     if given.first_move:
@@ -143,15 +145,15 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, "\n".join(lines), STOPPED if task.stopped else 0)
 
 
-def make_known(given: argparse.Namespace) -> Result:
+def make_known(given: argparse.Namespace, plies: int, entries: int) -> Result:
     """Search the positions of the first plies, and write the results that took most work."""
     if given.score or given.first_move:
         raise ValueError("--known takes neither --score nor --first-move")
     solver = _solver(given)
-    positions = first_positions(solver.game, given.plies)
-    if given.entries < len(positions):
+    positions = first_positions(solver.game, plies)
+    if entries < len(positions):
         raise ValueError(
-            f"--entries is {given.entries:,}, and there are {len(positions):,} positions of the "
+            f"--entries is {entries:,}, and there are {len(positions):,} positions of the "
             "first plies: ask for as many at least"
         )
     started = time.perf_counter()
@@ -166,12 +168,12 @@ def make_known(given: argparse.Namespace) -> Result:
             f"the table has lost the results of {lost:,} positions of {len(positions):,}: give "
             "more --memory"
         )
-    known = solver.known(positions, given.entries)
+    known = solver.known(positions, entries)
     path = write_known(given.known, solver.game, known)
     found = {
         "game": solver.game.name,
         "options": dict(solver.game.options),
-        "plies": given.plies,
+        "plies": plies,
         "positions": len(positions),
         "entries": len(known),
         "nodes": solver.nodes,

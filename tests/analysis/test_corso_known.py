@@ -91,6 +91,7 @@ def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
         read_known(path, make_game("corso", size=4))
     assert main([*command, "--score"]) == 2
     assert main([*command, "--entries", "2"]) == 2  # there are three after up to one ply
+    assert main(["solve", "corso", "--option", "size=3", "--plies", "1"]) == 2  # no --known
     write_known(path, game, known)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

@@ -111,7 +111,7 @@ def until(is_true) -> None:
         time.sleep(0.05)
 
 
-def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
+def test_a_cluster_does_all_that_the_local_loop_does(new_cluster, begin):
     """Bootstrap, self-play, learning, evaluation and a run's folder, as in the local loop."""
     cluster = new_cluster(1)
     cluster.add_node(num_cpus=1, object_store_memory=STORE)
