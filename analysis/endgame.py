@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from ludarium.training.agents.settings import (
     read_number,
     setting,
     settings_of,
-    settings_text,
+    with_settings,
 )
 
 from .answer import Answer
@@ -80,7 +81,7 @@ class EndgameAgent(Agent):
         self._solver: Solver | None = None
         settings = {"positions": str(positions)} if positions != POSITIONS else {}
         settings |= {"points": "true"} if points else {}
-        super().__init__(game, f"{_KIND}:{_with_settings(player.name, settings)}", seed)
+        super().__init__(game, f"{_KIND}:{with_settings(player.name, settings)}", seed)
 
     def restart(self, seed: Seed = None) -> None:
         """Restart the player, and forget what was searched; see `Agent.restart`."""
@@ -188,7 +189,7 @@ class EndgameFactory(AgentFactory):
         own = {key: text for key, text in settings.items() if key in settings_of(cls)}
         rest = {key: text for key, text in settings.items() if key not in own}
         # Read it as from a file, so that a nested name cannot run code either.
-        player = read_agent(_with_settings(argument, rest), from_file=True)
+        player = read_agent(with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
@@ -199,15 +200,13 @@ class EndgameFactory(AgentFactory):
         """The factory with the player's simulations; see `AgentFactory.with_simulations`."""
         return replace(self, player=self.player.with_simulations(simulations))
 
+    def network_file(self, game: Game) -> Path | None:
+        """The player's; see `AgentFactory.network_file`."""
+        return self.player.network_file(game)
+
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
         return EndgameAgent(self.player.make(game, seed), self.positions, self.points, seed)
-
-
-def _with_settings(name: str, settings: Mapping[str, str]) -> str:
-    """An agent's name with further settings."""
-    told = settings_text(settings)
-    return name + (told.replace("?", "&", 1) if "?" in name else told)
 
 
 #: The kind of agents ``endgame:...``, an entry point of this package.

@@ -34,7 +34,6 @@ from ludarium.training.runs.evaluation import Measure
 from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
 
-from .entrants import network_file
 from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
@@ -154,7 +153,7 @@ def _contents(game: Game, plan: CurvePlan) -> dict[str, str] | None:
     """
     found = {}
     for name in plan.against:
-        file = network_file(read_agent(name), game)
+        file = read_agent(name).network_file(game)
         if file is not None:
             found[name] = digest_of(file)
         elif name.partition(":")[0].partition("?")[0] not in _SAID_BY_NAME:

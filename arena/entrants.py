@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ludarium.analysis.endgame import EndgameFactory
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
-from ludarium.training.agents.checkpoints import TrainedFactory
-from ludarium.training.agents.outside import ExportedFactory, ObjectFactory
+from ludarium.training.agents.outside import ObjectFactory
 
 from .chunks import on_one_core
 from .ladder import digest_of
@@ -52,7 +50,7 @@ def enter(game: Game, players: Mapping[str, Any], from_file: bool) -> Entrants:
     with on_one_core():
         for name, player in players.items():
             factory = _factory(name, player, from_file)
-            file = network_file(factory, game)
+            file = factory.network_file(game)
             if file is not None:
                 networks[name] = digest_of(file)
                 factory = _Unchanged(factory, name, file, networks[name])
@@ -105,12 +103,3 @@ class _Unchanged(AgentFactory):
                 "the copy play"
             )
         return agent
-
-
-def network_file(factory: AgentFactory, game: Game) -> Path | None:
-    """The file of an agent's network; None if it has no file of its own."""
-    if isinstance(factory, EndgameFactory):
-        return network_file(factory.player, game)
-    if isinstance(factory, TrainedFactory):
-        return factory.checkpoint_path(game.options)
-    return factory.path if isinstance(factory, ExportedFactory) else None

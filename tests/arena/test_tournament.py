@@ -15,7 +15,6 @@ import pytest
 
 from ludarium.arena import chunks
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
-from ludarium.arena.entrants import network_file
 from ludarium.arena.results import ROW, Results
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
@@ -366,7 +365,7 @@ def test_a_folder_runs_no_code_of_a_stranger(whole, tmp_path, monkeypatch, capsy
     assert "runs code, so it is not taken from a file" in capsys.readouterr().err
 
 
-def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
+def test_an_agent_whose_network_changed_is_refused(tmp_path):
     from ludarium.training.agents import AgentFactory
 
     file = tmp_path / "network"
@@ -376,7 +375,9 @@ def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
         def make(self, game, seed=None) -> Agent:
             return RandomAgent(game, seed)
 
-    monkeypatch.setattr("ludarium.arena.entrants.network_file", lambda factory, game: file)
+        def network_file(self, game) -> Path:
+            return file
+
     agents = {"learner": Factory(), "other": Factory()}
     play_own(agents, 4, folder=tmp_path / "tournament")
     file.write_bytes(b"new")
@@ -386,9 +387,9 @@ def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
 
 def test_the_network_within_another_agent_is_found():
     game = make_game("corso")
-    file = network_file(read_agent("corso:8"), game)
+    file = read_agent("corso:8").network_file(game)
     assert file is not None
-    assert network_file(read_agent("endgame:corso:8"), game) == file
+    assert read_agent("endgame:corso:8").network_file(game) == file
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -243,6 +244,10 @@ class AgentFactory(ABC):
         Agents without such simulations, and ``None``, change nothing.
         """
         return self
+
+    def network_file(self, game: Game) -> Path | None:
+        """The file of the agent's network; None if it has no file of its own."""
+        return None
 
     @abstractmethod
     def make(self, game: Game, seed: Seed = None) -> Agent:

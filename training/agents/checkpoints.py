@@ -127,6 +127,10 @@ class TrainedFactory(NetworkFactory):
             raise ValueError(f"{path}: {error}") from None
         return make_stored_game(trained.game, trained.options, **options) if options else game
 
+    def network_file(self, game: Game) -> Path:
+        """The checkpoint file; see `AgentFactory.network_file`."""
+        return self.checkpoint_path(game.options)
+
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
         path = self.checkpoint_path(game.options)

@@ -71,7 +71,7 @@ class NetworkSearcher(Searcher):
         super().__init__(game)
         self._evaluator = evaluator_of(game, network, _BATCH, backend)
         self._shared_evaluator = shared_by_threads(self._evaluator)
-        self._points: dict[str, Any] = {"score": score, "max_score": max(1, game.max_score)}
+        self._settings: dict[str, Any] = {"score": score, "max_score": max(1, game.max_score)}
         self._bound = bound
         self._search: Search | None = None
         self._trees: Trees | None = None
@@ -88,13 +88,13 @@ class NetworkSearcher(Searcher):
 
     def _in_trees(self) -> Trees:
         if self._trees is None:
-            settings = SETTINGS._replace(**self._points)
+            settings = SETTINGS._replace(**self._settings)
             self._trees = Trees(self.game, self._shared_evaluator, settings, self._bound)
         return self._trees
 
     def _side_by_side(self, simulations: int) -> Search:
         if self._search is None or self._search.settings.simulations != simulations:
-            settings = SearchSettings(simulations=simulations, **self._points)
+            settings = SearchSettings(simulations=simulations, **self._settings)
             room = _NODES_AT_ONCE // ((simulations + 1) * self.game.num_actions)
             batch, cache = int(np.clip(room, 1, _BATCH)), cache_size(self._evaluator)
             self._search = Search(self.game, settings, batch, 0, cache)

@@ -81,6 +81,10 @@ class ExportedFactory(NetworkFactory):
 
     path: Path
 
+    def network_file(self, game: Game) -> Path:
+        """The file itself; see `AgentFactory.network_file`."""
+        return self.path
+
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """Read ``FILE``; see `AgentFactory.read`."""

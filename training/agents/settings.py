@@ -78,6 +78,12 @@ def settings_text(settings: Mapping[str, object]) -> str:
     return "?" + given if given else ""
 
 
+def with_settings(name: str, settings: Mapping[str, object]) -> str:
+    """An agent's name with further settings."""
+    told = settings_text(settings)
+    return name + (told.replace("?", "&", 1) if "?" in name else told)
+
+
 def _read_query(query: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     for text in query.split("&") if query else []:
