@@ -4,7 +4,8 @@ A survey rates points of the path by matches between neighbours. The first level
 scores 60 % against random play. Then levels are placed from the strongest down: each next one where
 the survey, corrected by all matches against the level above, predicts the wanted step. A
 match then measures the step; if its score is not near the target, the level moves and is measured
-again.
+again. At last the second level goes if it is too near to the first, or another comes between them
+if it is too far.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _TOLERANCE = 0.04
 _FIRST_TOLERANCE = 0.025
 #: If the score after half a match is off by more, the other half is not played.
 _FAR_OFF = 0.075
-#: If the lowest step's score is off its target by more, a level is removed or added there.
+#: If the lowest step's score is off its target by more, a level is removed or added there, and an
+#: added one is tried again while either of its steps is.
 _UNEVEN = 0.05
 _MOST_SCORE = 0.9  # higher scores count as this when a step is halved
 #: Target score of the first level against random play, such that beginners can win.
@@ -287,7 +289,8 @@ def _even_out(
 ) -> None:
     """Remove the second level if it is too near to the first, or add one if it is too far.
 
-    A level that is added is tried until both its steps are even.
+    A level that is added is tried until both its steps are even, at most `_MOST_TRIES` times; then
+    the most even one is taken.
     """
     if tallies[-1].score < target - _UNEVEN and len(strengths) > 1:
         del strengths[-1], tallies[-2:]

@@ -225,7 +225,7 @@ def main() -> None:
     root = given.folder / given.game
     root.mkdir(parents=True, exist_ok=True)
     folders = {
-        (name, seed): root / f"{name.replace(' ', '-').replace(':', '')}-{seed}"
+        (name, seed): root / f"{name.replace(' ', '-')}-{seed}"
         for name in given.only
         for seed in given.seeds
     }

@@ -57,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "agent",
         metavar="AGENT",
-        help="agent whose moves are compared; its values are measured too if it has a network",
+        help="agent whose moves are compared, and its values if it searches with a network (not "
+        "level:)",
     )
     parser.add_argument(
         "--test",

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from ludarium.envs.engine.console import output
-from ludarium.envs.registry import GAMES
+from ludarium.envs.engine.files import MEGABYTE, read_regular_file
+from ludarium.envs.registry import find_game
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import hub
 from ludarium.training.agents.names import read_trained_agent
@@ -18,8 +19,8 @@ from .common import read_options
 HELP = "put an agent on the Hugging Face Hub"
 DESCRIPTION = """\
 Put an agent on the Hugging Face Hub, with a card that describes it: the text of the Markdown file
-beside the checkpoint, or else what the checkpoint tells. Others then name the agent hf:OWNER/NAME
-wherever an agent is named.
+beside the checkpoint, without its heading and its links to files, or else what the checkpoint
+tells. Others then name the agent hf:OWNER/NAME wherever an agent is named.
 
   ludarium push runs/corso me/my-corso           the agent of a run
   ludarium push corso me/corso --private         a shipped one, with its page as the card
@@ -27,6 +28,7 @@ wherever an agent is named.
 A missing repository is created; in an existing one the files are replaced. Log in to the hub once:
 `hf auth login`. The client library comes with pip install "ludarium[hub]"."""
 
+_HEADING = re.compile(r"\A\s*# .*")
 _LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
@@ -51,10 +53,15 @@ def run(given: argparse.Namespace) -> int:
 
 def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:
     """The card of an agent, from the Markdown file beside it, or else from its header."""
-    game = GAMES[header.game]
+    game = find_game(header.game)
     beside = path.with_suffix(".md")
     if beside.is_file():
-        told = _LINK.sub(r"\1", beside.read_text(encoding="utf-8")).partition("\n")[2].strip()
+        content = read_regular_file(beside, MEGABYTE, "an agent's card")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{beside} is not UTF-8 text: {error}") from None
+        told = _LINK.sub(r"\1", _HEADING.sub("", text, count=1)).strip()
     else:
         options = ", ".join(f"{name} {value}" for name, value in header.options.items())
         told = (

@@ -35,7 +35,8 @@ HELP = "each first action, in minutes"
 DESCRIPTION = """\
 Compute the value of each first action of Corso with best play: alpha-beta search with a
 table of exact keys, so the result is a proof if the program is right. One of each set of
-symmetric first actions is searched. Ctrl-C prints the results so far.
+symmetric first actions is searched. Ctrl-C prints the results so far; with --known nothing is
+written then.
 
   ludarium solve corso                         5 x 5: who wins, after each first action
   ludarium solve corso --score                 and by how much (longer)
@@ -45,8 +46,8 @@ symmetric first actions is searched. Ctrl-C prints the results so far.
                                                again, with other places in the table, another
                                                order of actions, and by way of the exact leads
   ludarium solve corso --known 5x5.known.safetensors
-                                               make the file that makes `probe`, `perfect` and the
-                                               page quick
+                                               make the file with which `probe`, `perfect` and the
+                                               page are quick, where the package has it
 """
 
 
@@ -64,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--known",
         type=output_file(),
         metavar="FILE",
-        help="instead, find out who wins every position after so many plies, and write this with "
-        "the other results that took most work, which later searches then have",
+        help="instead, find out who wins every position after up to --plies plies, and write this "
+        "with the other results that took most work; searches have the package's own file",
     )
     parser.add_argument(
         "--plies",
@@ -183,8 +184,8 @@ def make_known(given: argparse.Namespace, plies: int, entries: int) -> Result:
     }
     return Result(
         found,
-        f"{path}: {found['entries']:,} entries, {found['bytes']:,} bytes, of {len(positions):,} "
-        f"positions; {solver.nodes:,} searched in {found['seconds']} s",
+        f"{path}: {found['entries']:,} entries, {len(positions):,} of them of the first plies, "
+        f"{found['bytes']:,} bytes; {solver.nodes:,} positions searched in {found['seconds']} s",
     )
 
 

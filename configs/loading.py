@@ -205,20 +205,19 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
     try:
         config: TrainingConfig = convert(data, source, ALGORITHMS[algorithm])
     except MisfitError as error:
-        raise ValueError(f"{error}{_remedy(str(error), ALGORITHMS[algorithm])}") from None
+        raise ValueError(f"{error}{_remedy(error, ALGORITHMS[algorithm])}") from None
     return config
 
 
-def _remedy(message: str, kind: type[TrainingConfig]) -> str:
-    """A question that suggests a known key like the unknown one in the message, or ""."""
-    unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
+def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:
+    """A question that suggests a known key like the unknown one of the error, or ""."""
+    unknown = re.search(r": contains unknown field `(.*)`", str(error))
     if unknown is None:
         return ""
     keys, defaults = kind.__struct_fields__, kind.__struct_defaults__  # the last keys have these
     sections = dict(zip(keys[-len(defaults) :], defaults, strict=True))
-    section = unknown[1]
-    known = keys if section is None else getattr(sections.get(section), "__struct_fields__", ())
-    return did_you_mean(unknown[2], list(known))
+    known = getattr(sections.get(error.key), "__struct_fields__", ()) if error.key else keys
+    return did_you_mean(unknown[1], list(known))
 
 
 def _completed(network: dict[Any, Any]) -> dict[Any, Any]:

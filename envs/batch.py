@@ -71,8 +71,8 @@ class BatchEnv:
         **options: the game's options, if it is given by name.
 
     Raises:
-        ValueError: an argument out of its range.
-        TypeError: no such option.
+        ValueError: no such game, or an option or argument out of its range.
+        TypeError: no such option, or options beside a `Game`.
     """
 
     def __init__(

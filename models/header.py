@@ -116,12 +116,13 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
     name = name if len(name) <= 200 else f"...{name[-200:]}"
     unreadable = "it is not a readable safetensors file: "
     try:
-        with open_regular_file(path, MOST_BYTES, f"a {what}") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            size = os.fstat(stream.fileno()).st_size
+        opened = open_regular_file(path, MOST_BYTES, f"a {what}")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no {what} {name}") from None
     try:
+        with opened as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            size = os.fstat(stream.fileno()).st_size
         if length > min(MOST_HEADER_BYTES, size - 8):
             raise ValueError(f"{unreadable}its header is cut or too long")
         with safe_open(path, framework) as file:

@@ -7,7 +7,7 @@
 writes NAME.wasm; NAME.scene.json; and NAME.network if a shipped agent fits. Results of earlier runs
 with the same sources come from the user's cache folder. A game of your own that no installed
 package registers comes from a module: --game-module MODULE. A game takes up to a minute. The linker
-is the package ziglang: pip install 'ludarium[wasm]'; options of a game need 'ludarium[train]' too.
+is the package ziglang: pip install 'ludarium[wasm]'.
 docs/guide/wasm.md explains how to use the files.
 """
 
@@ -41,7 +41,7 @@ def read_game(text: str) -> Game:
     Raises:
         ValueError: there is no such game or option, or the text has another form.
     """
-    from ludarium.configs.loading import read_yaml  # needs the extra [train]
+    from ludarium.configs.loading import read_yaml
 
     name, _, settings = text.partition("?")
     options: dict[str, Any] = {}

@@ -298,8 +298,9 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     if not fits(checkpoint, game):
         if not checkpoint.variants and checkpoint.options == game.options:
             raise ValueError(
-                f"checkpoint {name} does not fit {game}, whose rules have changed since: give the "
-                "game a new version, and train an agent for it"
+                f"checkpoint {name} does not fit {game}: version and options are the same, but not "
+                "observations or actions; if its rules have changed, give it a new version, and "
+                "train an agent for it"
             )
         raise ValueError(
             f"checkpoint {name}, trained with options {checkpoint.options}, does not fit the rules "

@@ -22,7 +22,7 @@ without locks::
     bits  0-5   proven lower bound of the value, plus 32
     bits  6-11  proven upper bound of the value, plus 32
     bits 12-16  cell of the best move, in the symmetric position of the key; 31 if not known
-    bits 17-22  length in bits of the number of positions searched for it
+    bits 17-22  length in bits of the number of positions searched for it, see `known`
     bits 23-62  the scrambled key without the bits that form the bucket
 
 All functions are in this one file because numba's disk cache does not see changes in others.

@@ -1,7 +1,7 @@
-"""Keeps results of a long search: the positions that took the most work, with their bounds.
+"""Keeps results of a long search: who wins the first plies, and what took the most work.
 
-A search that begins with these entries in its table is spared that work, so it answers positions
-of the first plies in moments.
+A search that begins with these entries in its table is spared that work, so it knows in moments who
+wins a position of the first plies.
 
 A file has int64[N, 2]: the number of a position as the table has it (see `kernels`: the least
 of the eight, fixed cells as the mover's own), and an entry's low 23 bits.
@@ -24,7 +24,7 @@ from ..table import read_table, write_table
 from . import kernels
 from .board import board_record, cells_of, check_game, new_workers
 
-_MUCH = 24  # added to the effort of entries that were asked for, so that they outlast all others
+RAISED = 24  # added to the effort of entries that were asked for, so that hardly any displace them
 _MOST = 63  # the largest effort that fits into an entry
 _SUFFIX = ".known.safetensors"
 _FORMAT = 1
@@ -43,12 +43,13 @@ def hardest_known(
 
     Returns:
         int64[count or fewer, 2], sorted by number. Entries that were asked for are recorded with
-        `_MUCH` more effort, so that they stay in the tables into which they are written.
+        `RAISED` more effort, so that hardly any others displace them in the tables into which they
+        are written.
     """
     wanted: dict[int, int] = {}
     for number, data in asked[:count]:
         if data:
-            effort = min((int(data) >> kernels.WORK_SHIFT) + _MUCH, _MOST)
+            effort = min((int(data) >> kernels.WORK_SHIFT) + RAISED, _MOST)
             rest = int(data) & (1 << kernels.WORK_SHIFT) - 1
             wanted[int(number)] = effort << kernels.WORK_SHIFT | rest
     places = np.flatnonzero(table)

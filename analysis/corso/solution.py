@@ -27,11 +27,11 @@ class CorsoSolution(Solution):
     too. Of several such actions, those proven with the least effort are taken in a won position,
     and those on which the search spent the most effort in a drawn or lost one.
 
-    The search begins with the results that ship for the board, see `shipped_known`. Where these
-    say that the position is won, and not by which action, it looks for one without a limit. If
-    `OUTCOME_LIMIT` does not suffice to find out who wins, the actions are those not known to
-    lose, if there are any, and of these the ones on which the search spent the most effort; only
-    then may the play be imperfect.
+    The search begins with the results that ship for the board, see `shipped_known`. Where it has
+    the position's result, but of none of its actions, it looks without a limit for one that keeps
+    the value, and begins with the one that was best before. If `OUTCOME_LIMIT` does not suffice to
+    find out who wins, the actions are those not known to lose, if there are any, and of these the
+    ones on which the search spent the most effort; only then may the play be imperfect.
 
     Args:
         game: the rules, on a board up to 5 x 5.

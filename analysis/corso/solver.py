@@ -32,6 +32,7 @@ class Known:
         low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
         effort: bit length of the number of positions searched for these bounds; 0 if none were.
+            It is more by `known.RAISED` for those that a file was asked for.
         best: the action that the search found best; -1 if none is known.
     """
 
@@ -121,8 +122,8 @@ class CorsoSolver(Solver):
         table holds their results. If the position is won, the best actions are those proven
         with the least effort; else those not proven to lose, if there are any, and of these the
         ones on which the search spent most effort, because the opponent has the most to refute.
-        If the table has the result of a won position and of none of its actions, this searches for
-        an action that wins, without a limit.
+        If the table shows for no action that it keeps the value, this searches for one that does,
+        without a limit.
         """
         low = max(self._least_lead(answer.low) for answer in answers)
         worth: dict[int, tuple[bool, int]] = {}

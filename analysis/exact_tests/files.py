@@ -9,7 +9,7 @@ The lines are wrapped here. The first line describes the test, and has the SHA-2
 follows. Every other line is a game, with its moves up to the last of its positions, its ``seed``
 if the start is random, and for each position the number of moves before it (``ply``) and the legal
 actions by their value for the player to move: ``win``, ``draw`` or ``loss``. ``ludarium probe GAME
---moves MOVES`` prints the same values.
+--moves MOVES --outcome`` prints the same values, if it is given the test's options.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ludarium.training.search import Budget
 from .enumeration import Enumeration, position_keys, rewards_of
 
 _AT_ONCE = 4096  # positions valued at a time
-_SEARCHED_FOR_START = 1 << 22  # positions searched to solve a small board of Corso
+_MOST_SEARCHED = 1 << 22  # most positions searched for one value
 _MEMORY = 1 << 28  # bytes for the table of that search
 
 
@@ -122,8 +122,8 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
 def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:
     """Player 0's values of unfinished early positions [N] with perfect play, float[N].
 
-    Corso's are searched, with what ships about the first plies of larger boards. The result is None
-    if one of the values is not found.
+    Corso's are searched, on 5 x 5 with what ships about the first plies. The result is None if one
+    of the values is not found within `_MOST_SEARCHED` positions.
     """
     if exact is not None:
         return exact.values(states)
@@ -131,7 +131,7 @@ def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.
         return None
     solver = solver_of(game, _MEMORY)
     positions = (Position.of_state(game, state) for state in states)
-    found = [solver.answer(each, _SEARCHED_FOR_START, leads=False).outcome for each in positions]
+    found = [solver.answer(each, _MOST_SEARCHED, leads=False).outcome for each in positions]
     if None in found:
         return None
     return np.array(found, float) * (1.0 - 2.0 * states["mover"])

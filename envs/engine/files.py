@@ -55,8 +55,9 @@ def open_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> Bi
         descriptor = os.open(path, os.O_RDONLY | _FLAGS)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"there is no file {name} to read {what} from") from None
-    except OSError as error:
-        raise ValueError(f"cannot read {what} from {name}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"cannot read {what} from {name}: {reason}") from None
     try:
         _check_status(os.fstat(descriptor), name, limit, what)
     except BaseException:

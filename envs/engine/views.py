@@ -3,8 +3,8 @@
 It also tells who owns the cells, and who may own them at the end.
 
 Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
-view, see `Game`. Programs without Python run the same functions from the game's WebAssembly module
-or from the C library.
+view, see `Game`. Programs without Python run the same functions: the game's WebAssembly module has
+all but `owners`, the C library the actions' views and words.
 """
 
 from typing import Any, NamedTuple

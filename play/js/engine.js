@@ -486,7 +486,7 @@ export class Search {
     checkWhole("simulations", knobs.simulations, 1, this.limits.simulations);
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
     for (const [name, most] of Object.entries(KNOBS)) {
-      const isInRange = knobs[name] >= 0 && knobs[name] <= most;
+      const isInRange = Number.isFinite(knobs[name]) && knobs[name] >= 0 && knobs[name] <= most;
       if (!isInRange) throw new RangeError(`the knob ${name} is ${knobs[name]}, not 0 to ${most}`);
       this.#memory.view("search_knobs", name)[0] = knobs[name];
     }

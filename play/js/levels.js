@@ -20,7 +20,7 @@ const FORMAT = 2;
  * @param {string | object} json the file's text, or its parsed content.
  * @returns {{number: number, name: string, knobs: object, elo: number}[]} `name` is one of WORDS, or
  *   empty; `elo` is in points above random play.
- * @throws {Error} it is not a ladder of this format.
+ * @throws {Error} its format is another one; nothing else is checked.
  */
 export function readLevels(json) {
   const data = typeof json === "string" ? JSON.parse(json) : json;

@@ -105,7 +105,11 @@ def test_settings_change_single_keys(tmp_path):
     [
         ("learner.batch", "write key=value"),
         ("nothing.batch=3", "'nothing' is not a section"),
-        ("learner.bath=3", "learner: contains unknown field `bath`"),
+        ("learner.bath=3", r"learner: contains unknown field `bath`; did you mean batch\?"),
+        (
+            "variants=[{options: {size: 4}, sed: 2}]",
+            r"variants\[0\]: contains unknown field `sed`$",
+        ),
         ("algorithm=ppo", "give --algorithm ppo"),
         ("seed=[", "not YAML"),
     ],

@@ -20,6 +20,7 @@ from ludarium.models import (
     NetworkShape,
     build_network,
     load_checkpoint,
+    load_header,
     save_checkpoint,
 )
 from ludarium.models.network import network_size
@@ -188,6 +189,13 @@ HOSTILE_HEADERS = {
     | {"a": {"dtype": "F32", "shape": [2**40, 2**40], "data_offsets": [0, 4]}},
     "control characters": described() | {"\x1b[2J": 7},
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/proc/self/mem", "a\0b"])
+def test_what_cannot_be_read_is_refused_by_name(path: str) -> None:
+    if "\0" in path or os.path.exists(path):
+        with pytest.raises(ValueError, match=path.replace("\0", r"\\+x00")):
+            load_header(path)
 
 
 @pytest.mark.parametrize("header", HOSTILE_HEADERS.values(), ids=list(HOSTILE_HEADERS))

@@ -216,6 +216,7 @@ test("a level plays the same move with the same seed, and no other with other kn
   assert.ok(moves.size > 3);
   await assert.rejects(move({ ...weak, simulations: 1601 }, 1), /simulations is 1601; accepted/);
   await assert.rejects(move({ ...weak, blur: undefined }, 1), /the knob blur is undefined/);
+  await assert.rejects(move({ ...weak, sees_wins: null }, 1), /the knob sees_wins is null/);
   await assert.rejects(move({ ...weak, bound: -1 }, 1), /the knob bound is -1, not 0 to 1000/);
   await assert.rejects(move({ ...weak, sees_wins: 2 }, 1), /the knob sees_wins is 2, not 0 to 1/);
   await assert.rejects(move(weak, 0.5), /seed is 0.5; accepted/);

@@ -167,9 +167,7 @@ def test_a_checkpoint_of_rules_that_changed_without_a_new_version_is_refused(
     network = networks.network_shape(game)
     other = replace(network, observation=(4, 3, 3))
     monkeypatch.setattr(networks, "network_shape", lambda game: other)
-    told = (
-        f"does not fit {re.escape(str(game))}, whose rules have changed since: give the game a new"
-    )
+    told = f"does not fit {re.escape(str(game))}: version and options are the same, but not obser"
     with pytest.raises(ValueError, match=told):
         make_agent(f"{run}:0", game)
 

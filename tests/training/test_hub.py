@@ -142,6 +142,13 @@ def test_push_puts_an_agent_there_with_its_page(
     copy.write_bytes(CORSO)
     assert main(["push", str(copy), "ada/mine"]) == 0
     assert "| learner steps |" in hub.files["ada/mine"]["README.md"].decode()
+    card = copy.with_suffix(".md")
+    card.write_text("It plays well: [see](games.md).\n")
+    assert main(["push", str(copy), "ada/mine"]) == 0
+    assert "\nIt plays well: see.\n" in hub.files["ada/mine"]["README.md"].decode()
+    card.write_bytes(b"\xff")
+    assert main(["push", str(copy), "ada/mine"]) == 2
+    assert "copy.md is not UTF-8 text" in capsys.readouterr().err
 
 
 def test_a_push_that_the_hub_refuses_says_so(

@@ -225,7 +225,7 @@ class ProgramAgent(Agent):
 
     The program is told the budget's simulations and seconds, if there are any. The program starts
     and ends with this object; a copy of this object starts its own. A program that fails is ended,
-    and the caller gets the error.
+    and the caller gets the error; the next decision starts it again.
 
     Args:
         game: the rules.

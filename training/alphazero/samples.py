@@ -109,7 +109,7 @@ class BatchMaker:
         return (view * samples["score"] / self.game.max_score).astype(np.float32)
 
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
-        """Outcomes of the games."""
+        """Outcomes for the player to move: the games' results, or exact values, see `exact`."""
         result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
         result -= samples["outcome"] == PLAYER_1_WINS
         result *= view

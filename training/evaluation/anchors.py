@@ -95,7 +95,8 @@ def measure_ratings(
         task: task that counts the finished games.
 
     Returns:
-        Elo ratings by name, to 0.1 points, so that a resumed run has the same ones.
+        Elo ratings by name, to 0.1 points, with those of ``known`` that are players, and the
+        reference's.
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a

@@ -246,7 +246,7 @@ class RunFolder:
         """The error if no state is whole."""
         return ValueError(
             f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
-            "what is missing, or start anew (--restart)"
+            "what is missing, take the version of ludarium that wrote it, or start anew (--restart)"
         )
 
     def _write_log(
@@ -311,8 +311,13 @@ class RunFolder:
         try:
             state = unpack_state(content)
             saved = state.description
-            if (saved["format"], saved["iteration"]) != (_FORMAT, number):
-                raise ValueError("it is of another iteration or version of this program")
+            if saved["format"] != _FORMAT:
+                raise ValueError(
+                    f"another version of ludarium wrote it, in format {saved['format']}; this one "
+                    f"reads format {_FORMAT}"
+                )
+            if saved["iteration"] != number:
+                raise ValueError("it is of another iteration")
         except (ValueError, LookupError, zipfile.BadZipFile) as error:
             raise DamagedError(f"{path} is damaged ({shortened(str(error))})") from None
         return state

@@ -180,7 +180,7 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        self._anchors: dict[str, float] = {}  # ratings that this run has measured
+        self._anchors: dict[str, float] = {}  # ratings that this run rests on
         self._stop: Callable[[], bool] = lambda: False
         check_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None

@@ -76,12 +76,10 @@ def _warn_once(reason: str) -> None:
 
 
 @cache
-def _announce(subject: str) -> None:
+def _announce(subject: str, is_kept: bool) -> None:
     if subject:
-        say(
-            f"ludarium: compiling {subject} for this command (up to half a minute); the code is "
-            "kept for later ones"
-        )
+        kept = "; the code is kept for later ones" if is_kept else ""
+        say(f"ludarium: compiling {subject} for this command (up to half a minute){kept}")
 
 
 class KernelCache:
@@ -110,7 +108,8 @@ class KernelCache:
         name = self._file_name(sig, target_context.codegen())
         content = None if self._folder is None else _read(self._folder / name)
         if content is None:
-            _announce(self._subject)
+            is_kept = self._folder is not None and _is_writable(self._folder)
+            _announce(self._subject, is_kept)
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(content))
 
