@@ -46,6 +46,7 @@ def new_player(measures=True, backend="eager", identity=None):
     return SelfPlayer(*told), config, weights
 
 
+@pytest.mark.slow
 def test_an_actor_plays_every_game_of_a_mixture():
     settings = [*SETTINGS, "backend=eager", "variants=[{options: {size: [2, 3]}}]"]
     settings += ["self_play.positions=512", "bootstrap.positions=256"]

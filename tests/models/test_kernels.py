@@ -18,7 +18,6 @@ from ludarium.models.kernels.packing import WRITTEN, pack
 from ludarium.models.kernels.target import HOST, Target
 from ludarium.models.network import layers_of
 from tests.checkpoints import in_use
-from tests.games import slow_but
 from tests.processes import python
 
 
@@ -214,7 +213,8 @@ _OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", slow_but(["SSE4"], _OTHERS))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", _OTHERS)
 def test_other_processors_give_the_same_answers(kind, tmp_path):
     if platform.machine().lower() not in ("x86_64", "amd64"):
         pytest.skip("needs an x86-64 processor")

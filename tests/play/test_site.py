@@ -309,7 +309,7 @@ def test_a_module_is_compiled_once_for_the_same_sources_and_limits(
     assert maker.made == ["tictactoe", "tictactoe"]
     assert {path.name for path in folder.iterdir()} == {"tictactoe.wasm", "tictactoe.scene.json"}
     assert b"simulations=5," in (folder / "tictactoe.wasm").read_bytes()
-    assert capsys.readouterr().out.count("compiling") == 2
+    assert capsys.readouterr().err.count("compiling") == 2
 
 
 def test_what_the_page_that_came_along_has_is_taken_from_it(

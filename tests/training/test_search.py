@@ -168,7 +168,7 @@ def test_no_action_that_loses_at_once_is_played_where_there_is_another(name):
         assert policy[kept].sum() == pytest.approx(1, abs=1e-5)
 
 
-@ALGORITHMS
+@pytest.mark.parametrize("algorithm", slow_but([GUMBEL], [GUMBEL, PUCT]))
 def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
     settings = SearchSettings(simulations=1500, algorithm=algorithm)
     twice = 0
