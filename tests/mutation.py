@@ -39,7 +39,7 @@ OF_A_GAME = (
 #: Files and tests of each group.
 GROUPS = {
     "rules": ("envs/GAME/rules.py", OF_A_GAME),
-    "display": ("envs/GAME/[!_r]*.py", OF_A_GAME),
+    "display": ("envs/GAME/[!_r]*.py", f"tests/envs/test_foresight.py {OF_A_GAME}"),
     "search": (
         "training/search/*.py training/agents/kernels/*.py",
         "tests/training/test_search.py tests/training/test_search_against_mctx.py "

@@ -11,7 +11,7 @@ import pytest
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW
-from tests.games import children, play_texts, refusal
+from tests.games import children, play_texts, random_game, refusal
 from tests.references.corso import ReferenceCorso
 
 #: Options besides the defaults.
@@ -229,3 +229,32 @@ def test_observation_shows_own_pieces_first() -> None:
     np.testing.assert_array_equal(position.observation(0), first)
     np.testing.assert_array_equal(position.observation(1), second)
     np.testing.assert_array_equal(position.observation(), second)
+
+
+# Events, by what the printed board shows before and after.
+
+
+def test_events_count_what_a_move_takes_and_sets_off() -> None:
+    game = make_game("corso", size=4)
+    seen = np.zeros(len(game.event_names), int)
+    for seed in range(30):
+        before, played = None, -1
+        for position, action in random_game(game, seed):
+            if before is not None:
+                found = game.events(before.states, np.array([played]), position.states)[0]
+                mine, my_dye, others, others_dye = "OoXx" if before.mover == 0 else "XxOo"
+                cells = list(zip(contents(before), contents(position), strict=True))
+                dyed = [was for was, now in cells if was != now == my_dye]
+                expands = mine not in [now for was, now in cells if was != now]
+                marbles = dyed.count(mine) + dyed.count(others) - expands
+                expected = dyed.count(others), dyed.count(others_dye), expands, marbles > 0, marbles
+                assert found.tolist() == list(expected)
+                seen += found > 0
+            before, played = position.copy(), action
+    assert seen.all()
+
+
+def contents(position: Position) -> list[str]:
+    """The symbols of the printed board."""
+    lines = position.board_text().splitlines()[:-2]
+    return [symbol for line in lines for symbol in line.split()[1:]]
