@@ -18,7 +18,7 @@ from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.engine.views import WINS
 from ludarium.envs.obsidio import rules
 from tests.games import play_texts, random_game, refusal
-from tests.references.obsidio import ReferenceObsidio
+from tests.references.obsidio import ReferenceObsidio, kind_of
 
 #: Options besides the defaults.
 OPTION_SETS: list[dict[str, Any]] = [
@@ -657,3 +657,37 @@ def test_threats_tell_of_every_target_that_is_claimed() -> None:
                 assert at_hand == owned[1] - owned[0]
                 told += at_hand
     assert told > 0
+
+
+# Events.
+
+
+def test_events_are_what_the_reference_tells() -> None:
+    game = make_game("obsidio", size=7)
+    met = np.zeros(len(game.event_names), int)
+    for seed in range(40):
+        reference = ReferenceObsidio(size=7)
+        for position, action in random_game(game, seed):
+            if action is None:
+                break
+            kind = kind_of(reference.cells[action]) if action < reference.done else ""
+            stage, told = reference.stage, reference.play(action)
+            after = position.copy()
+            after.play(action)
+            is_first = kind == "light" and stage != "second token"
+            expected = [
+                kind == "target",
+                kind == "target" and stage == "claiming",
+                "stopped claiming" in told,
+                "pass" in told,
+                kind == "dark",
+                is_first,
+                kind == "light" and not is_first,
+                "second token forfeited" in told,
+                any(each.startswith("new chain") for each in told),
+                "swap" in told,
+            ]
+            found = game.events(position.states, np.array([action]), after.states)[0]
+            assert found.tolist() == expected
+            met += found
+    assert (met > 0).sum() >= len(met) - 1  # a full board is rare

@@ -101,17 +101,20 @@ def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
             before, last_action = position.copy().state, action
 
 
-def test_what_differs_looks_different_and_stays_on_its_cell() -> None:
-    scene = make_game("corso").drawn_scene
-    marbles, *_ = scene.slots
-    assert len({*marbles.shapes}) == len(marbles.shapes)
+@pytest.mark.parametrize("name", ["corso", "obsidio"])  # boards of squares
+def test_what_differs_looks_different_and_stays_on_its_place(name: str) -> None:
+    scene = make_game(name).drawn_scene
     assert len({role.piece for role in scene.roles}) == 2
-    side = float(np.diff(np.unique([slot.x for slot in scene.slots])).min())
-    for shape in {shape for slot in scene.slots for shape in slot.shapes if shape}:
-        root = ElementTree.fromstring(f"<g>{shape}</g>")
-        widths = [float(each.attrib["width"]) for each in root.iter("rect")]
-        widths += [2 * float(each.attrib["r"]) for each in root.iter("circle")]
-        assert 0.2 * side < max(widths) <= side
+    spots = np.unique(np.array([(slot.x, slot.y) for slot in scene.slots]), axis=0)
+    apart = min(dist(*pair) for pair in combinations(spots.tolist(), 2))
+    for slot in scene.slots:
+        shown = [shape for shape in slot.shapes if shape]
+        assert len({*shown}) == len(shown)
+        for shape in shown:
+            root = ElementTree.fromstring(f"<g>{shape}</g>")
+            widths = [float(each.attrib["width"]) for each in root.iter("rect")]
+            widths += [2 * float(each.attrib["r"]) for each in root.iter("circle")]
+            assert max(widths, default=0) <= apart
 
 
 def test_corso_shows_what_an_expansion_reached_and_took() -> None:
