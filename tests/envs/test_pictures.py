@@ -101,7 +101,13 @@ def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
             before, last_action = position.copy().state, action
 
 
-@pytest.mark.parametrize("name", ["corso", "obsidio"])  # boards of squares
+@pytest.mark.parametrize(
+    "name",  # boards of squares
+    [
+        "corso",
+        "obsidio",
+    ],
+)
 def test_what_differs_looks_different_and_stays_on_its_place(name: str) -> None:
     scene = make_game(name).drawn_scene
     assert len({role.piece for role in scene.roles}) == 2
