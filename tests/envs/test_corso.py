@@ -237,7 +237,7 @@ def test_observation_shows_own_pieces_first() -> None:
 def test_events_count_what_a_move_takes_and_sets_off() -> None:
     game = make_game("corso", size=4)
     seen = np.zeros(len(game.event_names), int)
-    for seed in range(30):
+    for seed in range(8):
         before, played = None, -1
         for position, action in random_game(game, seed):
             if before is not None:
