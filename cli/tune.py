@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         type=read_count,
-        help=f"how many trials (default {_TRIALS}; with --grid all, without --search one)",
+        help=f"how many trials of a search (default {_TRIALS}); not with --grid, which tries all",
     )
     parser.add_argument(
         "--seeds",
@@ -98,6 +98,10 @@ def run(given: argparse.Namespace) -> Result:
     folder = Path(given.folder or Path("runs") / f"tune-{label}")
     if given.grid and given.trials is not None:
         raise ValueError("--grid tries all combinations: leave out --trials")
+    if given.trials is not None and not given.search:
+        raise ValueError(
+            "without --search there is one trial: leave out --trials, or repeat it with --seeds"
+        )
     from ludarium.training.run import train_in
 
     try:
@@ -165,10 +169,13 @@ def _result(folder: Path, study: optuna.Study, status: int) -> Result:
     lines = [text_table(header, cells, left={len(header) - 1})]
     if rows and rows[0]["value"] is not None:
         run = run_folder(folder, rows[0]["number"], config.seed)
+        longer = f"--set budget.iterations={2 * config.budget.iterations}"
+        if config.budget.minutes is not None:
+            longer += f" --set budget.minutes={2 * config.budget.minutes:.10g}"
         lines += [
             f"the best one: {described(rows[0]['values'])}",
             f"measure it: {program()} evaluate {run}",
-            f"train it longer: {program()} train {config.game} --config {folder / BEST}",
+            f"train it longer: {program()} train {config.game} --config {folder / BEST} {longer}",
         ]
     data = {"folder": str(folder), "measure": measure, "trials": rows}
     return Result(data, "\n".join(lines), status)

@@ -21,10 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ludarium.arena.ladder import SUFFIX as LEVELS
-from ludarium.envs.engine.files import MEGABYTE, read_json_file
+from ludarium.envs.engine.files import MEGABYTE, convert, read_json_file
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.storage import take_place, writing
 from ludarium.envs.engine.threads import available_cores
@@ -63,6 +63,19 @@ class _Listed:
     version: str
     files: list[str]
     on_demand: list[str]
+
+
+class _Game(TypedDict):
+    """What `Site` reads of a game in ``games/index.json``."""
+
+    name: str
+    variants: list[dict[str, Any]]
+
+
+class _Index(TypedDict):
+    """What `Site` reads of ``games/index.json``."""
+
+    games: list[_Game]
 
 
 @dataclass(frozen=True)
@@ -112,11 +125,12 @@ class Site:
         """The list of games, as in ``games/index.json``.
 
         Raises:
-            ValueError: that file has another format.
+            ValueError: that file has another format or is damaged.
         """
         index = read_json_file(self.folder / INDEX, _MOST_BYTES, "the page's list of games")
         if not isinstance(index, dict) or index.get("format") != _FORMAT:
             raise ValueError(f"{INDEX} of the page is not of format {_FORMAT}; {_REMEDY}")
+        convert(index, f"{INDEX} of the page", _Index)
         games: list[dict[str, Any]] = index["games"]
         return games
 
@@ -131,7 +145,7 @@ class Site:
         games = {game["name"]: game for game in self.games}
         more, (added,) = _files_of_games([variant], say)
         game = games.setdefault(added["name"], {**added, "variants": []})
-        others = [each for each in game["variants"] if each["id"] != variant.id]
+        others = [each for each in game["variants"] if each.get("id") != variant.id]
         game["variants"] = others + added["variants"]
         return _write(folder, files | more, list(games.values()))
 

@@ -381,6 +381,21 @@ def test_a_folder_that_is_no_whole_page_is_told(tmp_path: Path, listed: str, mes
         Site.read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ('{"format": 1}', "is not of format 2"),
+        ('{"format": 2}', "games/index.json of the page: missing required field `games`"),
+        ('{"format": 2, "games": [{"name": "corso"}]}', "missing required field `variants`"),
+    ],
+)
+def test_a_list_of_games_that_is_damaged_is_told(tmp_path: Path, index: str, message: str) -> None:
+    (tmp_path / "games").mkdir()
+    (tmp_path / INDEX).write_text(index)
+    with pytest.raises(ValueError, match=message):
+        _ = Site(tmp_path).games
+
+
 def test_one_more_variant_leaves_the_site_as_it_is(maker: Maker, tmp_path: Path) -> None:
     site = _build(tmp_path / "site", usual_variants("corso"))
     before = _version(site)

@@ -128,6 +128,10 @@ def test_an_evaluator_may_answer_in_other_number_formats():
         ({"simulations": True}, "simulations of a search is True; accepted: a whole number from 0"),
         ({"max_considered": 0}, "max_considered of a search is 0; accepted: a whole number from 1"),
         ({"noise": -1}, "noise of a search is -1; accepted: a finite number from 0 on"),
+        (
+            {"algorithm": PUCT, "noise": 2},
+            "noise of a search is 2; accepted with PUCT: from 0 to 1",
+        ),
         ({"c_puct": -1.5}, r"c_puct of a search is -1\.5; accepted: a finite number from 0 on"),
         ({"prove": "no"}, "prove of a search is 'no'; accepted: False or True"),
         ({"score": 1}, "score of a search is 1; accepted: from 0 to below 1"),

@@ -177,6 +177,16 @@ def test_measured_statistics_normalise(policy):
     torch.testing.assert_close(stem.std((0, 2, 3)), torch.ones(8), atol=2e-2, rtol=0)
 
 
+def test_every_observation_counts_alike_in_measured_statistics(policy):
+    observations = torch.rand(1100, 5, 3, 3)
+    observations[1024:] += 10  # the last chunk is a small one
+    measure_statistics(policy.network, observations)
+    with torch.no_grad():
+        convolution, normalisation, _ = policy.network.stem
+        means = convolution(observations).mean((0, 2, 3))
+    torch.testing.assert_close(normalisation.running_mean, means, atol=1e-4, rtol=1e-4)
+
+
 # Opponents.
 
 

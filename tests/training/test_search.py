@@ -344,6 +344,7 @@ def test_finished_games_and_empty_budgets_are_refused():
         ("c_puct", "1", "a finite number from 0 on"),
         ("score", 1.0, "from 0 to below 1"),
         ("algorithm", 7, r"GUMBEL \(0\) or PUCT"),
+        ("algorithm", True, r"GUMBEL \(0\) or PUCT"),
     ],
 )
 def test_settings_of_another_type_or_range_are_refused_by_name(name, value, accepted):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 
 import pytest
 
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
+from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import DivergedError, RunResult
 from tests.tiny_runs import ARGUMENTS
 
@@ -286,7 +288,14 @@ def test_the_command_trains_runs_that_other_commands_read(tmp_path, capsys):
     assert lines[0].split()[:3] == ["trial", "learner.learning_rate", "score"]
     assert "the best one: learner.learning_rate=0.0" in lines[3]
     assert Path(lines[4].split()[-1]).is_dir()  # of the search's seed, which is not the usual one
-    longer = ["train", "corso", "--config", str(folder / BEST), "--set=budget={iterations: 3}"]
+    longer = shlex.split(lines[5].partition("ludarium ")[2])
+    assert longer[-1] == "budget.iterations=4"  # twice as many
     assert main([*longer, "--folder", str(tmp_path / "longer")]) == 0
+    assert RunFolder(tmp_path / "longer").begun().budget.iterations == 4
     assert main([*command, "--trials=3"]) == 2
     assert "leave out --trials" in capsys.readouterr().err
+
+
+def test_trials_without_search_are_refused(capsys):
+    assert main(["tune", "corso", "--trials", "5"]) == 2
+    assert "without --search there is one trial" in capsys.readouterr().err

@@ -126,14 +126,20 @@ def channels_last(observations: Tensor) -> Tensor:
 
 @torch.no_grad()
 def measure_statistics(network: PolicyValueNetwork, observations: Tensor) -> None:
-    """Set the running statistics of every batch normalisation to those of ``observations``."""
+    """Set the running statistics of every batch normalisation.
+
+    They become the mean of those of chunks of ``observations``, weighted by their sizes.
+    """
     layers = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     momenta = [layer.momentum for layer in layers]
     for layer in layers:
         layer.reset_running_stats()
-        layer.momentum = None  # means the plain average over all batches
     network.train()
+    seen = 0
     for part in observations.split(1024):
+        seen += len(part)
+        for layer in layers:
+            layer.momentum = len(part) / seen  # each chunk counts by its size
         network(channels_last(part))
     network.eval()
     for layer, momentum in zip(layers, momenta, strict=True):

@@ -61,7 +61,12 @@ class SearchSettings(NamedTuple):
         Raises:
             ValueError: a setting has another type or is out of range; the message names it.
         """
-        return SearchSettings._make(_checked(name, getattr(self, name)) for name in self._fields)
+        checked = SearchSettings._make(_checked(name, getattr(self, name)) for name in self._fields)
+        if checked.algorithm == PUCT and checked.noise > 1:
+            raise ValueError(
+                f"the setting noise of a search is {self.noise!r}; accepted with PUCT: from 0 to 1"
+            )
+        return checked
 
 
 _LEAST = {"max_considered": 1, "max_score": 1}  # the other numbers are at least 0
@@ -69,14 +74,14 @@ _LEAST = {"max_considered": 1, "max_score": 1}  # the other numbers are at least
 
 def _checked(name: str, value: Any) -> bool | int | float:
     kind, least = type(SearchSettings._field_defaults[name]), _LEAST.get(name, 0)
-    if name == "algorithm" and value not in (GUMBEL, PUCT):
+    is_number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+    if name == "algorithm" and not (is_number and value in (GUMBEL, PUCT)):
         raise ValueError(
             f"the setting algorithm of a search is {value!r}; accepted: GUMBEL ({GUMBEL}) or PUCT "
             f"({PUCT}) of ludarium.training.search"
         )
     if kind is bool and value in (False, True):
         return bool(value)
-    is_number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
     end = 1 if name == "score" else math.inf
     if kind is not bool and is_number and least <= value < end:
         return kind(value)
