@@ -51,7 +51,7 @@ _USUAL_SETTINGS = {
     "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
 }
 
-_STOPPING = (
+STOPPING = (
     "stopping after this iteration, or at once in the bootstrap "
     "(Ctrl-C again: at once, without this iteration)"
 )
@@ -179,7 +179,7 @@ def run(given: argparse.Namespace) -> Result:
     if given.start is not None:
         of_start = start_settings(given.start, config, folder.begun())
         config = apply_settings(config, [*of_start, *settings])
-    with stop_on_ctrl_c(_STOPPING) as stop:
+    with stop_on_ctrl_c(STOPPING) as stop:
         outcome = train_in(folder, config, cluster=given.cluster, stop=stop)
     if outcome.iteration and not outcome.step:
         warn(

@@ -17,7 +17,7 @@ from .common import read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
-from .train import add_configuration, choose_config
+from .train import STOPPING, add_configuration, choose_config
 
 if TYPE_CHECKING:
     import optuna
@@ -25,28 +25,29 @@ if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult
 
-_STOPPING = "stopping after this iteration (Ctrl-C again: at once, without this iteration)"
 _TRIALS = 20
 
 HELP = "search over keys of a configuration, or compare settings with several seeds"
 DESCRIPTION = """\
-Find good values for keys of a configuration: train one trial after the other, choose the values of
-each from the results of those before it (Optuna's TPE), and stop those that fall behind. Or
-compare settings, each trained with several seeds. A trial is a run as `ludarium train` makes it,
-in a folder of its own; its result is the run's last evaluation, its Elo rating or its score; with
-several seeds it is their mean.
+Find good values for keys of a configuration: train one trial after the other, after ten
+choose the values of each from the results so far (Optuna's TPE), and stop those that fall behind.
+Or compare settings, each trained with several seeds. A trial is a run as `ludarium train` makes it,
+in a folder of its own, or one for each seed; its result is the run's last evaluation, its Elo
+rating or its score; with several seeds it is their mean.
 
   ludarium tune corso --search learner.learning_rate=0.0005..0.01,log \\
       --search "network={size: tiny},{size: small}" --trials 20 --set budget.minutes=5
   ludarium tune corso --search self_play.simulations=16..64 --stopping never
   ludarium tune corso --grid --search learner.ema_decay=0,0.99,0.995 --seeds 3     each, three times
-  ludarium tune corso --seeds 5                     how much does the same run differ by its seed?
+  ludarium tune corso --seeds 5                     the mean of five seeds
   ludarium tune corso --folder runs/tune-corso --show         the table of the trials so far
 
 The values of a key are a list (A,B,C) or a range (LOW..HIGH, or LOW..HIGH,log for a logarithmic
-scale). The first trial has the configuration's own values if they are in the space.
-Ctrl-C stops after the current iteration; the same command resumes, even after a crash, and with a
-larger --trials it goes further. The best configuration is written as best.yaml into the folder.
+scale). Without --grid, the first trial has those of the configuration's own values that are among
+the values to try.
+Ctrl-C stops after the current iteration, or at once in the bootstrap, which then begins anew; the
+same command resumes, even after a crash, and with a larger --trials it goes further. The best
+configuration is written as best.yaml into the folder.
 
 Evaluations of few games are noisy: take --set evaluation.games=200 or more if differences are
 small, and train the best settings again with --seeds. docs/guide/tuning.md has more."""
@@ -78,13 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stopping",
         choices=("median", "never"),
-        help="stop a trial whose best evaluation so far is below the median of the earlier trials "
-        "at that part of the run, or never (default median; with --grid never)",
+        help="stop a trial whose best evaluation so far is below the median of the complete "
+        "trials, of which there must be three, at that part of the run, or never (default median; "
+        "with --grid never); only the run of the first seed is judged",
     )
     add_folder(
         parser,
-        "folder of the search; default: runs/tune-GAME, or runs/tune-GAME-CONFIG with --config or "
-        "a shipped --algorithm",
+        "folder of the search; default: runs/tune-GAME, or runs/tune-GAME-CONFIG with another "
+        "--config or a shipped --algorithm",
     )
     parser.add_argument("--show", action="store_true", help="train nothing, show the trials so far")
     add_json(parser)
@@ -108,7 +110,7 @@ def run(given: argparse.Namespace) -> Result:
         from ludarium.training.tuning.space import Space
         from ludarium.training.tuning.study import TuningPlan, load_study, tune
     except ImportError as error:
-        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
+        raise ImportError(f'tune needs Optuna: pip install "ludarium[tune]" ({error})') from error
     if given.show:
         return _result(folder, load_study(folder), 0)
     plan = TuningPlan(
@@ -122,7 +124,7 @@ def run(given: argparse.Namespace) -> Result:
     def train(config: TrainingConfig, run: RunFolder, stop: Callable[[], bool]) -> RunResult:
         return train_in(run, config, cluster=given.cluster, stop=stop)
 
-    with stop_on_ctrl_c(_STOPPING) as stop:
+    with stop_on_ctrl_c(STOPPING) as stop:
         is_done = tune(folder, plan, train, say, stop)
     if not is_done:
         warn("stopped; the same command continues")

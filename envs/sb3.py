@@ -37,20 +37,21 @@ class BoardGameVecEnv(VecEnv):
     """One side of N games as an SB3 ``VecEnv``, in compiled code; opponents play the other sides.
 
     The agent acts in every game in every step; if the rules let a player act several times
-    in turn, each action is a step. Rewards come at the end: +1, -1, or 0 for a draw. Masks
-    come from ``env_method("action_masks")`` in one array, as sb3-contrib's ``MaskablePPO`` asks
-    for them. The infos of a game that ended in the step have ``terminal_observation`` and
-    ``TimeLimit.truncated``, which is true if it reached its ply cap. Each observation is
-    copied out of the batch once.
+    in a row, each action is a step. Rewards come at the end: +1, -1 (also for an illegal action, if
+    it loses), or 0 for a draw or at the ply cap. Masks come from ``env_method("action_masks")`` in
+    one array, as sb3-contrib's ``MaskablePPO`` asks for them. The infos of a game that ended in the
+    step have ``terminal_observation`` and ``TimeLimit.truncated``, which is true if the game
+    reached its ply cap.
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         opponent, seat, illegal, observation_dtype, canonical: as for
             `ludarium.envs.vector.VectorBoardGameEnv`; ``seat`` cannot be ``"both"``.
-        opening_plies: each game starts with a random number of random plies, from 0 to this.
-        seed: fixes seats, starts, openings and an opponent given by name; ``seed()`` does so for
-            the next reset.
+        opening_plies: each game starts with a random number of random plies, from 0 to this,
+            which is at most 100; an opening that would end the game is omitted.
+        seed: fixes seats, starts, openings and an opponent given by name; ``seed()`` does so
+            from the next reset on.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -75,7 +76,7 @@ class BoardGameVecEnv(VecEnv):
         seed: int | None = None,
         **options: Any,
     ) -> None:
-        check_choice("seat", seat, SEATS)  # not "both": SB3 takes all values as one side's
+        check_choice("seat", seat, SEATS)  # not "both": SB3 reads all values from one side
         self.game = as_game(game, options)
         self.side = OneSide(
             self.game,
@@ -96,7 +97,11 @@ class BoardGameVecEnv(VecEnv):
             self.seed(seed)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Fix the random numbers of the next reset; ``ValueError`` if it is not a seed."""
+        """Fix the random numbers from the next reset on; None draws a seed.
+
+        Raises:
+            ValueError: it is not a seed.
+        """
         return super().seed(None if seed is None else checked_seed(seed))
 
     def reset(self) -> np.ndarray:
@@ -136,7 +141,7 @@ class BoardGameVecEnv(VecEnv):
         return self.side.batch.masks.astype(np.bool_)
 
     def _observe(self) -> np.ndarray:
-        """The agent's observations of all games, as a copy."""
+        """A copy of the agent's observations, because the batch overwrites them."""
         return self.side.batch.observations.copy()
 
     def _infos(self) -> list[dict[str, Any]]:
@@ -150,7 +155,7 @@ class BoardGameVecEnv(VecEnv):
     # Methods by which SB3 asks environments one by one.
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute of this object, once for each game asked for."""
+        """An attribute of this object, once for each game asked for; ``render_mode`` is None."""
         value = None if attr_name == "render_mode" else getattr(self, attr_name)
         return [value] * self._count(indices)
 

@@ -2,9 +2,9 @@
 
 Running a small network's layers takes less time than launching them one by one. A CUDA graph
 records all launches of a batch, here together with the copies of the observations to the GPU and of
-the outputs back, and replays them with one launch. The host memory is pinned, so the CPU takes no
-part in the copies. Nguyen, Carilli et al., "Accelerating PyTorch with CUDA Graphs"
-(2021).
+the outputs back, and replays them with one launch. The host memory is pinned, so the GPU copies
+without the CPU, which only fills and reads that memory. Nguyen, Carilli et al., "Accelerating
+PyTorch with CUDA Graphs" (2021).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-_WARM_UP = 3  # warm-up runs before the capture, in which libraries choose their algorithms
+_WARM_UP = 3  # runs before the capture; libraries choose their algorithms in them
 _AT_ONCE = 2  # batches in flight: one is copied while another is computed
 
 
@@ -24,11 +24,11 @@ class CapturedNetwork:
 
     Args:
         module: a module on the GPU in evaluation mode. It takes float32 [n, *observation_shape]
-            there, and returns a tuple of tensors [n, ...] there.
+            and returns a tuple of tensors [n, ...], all on the GPU.
         shape: (n, *observation_shape), the shape of every batch.
         device: the GPU.
 
-    Calling it is safe from several threads at once.
+    Calling it is safe from several threads at once; the third and later ones wait.
     """
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...], device: torch.device) -> None:

@@ -1,11 +1,11 @@
 """The page as a folder of static files: its contents, and how it is made.
 
     index.html, app/, style.css, ...   the page itself, as in ``play/page``; scripts of ``play/js``
-    games/index.json                   list of the games, see `Variant`
+    games/index.json                   list of the games, see `_entry`
     games/, networks/, levels/, rules/, exact/
                                        modules and pictures of games, agents, their levels of
                                        strength, rules as HTML, modules with exact values
-    site.json                          all files, those that are loaded on demand, a digest
+    site.json                          all other files, those that are loaded on demand, a digest
 
 Every address within is relative, so a folder works on any host and under any path. A game's
 files are loaded on demand, and have digests in their names, so a browser can keep them for good.
@@ -45,7 +45,7 @@ LIST = "site.json"
 OF_GAMES = ("games/", "networks/", "levels/", "rules/", "exact/")
 _FORMAT = 2
 _MOST_BYTES = 4 * MEGABYTE  # limit for a list
-_REMEDY = "build it anew: make page"
+_REMEDY = "build it anew (make page), or reinstall ludarium where there is no clone"
 
 _Files = dict[str, bytes]  # contents by address
 
@@ -80,11 +80,7 @@ class _Index(TypedDict):
 
 @dataclass(frozen=True)
 class Site:
-    """A built page.
-
-    Attributes:
-        folder: its folder.
-    """
+    """A built page in a folder."""
 
     folder: Path
 
@@ -94,7 +90,7 @@ class Site:
 
         Raises:
             FileNotFoundError: there is no site.
-            ValueError: a file of it is missing, or its list is damaged; the message names it.
+            ValueError: a file of it is missing, or its list is damaged; the message names the file.
         """
         name = quoted(str(folder), 100)
         if not (folder / LIST).is_file():
@@ -140,7 +136,10 @@ class Site:
         return any(wanted in game["variants"] for game in self.games)
 
     def with_variant(self, variant: Variant, folder: Path, say: Say) -> Site:
-        """A site with one more variant; arguments and errors are those of `write_site`."""
+        """A site with this variant too, in place of one with its id.
+
+        Arguments and errors are those of `write_site`, but a folder with files is an ``OSError``.
+        """
         files = {address: (self.folder / address).read_bytes() for address in self.files}
         games = {game["name"]: game for game in self.games}
         more, (added,) = _files_of_games([variant], say)
@@ -155,8 +154,8 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
 
     Args:
         folder: folder to write, a new or an empty one.
-        variants: the variants that it offers, in this order, of any registered games.
-        say: function called with a line about each part that takes long.
+        variants: the variants that it offers, in this order within each game.
+        say: function called with a line about each part that is not yet built.
 
     Raises:
         ValueError: the folder is not empty, or a part cannot be made; existing files stay.
@@ -188,7 +187,7 @@ def page_files() -> _Files:
 
 def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list[dict[str, Any]]]:
     """The files of variants, and each game's entry for the list of games."""
-    from .rules_page import rules_html  # only a build needs its Markdown reader
+    from .rules_page import rules_html  # only a build needs the Markdown reader
 
     made = {
         part.address: part
@@ -196,7 +195,9 @@ def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list
         for part in (module_part(each.game), solver_part(each.game), network_part(each))
         if part is not None
     }
-    with ThreadPoolExecutor(available_cores()) as pool:  # each is compiled in its own process
+    with ThreadPoolExecutor(
+        available_cores()
+    ) as pool:  # modules are compiled in their own processes
         contents = pool.map(lambda part: part.content(say), made.values())
         files = dict(zip(made, contents, strict=True))
     games: dict[str, dict[str, Any]] = {}

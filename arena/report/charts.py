@@ -1,8 +1,8 @@
-"""Charts as SVG texts that follow the page's colours, light or dark, and any width.
+"""Charts as SVG texts that follow the page's colours, light or dark, and scale to any width.
 
 The colours, in style.css, follow M. Okabe and K. Ito's set for all kinds of colour vision; lines
-differ in their dashes too. A chart is `_WIDTH` user units wide, so that texts stay legible on a
-phone.
+differ in their dashes too, up to four. A chart is `_WIDTH` user units wide, so that texts stay
+legible on a phone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ludarium.envs.engine.draw.picture import svg_text
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
-_LETTER = 6.4  # width of a label's letter in user units, rounded up
+_LETTER = 6.4  # width of a label's letter in user units, about
 _LEAST_LABEL, _MOST_LABEL = 100.0, 0.55 * _WIDTH  # room for the names beside rows
 _ROW = 25.0  # height of a row of bars or dots
 
@@ -96,7 +96,7 @@ def dot_chart(
     show: Callable[[float], str],
     mark: float | None = None,
 ) -> Markup:
-    """A dot with its interval for each row, and a vertical line at the value ``mark``."""
+    """A dot with its interval for each row, and a vertical line at ``mark`` if it is given."""
     label = _label_room(rows)
     marks = [] if mark is None else [mark]
     low = min([*marks, *(row.low for row in rows)])
@@ -159,14 +159,17 @@ def diverging(value: float) -> str:
 
 
 def ink_on(value: float) -> str:
-    """The colour of a text on `diverging`."""
+    """The colour of a text on ``diverging(value)``."""
     return "#fff" if abs(value - 0.5) > 0.3 else "#111"
 
 
 def heat_marks(
     spots: np.ndarray, values: dict[int, float], radius: float, fair_within: float
 ) -> str:
-    """Circles with percentages on a board, with a ring if fair; none for actions without a spot."""
+    """Circles with percentages on a board; none for actions without a spot.
+
+    Those within ``fair_within`` of one half have a ring.
+    """
     marks = []
     for action, value in values.items():
         x, y = spots[action]
@@ -190,13 +193,13 @@ def spot_radius(spots: np.ndarray) -> float:
 
 
 def _label_room(rows: Sequence[Row]) -> float:
-    """Width beside the rows for the longest of their names."""
+    """Width beside the rows for the longest of their names, within limits."""
     longest = max((len(row.name) for row in rows), default=0)
     return min(max(_LEAST_LABEL, _LETTER * longest + 12), _MOST_LABEL)
 
 
 def _label(room: float, y: float, name: str) -> str:
-    """The name of a row; a long one shows its end, and the whole as a tooltip."""
+    """The name of a row; one that is too long shows its end, and the whole as a tooltip."""
     fitting = int((room - 8) / _LETTER)
     if len(name) <= fitting:
         return _text(room - 8, y, name, "end", "label")
@@ -220,7 +223,7 @@ def _legend(names: Sequence[str], kind: str = "line") -> Markup:
 
 
 def _ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers between two numbers."""
+    """Multiples of 1, 2 or 5 times a power of ten between two numbers, some ``about`` of them."""
     span = max(high - low, 1e-9)
     raw = span / about
     unit = 10 ** math.floor(math.log10(raw))

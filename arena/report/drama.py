@@ -2,7 +2,7 @@
 
 The terms follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
 (2008), and J. M. Thompson, "Defining the Abstract" (2000): decisiveness, drama, lead change. Those
-works use weighted sums; here they are counts with a plain meaning.
+works use weighted sums; here each figure has a plain meaning.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ludarium.training.evaluation.games import Games
 from .estimates import expit, logit, mean, ratio, rounded, share
 from .study import Study
 
-#: A player leads from the first chance on, and is sure to win from the second. A value v in [-1, 1]
-#: stands for a chance of (v + 1) / 2.
+#: A player leads at the first chance or above; the winner is clear once its chance stays at the
+#: second or above. A value v in [-1, 1] stands for a chance of (v + 1) / 2.
 LEADING = 0.6
 CLEAR = 0.9
 #: A player who wins after a chance of at most this has come back.
@@ -49,7 +49,7 @@ class Trajectories:
 
     @classmethod
     def of(cls, sample: Games, chances: np.ndarray, exact: bool) -> Self:
-        """Trajectories of exact chances, or of estimates."""
+        """Trajectories of exact chances, or of estimates, which are smoothed."""
         smooth = chances.copy()
         if not exact:
             smooth[:, 1:] = (chances[:, 1:] + chances[:, :-1]) / 2
@@ -63,7 +63,7 @@ class Trajectories:
         return self.sample.plies[: len(self.chances)]
 
     def winners_chances(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the decided games, and the winner's chance along each."""
+        """Indices of the decided games, and the winner's chance along each."""
         rewards = self.sample.rewards(0)[: len(self.chances)]
         decided = np.flatnonzero(rewards)
         chances = self.smooth[decided]
@@ -84,7 +84,7 @@ def value_games(study: Study) -> dict[str, Trajectories]:
 
     Estimates are put on the scale of results: their logits are multiplied by the factor that makes
     the results of the strongest players' games most likely. So a chance is that of strong players
-    who continue from there.
+    who continue from that position.
     """
     most = min(_MOST_SEARCHED_GAMES if study.evaluator.plays_out else _MOST_GAMES, study.games)
     study.task.begin("values along games", len(study.samples))
@@ -192,7 +192,7 @@ def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, A
     """When players first give away chances, and the mean cost of a move.
 
     For estimated values, the mean cost of the strongest players' moves is subtracted: it is
-    the estimates' own bias towards the player to move, or the one who has moved.
+    taken for the estimates' own bias towards the player to move, or the one who has moved.
     """
     strongest = trajectories[study.strongest.players[0]]
     leaning = 0.0

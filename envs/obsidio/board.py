@@ -65,7 +65,7 @@ _REASONS = (
     "this game is played without the swap rule",
     "colours can only be swapped as the very first action of player_1",
     "the second light token must be placed",
-    "a token can be placed or a target claimed, and done is only for after a claim",
+    "a token can be placed or a target claimed, so done is not possible",
     "{0} is not a light cell, and the second light token must be placed",
     "{0} is diagonally adjacent to the first light token ({1})",
     "{0} is not in line of sight of the first light token ({1})",
@@ -75,15 +75,17 @@ _REASONS = (
         for kind in ("dark", "light")
     ),
     *(
-        f"{{0}} is a target, and {count} of the {NEEDED} influence tokens needed to claim it are "
-        f"{colour}"
+        f"the target {{0}} needs {NEEDED} {colour} influence tokens around it, and has {count}"
         for colour in _COLOURS
         for count in range(NEEDED)
     ),
 )
 
 #: Tasks, numbered as in the view.
-_TASKS = ("move", "move or swap", "place the second light token", "claim on, or write done")
+_TASKS = (
+    *("move", "move or swap", "place the second light token"),
+    "claim another target, or write done to end the turn",
+)
 
 _BOARD = "#b9ae97"
 _CELL_COLOURS = {DARK: "#8d8272", LIGHT: "#efe9db", TARGET: "#6a5a48"}
@@ -93,7 +95,10 @@ _GRADIENTS = svg_gradients("token", ((light, base) for base, _, light in _TOKEN_
 
 
 class Obsidio(Game):
-    """Obsidio (Phil Leduc, 2025): surround targets with tokens in line of sight, claim most."""
+    """Obsidio (Phil Leduc, 2025): surround targets with tokens in line of sight, claim most.
+
+    The last claim decides a tie.
+    """
 
     name = "obsidio"
     title = "Obsidio"
@@ -105,9 +110,14 @@ class Obsidio(Game):
             "diagonal_adjacency",
             True,
             (True, False),
-            "whether the second light token must not be diagonally adjacent to the first",
+            "whether the second light token may not be diagonally adjacent to the first",
         ),
-        Option("swap_rule", True, (True, False), "whether player_1 may swap colours"),
+        Option(
+            "swap_rule",
+            True,
+            (True, False),
+            "whether player_1 may swap colours instead of a first turn",
+        ),
     )
     rules: ClassVar = rules
     view: ClassVar = view
@@ -138,7 +148,7 @@ class Obsidio(Game):
             action_names=[*(cell_name(cell, size) for cell in range(cells)), "done", "swap"],
             observation_names=_PLANE_NAMES,
             board=(size, size),
-            # A token on every cell; a done, and a pass, after each claim; the swap.
+            # A token on every cell; a pass before and a done after each claim; the swap.
             max_plies=cells + 2 * len(self.targets) + 1,
             max_score=len(self.targets) // 2 + 1,
             binary_observation=True,
@@ -149,7 +159,10 @@ class Obsidio(Game):
         )
 
     def _runs(self) -> np.ndarray:
-        """Number of cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
+        """Number of cells in each direction before a target or the edge, uint8[cells + 1, 8].
+
+        The last row is for no cell, and 0.
+        """
         runs = np.zeros((self.cells + 1, len(_DIRECTIONS)), np.uint8)
         for cell in range(self.cells):
             for direction, (up, right) in enumerate(_DIRECTIONS):
@@ -161,7 +174,10 @@ class Obsidio(Game):
         return runs
 
     def _too_near(self) -> np.ndarray:
-        """Diagonal neighbours that a second light token may not take, uint8[cells, 4]."""
+        """Where a second light token may not go, for each cell of the first, uint8[cells, 4].
+
+        The rest of a row is filled up with the cell itself.
+        """
         near = np.repeat(np.arange(self.cells, dtype=np.uint8)[:, None], 4, axis=1)
         if self.options["diagonal_adjacency"]:
             for cell in range(self.cells):
@@ -172,7 +188,7 @@ class Obsidio(Game):
         return near
 
     def _targets_beside(self) -> tuple[np.ndarray, np.ndarray]:
-        """The targets next to each cell, as in the tables."""
+        """The tables ``targets_beside`` and ``num_beside``."""
         beside = np.zeros((self.cells, 4), np.uint8)
         number = np.zeros(self.cells, np.uint8)
         for target in self.targets.tolist():

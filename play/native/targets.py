@@ -1,4 +1,4 @@
-"""The systems for which a library can be made, and the processors that it distinguishes there."""
+"""The systems for which a library can be made, and the processors that the library tells apart."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Platform:
     """A system with a kind of processor.
 
     Attributes:
-        zig: zig's name of it.
+        zig: zig's name of the target.
         machines: machines, by name, for which networks are compiled, the oldest first; rules and
-            search are compiled only for the oldest. Unless the program chooses another, the last
-            one that the processor supports computes the network on x86, the first one elsewhere.
+            search are compiled only for the oldest. A program may choose the one that computes the
+            network; else it is the last that the processor supports on x86, the first elsewhere.
         static, shared: names of the files, with ``{name}``; ``shared`` is None where zig has no
             linker or no libraries.
     """
@@ -75,7 +75,7 @@ TARGETS = {
     ),
     "arm64-macos": Platform(
         "aarch64-macos.11.0",
-        # All of its processors have dot products.
+        # Every Arm Mac has dot products.
         {"dotprod": _with_dot_products("arm64-apple-macosx11.0.0", "apple-m1")},
         _STATIC,
         "lib{name}.dylib",
@@ -93,7 +93,7 @@ TARGETS = {
 
 
 def this_machine() -> str:
-    """The target for the machine on which this runs.
+    """The name of the target for the machine on which this runs.
 
     Raises:
         ValueError: it is none of `TARGETS`.

@@ -596,7 +596,7 @@ def test_board_text_shows_the_tokens_the_last_one_and_whose_turn_it_is() -> None
     """
     assert [line[1:] for line in board] == dedent(expected).strip("\n").splitlines()
     assert last_line == (
-        "player_1 to claim on, or write done; "
+        "player_1 to claim another target, or write done to end the turn; "
         "points: player_0 (teal: t, T) 0, player_1 (black: b, B) 1"
     )
 
@@ -607,8 +607,8 @@ def test_board_text_shows_the_tokens_the_last_one_and_whose_turn_it_is() -> None
 @pytest.mark.parametrize(
     ("moves", "text", "words"),
     [
-        ("", "b2", ["'b2'", "not legal", "target", "0 of the 4", "black"]),
-        ("a1", "b2", ["'b2'", "not legal", "target", "0 of the 4", "teal"]),
+        ("", "b2", ["'b2'", "not legal", "target", "needs 4 black", "has 0"]),
+        ("a1", "b2", ["'b2'", "not legal", "target", "needs 4 teal", "has 0"]),
         ("a1", "a1", ["'a1'", "not legal", "holds a token"]),
         ("a1", "c3", ["'c3'", "not legal", "line of sight", "a1", "dark"]),
         ("a1", "C4", ["'C4'", "not legal", "line of sight", "a1", "light"]),

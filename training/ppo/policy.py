@@ -21,14 +21,14 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     """Actor and critic in one of our networks.
 
     The critic is the outcome head's expected value: the probability of a win minus that of a
-    loss. It lies in [-1, 1], like all rewards, and is what searches with the network use. The
-    score head is not trained.
+    loss. It lies in [-1, 1], like all rewards, and is what searches with the network use, unless
+    they weigh the score. The score head is not trained.
 
-    Batch normalisation always uses its running statistics, because rollout and
-    learning must give the same probabilities. `measure_statistics` sets them.
+    Batch normalisation uses its running statistics, because rollout and learning must give the
+    same probabilities; only `measure_statistics`, which sets them, uses those of its batches.
 
     Args:
-        observation_space, action_space, lr_schedule: from SB3.
+        observation_space, action_space, lr_schedule: as in SB3's policies.
         network: the network; it is not copied.
     """
 
@@ -51,7 +51,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         """Build nothing: the network has all layers."""
 
     def train(self, mode: bool = True) -> NetworkPolicy:
-        """Set the training mode; batch normalisation stays in evaluation mode."""
+        """Set the training mode; the network stays in evaluation mode."""
         super().train(mode)
         self.network.eval()
         return self
@@ -62,7 +62,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         deterministic: bool = False,
         action_masks: np.ndarray | Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions int64 [B], values [B, 1] and log probabilities [B] of observations."""
+        """Actions int64 [B], drawn or best; values [B, 1]; log probabilities [B] of the actions."""
         logits, values = self._answers(obs)
         masks = _as_masks(action_masks, logits)
         if deterministic:
@@ -113,7 +113,7 @@ def draw_actions(logits: Tensor, masks: Tensor) -> Tensor:
 
 
 def input_tensor(observations: np.ndarray, device: torch.device) -> Tensor:
-    """Observations [B, ...] as a tensor in the memory format that is fastest for networks."""
+    """Observations [B, ...] as a tensor on ``device``; boards in channels-last memory format."""
     return channels_last(torch.from_numpy(observations).to(device))
 
 

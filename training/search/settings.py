@@ -15,29 +15,29 @@ class SearchSettings(NamedTuple):
     """Settings of one search, as plain numbers that compiled kernels accept directly.
 
     Attributes:
-        simulations: simulations for each move.
+        simulations: simulations for each move; fewer where the root is settled.
         algorithm: `GUMBEL` (sequential halving at the root) or `PUCT`.
-        max_considered: Gumbel: how many root actions sequential halving starts with.
+        max_considered: Gumbel: how many root actions sequential halving starts with at most.
         noise: Gumbel: scale of the root noise; PUCT: share of Dirichlet noise in the root
-            prior. 0 for play at full strength.
-        value_scale, maxvisit_init: weight of Q-values against logits, sigma in equation 8 of the
-            Gumbel AlphaZero paper: ``(maxvisit_init + max visits) * value_scale``. PUCT uses it in
-            the root's value only.
+            prior, at most 1. 0 draws none, for play at full strength.
+        value_scale, maxvisit_init: sigma in equation 8 of the Gumbel AlphaZero paper multiplies
+            Q-values by ``(maxvisit_init + max visits) * value_scale``. PUCT uses both in the
+            root's value only.
         rescale_values: Gumbel: rescale the Q-values of a node to [0, 1], as mctx does, for
             choices and the policy target, not for the root's value.
         c_puct: PUCT: weight of the prior.
         dirichlet_alpha: PUCT: concentration of the root noise.
-        temperature: PUCT: exponent 1/temperature on visit counts when the action is drawn;
-            0 plays the most visited one.
-        prove: back up exact values, of finished positions and of those that the mover can win at
-            once, as proven bounds, and do not search settled nodes.
-        temperature_plies: from this ply of the game on searches are greedy: they play the best
+        temperature: PUCT: the action is drawn by its visits to the power 1/temperature; 0 plays
+            the most visited one.
+        prove: take finished positions, and those that the mover can win at once, as proven, back
+            up their values as bounds, and do not search settled nodes.
+        temperature_plies: from this ply of the game on, a search is greedy: it plays the best
             action found. PUCT takes the most visited one, as at temperature 0; Gumbel leaves
             the noise out of the final choice. The noise stays in the search.
         score: share of the final score in the value, 0 to below 1; the rest is the outcome's. Above
-            0 the network must have a score, and an outcome that is proven bounds the value, but
-            does not end the search.
-        max_score: the score that has the same value as a win.
+            0 the network must have a score head, and an outcome that is proven bounds the value,
+            but does not end the search.
+        max_score: final scores are divided by this.
     """
 
     simulations: int = 64
@@ -59,7 +59,7 @@ class SearchSettings(NamedTuple):
         """The settings in the number types that compiled searches take.
 
         Raises:
-            ValueError: a setting has another type or is out of range; the message names it.
+            ValueError: a setting is not accepted; the message names it.
         """
         checked = SearchSettings._make(_checked(name, getattr(self, name)) for name in self._fields)
         if checked.algorithm == PUCT and checked.noise > 1:
