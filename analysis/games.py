@@ -67,7 +67,7 @@ class GameAnalysis:
         moves: the moves, in the order of play.
         values: value of each position from the start on, for player 0; the last is the result or,
             if the game is not finished, an estimate. ``None``: not known.
-        is_complete: whether all moves were analysed.
+        is_complete: whether all moves were analysed, with the whole budget.
     """
 
     game: Game

@@ -170,7 +170,7 @@ def _run_game(given: argparse.Namespace) -> Result:
     if given.picture is not None:
         plot_values(analysis, given.picture)
     if not analysis.is_complete:
-        say(f"ludarium: stopped after {len(analysis.moves)} of {len(actions)} moves")
+        say(f"ludarium: stopped at move {len(analysis.moves)} of {len(actions)}")
     lines = _game_lines(analysis)
     if given.picture is not None:
         lines.append(f"wrote {given.picture}")

@@ -46,14 +46,22 @@ def _as_input(observations: Tensor) -> Tensor:
 
 
 def _with_normalisation_folded(module: nn.Module) -> nn.Module:
-    """A copy in evaluation mode, batch normalisation folded into the preceding convolution."""
+    """A copy in evaluation mode, batch normalisation folded into the convolution before it.
+
+    That is done where one follows the other in a `Sequential` and both are torch's own, because a
+    subclass may compute something else.
+    """
     module = copy.deepcopy(module).eval().requires_grad_(False)
     for container in list(module.modules()):
         if not isinstance(container, nn.Sequential):
             continue
         for index in range(len(container) - 1):
             first, second = container[index], container[index + 1]
-            if isinstance(first, nn.Conv2d) and isinstance(second, nn.BatchNorm2d):
+            if (
+                type(first) is nn.Conv2d
+                and type(second) is nn.BatchNorm2d
+                and second.running_mean is not None
+            ):
                 container[index] = fuse_conv_bn_eval(first, second)
                 container[index + 1] = nn.Identity()
     return module

@@ -92,7 +92,12 @@ def test_ctrl_c_prints_what_was_found(monkeypatch, capsys):
     assert main(["analyse", "tictactoe", "--seconds", "1000", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["stopped"]
     assert main(["analyse", "tictactoe", "--record", "game.json", "--seconds", "1000"]) == 130
-    assert "stopped after 1 of 6 moves" in capsys.readouterr().err
+    assert "stopped at move 1 of 6" in capsys.readouterr().err
+
+
+def test_the_value_is_not_known_without_a_playout(capsys):
+    assert main(["analyse", "tictactoe", "--simulations", "0"]) == 0
+    assert "\nuct: the value is not known\n" in capsys.readouterr().out
 
 
 def test_a_game_move_by_move(capsys):

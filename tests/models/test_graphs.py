@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ludarium.models import NetworkShape, build_network
-from ludarium.models.backends import HalfPrecision
+from ludarium.models.backends import HalfPrecision, _with_normalisation_folded
 from ludarium.models.cuda_graphs import CapturedNetwork
 from ludarium.models.network import Evaluating
 
@@ -64,6 +65,29 @@ def gpu(monkeypatch):
     for context in ("stream", "device"):
         monkeypatch.setattr(torch.cuda, context, lambda _: contextlib.nullcontext())
     return torch.device("cpu")
+
+
+class Standardised(nn.Conv2d):
+    """Its weight is normalised wherever it runs."""
+
+    def _conv_forward(self, input, weight, bias):
+        return super()._conv_forward(input, weight / weight.std(), bias)
+
+
+@pytest.mark.parametrize(
+    ("kind", "has_statistics", "is_folded"),
+    [(nn.Conv2d, True, True), (nn.Conv2d, False, False), (Standardised, True, False)],
+)
+def test_only_what_stays_the_same_is_folded(kind, has_statistics, is_folded):
+    torch.manual_seed(0)
+    norm = nn.BatchNorm2d(4, track_running_stats=has_statistics)
+    if has_statistics:
+        norm.running_var.fill_(9.0)
+    plain = nn.Sequential(kind(2, 4, 3), norm).eval()
+    folded = _with_normalisation_folded(plain)
+    assert isinstance(folded[1], nn.Identity) == is_folded
+    images = torch.randn(2, 2, 5, 5)
+    torch.testing.assert_close(folded(images), plain(images), rtol=1e-4, atol=1e-5)
 
 
 def test_a_captured_network_answers_each_batch(gpu):

@@ -184,3 +184,24 @@ def test_pieces_of_osiron_are_exchanged_by_their_places(sized: PageDriver, way: 
             driver.press_at(*place)
     driver.wait_for("document.querySelector('.move') !== null")
     assert driver.moves == [game.action_names[action]]
+
+
+def test_only_the_left_button_drags_and_the_next_press_counts(driver: PageDriver) -> None:
+    position = make_game("osiron").start(0)
+    ends = describe_scene(position.game)["ends"]
+    driver.open("#g=osiron&o=osiron")
+    told = []
+    for button in ("right", "left"):
+        action = int(position.legal_actions[-1])
+        places = [driver.on_screen(*end) for end in ends[action]]
+        driver.page.mouse.move(*places[0])
+        driver.page.mouse.down(button=button)
+        driver.page.mouse.move(*places[1], steps=4)
+        driver.page.mouse.up(button=button)
+        told.append(len(driver.moves))
+    position.play(action)
+    action = int(position.legal_actions[-1])
+    for end in ends[action]:
+        driver.press_at(*driver.on_screen(*end))
+    driver.wait_for("document.querySelectorAll('.move').length === 2")
+    assert told == [0, 1]

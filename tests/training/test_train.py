@@ -136,7 +136,8 @@ def test_a_run_begins_with_a_trained_agent(tmp_path):
     assert load_config(tmp_path / "b" / "config.yaml").start == start
 
 
-def test_a_run_ends_after_an_evaluation_of_its_last_agent(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_run_ends_after_an_evaluation_of_its_last_agent(stops, tmp_path, monkeypatch):
     """The first one uses up the time that is left: another iteration has the last one."""
     now = [0.0]
 
@@ -148,6 +149,27 @@ def test_a_run_ends_after_an_evaluation_of_its_last_agent(tmp_path, monkeypatch)
     monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     config = RUNS.config("budget={iterations: 9, minutes: 1}", "evaluation.every=1")
     run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+    if stops:
+        assert not run.run(stop=lambda: run.iteration == 1).finished
+        run.close()
+        run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
     assert run.run().finished
-    run.close()
     assert (run.iteration, run.elo) == (2, 122.0)
+    assert run.run().iteration == 2
+    run.close()
+
+
+def test_a_run_learns_although_its_anchors_took_all_the_time(tmp_path, monkeypatch):
+    now = [0.0]
+
+    def slow(*_: object) -> dict[str, float]:
+        now[0] += 61
+        return {}
+
+    monkeypatch.setattr(trainer.Trainer, "_rated_anchors", slow)
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    config = RUNS.config("budget={iterations: 9, minutes: 1}")
+    run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+    result = run.run()
+    run.close()
+    assert (result.iteration, result.finished) == (1, True)

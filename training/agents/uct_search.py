@@ -152,14 +152,14 @@ class UCTSearch:
         """The finding so far; may be called while another thread is in `think`."""
         visits, totals, draws = self.action_statistics()
         sign = 1 - 2 * int(self._root[0]["mover"])
-        count = max(1, int(visits.sum()))
         with np.errstate(invalid="ignore"):
             values, action_draws = sign * totals / visits, draws / visits
+            value, draw = sign * totals.sum() / visits.sum(), draws.sum() / visits.sum()
         return Finding.of(
             np.array(self.ranked()[:1]),
-            (visits / count)[None].astype(np.float32),
-            values=np.array([sign * totals.sum() / count], np.float32),
-            draws=np.array([draws.sum() / count], np.float32),
+            (visits / max(1, visits.sum()))[None].astype(np.float32),
+            values=np.array([value], np.float32),
+            draws=np.array([draw], np.float32),
             visits=visits[None].astype(np.int32),
             action_values=values[None].astype(np.float32),
             action_draws=action_draws[None].astype(np.float32),

@@ -180,6 +180,7 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
+        self._learnt = 0.0  # `progress` when the last iteration had learnt, before its evaluation
         self._anchors: dict[str, float] = {}  # ratings that this run rests on
         self._stop: Callable[[], bool] = lambda: False
         check_opponents(config.evaluation, self.game)
@@ -240,15 +241,13 @@ class Trainer:
             self._measure = Measure(
                 evaluation.against, evaluation.games, anchors, self._truth, self.config.seed
             )
-        progress = self.progress
-        while progress < 1 and not stop():
+        while self._learnt < 1 and not stop():
             try:
                 metrics = self._iterate()
             except StoppedError:
                 break
-            progress = metrics["progress"]
             on_iteration(metrics)
-        return RunResult(self.iteration, progress >= 1, self.seconds, self.algorithm.step)
+        return RunResult(self.iteration, self._learnt >= 1, self.seconds, self.algorithm.step)
 
     def _iterate(self) -> dict[str, Any]:
         """One iteration: play, learn, evaluate, save.
@@ -277,6 +276,7 @@ class Trainer:
             }
             state = self.algorithm.state()
             self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
+            self._learnt = progress
             self.reporter.iteration(metrics)
         return metrics
 
@@ -310,6 +310,7 @@ class Trainer:
             if rules != game.version:
                 raise ValueError(f"it is of {game.name} version {rules}, not {game.version}")
             self.seconds = saved.loop["seconds"]
+            self._learnt = saved.metrics["progress"]
             self.elo = saved.loop["elo"]
             self._anchors = saved.loop["anchors"]
             self.algorithm.restore(saved.state)

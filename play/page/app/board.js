@@ -72,6 +72,7 @@ export class BoardView {
   #hand = null;
   #preview = null; // the hand's preview
   #isTouch = false; // the last pointer is a finger
+  #swallow = (click) => click.stopImmediatePropagation(); // the click that may follow a drag
 
   /**
    * @param {HTMLElement} container
@@ -372,8 +373,10 @@ export class BoardView {
   }
 
   #press(event) {
+    this.#container.removeEventListener("click", this.#swallow, true);
     this.#isTouch = event.pointerType === "touch";
-    this.#pressed = this.#legal.length ? this.#end(this.#point(event)) : null;
+    const mayDrag = event.button === 0 && this.#legal.length;
+    this.#pressed = mayDrag ? this.#end(this.#point(event)) : null;
   }
 
   /** Handle the end of a drag from one place to another; if they are the same, a click follows. */
@@ -382,10 +385,7 @@ export class BoardView {
     this.#pressed = null;
     const to = from && this.#legal.length ? this.#end(this.#point(event)) : null;
     if (to === null || distance(from, to) <= SAME) return;
-    this.#container.addEventListener("click", (click) => click.stopImmediatePropagation(), {
-      capture: true,
-      once: true,
-    });
+    this.#container.addEventListener("click", this.#swallow, { capture: true, once: true });
     this.#pick(from);
     this.#join(to);
   }
