@@ -21,7 +21,7 @@ from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, output_file, read_count, read_seconds
-from .common import AGENTS_HELP, FALLBACK, agent_for, play_moves, read_options, read_record
+from .common import AGENTS_HELP, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
 from .result import Result, warn
@@ -35,8 +35,8 @@ HELP = "analyse a position or a game by an agent"
 DESCRIPTION = f"""\
 Print an agent's analysis of a position: every legal move with its value, the chances of a win, a
 draw and a loss, the visits of the search, the network's first guess (prior), and the best play
-after it. Values are for the player to move, from 1, a win, to -1, a loss. All cores search;
-on a terminal the table is refreshed meanwhile.
+after the move. Values are for the player to move, from 1, a win, to -1, a loss. A tree search uses
+all cores; on a terminal the table is refreshed meanwhile. alphabeta and perfect answer at once.
 
   ludarium analyse corso --moves "c3 b2"
   ludarium analyse corso --moves "c3 b2" --seconds 10
@@ -44,13 +44,13 @@ on a terminal the table is refreshed meanwhile.
   ludarium analyse corso --agent runs/corso            your own agent
   ludarium analyse osiron --agent perfect              exact values
 
-With --record, a whole game, move by move: the value after each, and the moves that lost most.
+With --record, a whole game, move by move: the value after each, for the player who moved, and the
+moves that lost most.
 
   ludarium analyse corso --record game.json --picture game.svg
 
-Without --agent the shipped agent is used, or {FALLBACK} if there is none. Ctrl-C ends the
-search and prints the results so far. For exact values, see `ludarium probe`; for programs,
-`ludarium engine`.
+Without --agent the shipped agent is used, or uct if there is none. Ctrl-C ends the search and
+prints the results so far. For exact values, see `ludarium probe`; for programs, `ludarium engine`.
 
 {AGENTS_HELP}"""
 
@@ -64,22 +64,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="moves from the start on, with commas or spaces between them (commas if moves "
         "have spaces)",
     )
-    parser.add_argument("--record", metavar="FILE", help="analyse this game, as `play` saves it")
-    parser.add_argument("--seed", type=read_count, default=0, help="seed of a random start (0)")
+    parser.add_argument(
+        "--record", metavar="FILE", help="analyse this game: one that `play` saved, or plain moves"
+    )
+    parser.add_argument(
+        "--seed",
+        type=read_count,
+        default=0,
+        help="seed of a random start (0); a game that `play` saved has its own",
+    )
     parser.add_argument("--agent", metavar="AGENT", help="agent that analyses (default: see above)")
     parser.add_argument(
         "--simulations",
         type=read_count,
         metavar="N",
         help=f"simulations or playouts, such as 1e5 (default {_SIMULATIONS:,}; for each "
-        f"position of a record {_SIMULATIONS_OF_A_MOVE:,}; with --agent what its name says)",
+        f"position of a record {_SIMULATIONS_OF_A_MOVE:,}; with --agent what its name says; "
+        "with --seconds no limit)",
     )
-    parser.add_argument("--seconds", type=read_seconds, metavar="S", help="most seconds to search")
+    parser.add_argument(
+        "--seconds", type=read_seconds, metavar="S", help="most seconds to search a position"
+    )
     parser.add_argument(
         "--picture",
         type=output_file(*SUFFIXES),
         metavar="FILE",
-        help=f"with --record: draw the values of the game: {', '.join(SUFFIXES)}",
+        help=f"with --record: file for a picture of the values ({', '.join(SUFFIXES)})",
     )
     add_options(parser)
     add_json(parser)
@@ -128,7 +138,7 @@ def _effort(
 
 @contextmanager
 def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], None] | None]:
-    """A context with a function that shows analyses on the terminal; None without a terminal."""
+    """A context that gives a function to show analyses, or None if there is no terminal."""
     console = plain_console(stderr=as_json)
     if not console.is_terminal:
         yield None

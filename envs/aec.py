@@ -50,7 +50,8 @@ class BoardGameEnv(AECEnv):
     ``observation``, float32 of ``game.observation_shape`` within [0, 1], seen from the
     observing agent's side, and ``action_mask``, int8[num_actions], all zero for the agent
     that is not to move. Each agent's mask is also in ``infos[agent]["action_mask"]``. Rewards
-    come at the end of the game: +1 and -1, or 0 and 0 for a draw.
+    come at the end of the game: +1 and -1, or 0 and 0 for a draw and at the ply cap, which
+    truncates the game.
 
     Args:
         game: rules with their options, from `ludarium.envs.make_game`.
@@ -145,7 +146,7 @@ class BoardGameEnv(AECEnv):
         self._hand_over(mask, planes)
 
     def _hand_over(self, mask: np.ndarray, planes: np.ndarray) -> None:
-        """Set `agent_selection` to the player to move, both masks, and the mover's observation."""
+        """Set `agent_selection`, both masks and the mover's observation."""
         position = self._current()
         mover, game = position.mover, self.game
         if self.canonical and position.is_turned():
@@ -199,13 +200,13 @@ class BoardGameEnv(AECEnv):
         self._current()
 
     def _current(self) -> Position:
-        """The position being played."""
+        """The position being played; ``ResetNeeded`` before the first `reset`."""
         if self._position is None:
             raise ResetNeeded("the game has not begun: call reset() first")
         return self._position
 
     def step(self, action: Any) -> None:
-        """Play the action of ``agent_selection``; ``None`` once the game is over.
+        """Play the action of ``agent_selection``; after the end, pass ``None``.
 
         Raises:
             ValueError: the action is not legal (the message names it and says why), or is not
@@ -241,7 +242,7 @@ class BoardGameEnv(AECEnv):
             return False
 
     def _on_board(self, action: Any) -> Any:
-        """The board's number of an action in the environment's frame, if it is one."""
+        """An action as the board numbers it; anything else unchanged."""
         if not self.canonical or not self.is_action(action):
             return action
         return self._current().turned_action(index(action))
@@ -303,7 +304,7 @@ class BoardGameEnv(AECEnv):
         return self._current().svg(last, before)
 
     def close(self) -> None:
-        """Close the window, if there is one; `reset` and `render` may go on."""
+        """Close the window, if there is one; `reset` and `render` may still be called."""
         if self._window is not None:
             self._window.close()
 
@@ -337,7 +338,10 @@ class BoardGameEnv(AECEnv):
         return self._current().board_text()
 
     def state(self) -> np.ndarray:
-        """All fields of the rule record as one int32 vector; 64 bits are two entries, low first."""
+        """All fields of the rule record as one int32 vector, fractions cut off.
+
+        An integer of 64 bits is two entries, the low half first.
+        """
         states = self._current().states
         fields = [np.ravel(states[name]) for name in states.dtype.names or ()]
         return np.concatenate(
@@ -378,7 +382,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         super().reset(seed, options)
 
     def step(self, action: Any) -> None:
-        """Play the action of ``agent_selection``; ``None`` once the game is over.
+        """Play the action of ``agent_selection``; after the end, pass ``None``.
 
         Raises:
             AssertionError: the action is not in the action space, or `reset` was never called.
@@ -426,13 +430,13 @@ class GuardedBoardGameEnv(BoardGameEnv):
         return super().state()
 
     def render(self) -> Any:
-        """Show the position, see `BoardGameEnv.render`."""
+        """Show the position, see `BoardGameEnv.render`; an ``AssertionError`` before `reset`."""
         if self._position is None:
             EnvLogger.error_render_before_reset()
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
-        """Iterate over the agents to act; the loop must call step once for each."""
+        """Iterate over the agents to act; the loop must call `step` or `reset` for each."""
         if self._position is None:
             EnvLogger.error_agent_iter_before_reset()
         return _OrderedIterable(self, max_iter)

@@ -1,4 +1,4 @@
-"""Torch networks as evaluators: run as written, or on a GPU as a CUDA graph."""
+"""Torch networks as evaluators: run as written, or on a GPU as a half-precision CUDA graph."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def captured(network: PolicyValueNetwork, shape: tuple[int, ...], device: Any) -
     Args:
         network: the network, in any mode.
         shape: (n, *observation_shape), the shape of every batch.
-        device: the GPU.
+        device: a GPU, as torch names it.
     """
     module = Evaluating(HalfPrecision(copy.deepcopy(network).to(device))).eval()
     graph = CapturedNetwork(module, shape, torch.device(device))

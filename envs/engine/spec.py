@@ -21,21 +21,20 @@ class Spec:
         board: height and width of the planes; None for an observation that is a row of features.
         max_plies: most plies that a game can last.
         tables: what the rules look up, from ``rule.table_record``; None for nothing.
-        max_score: largest final ``score`` by absolute value; 0 where it is only an estimate.
-        binary_observation: all entries are 0 or 1, so uint8 can hold them.
+        max_score: largest final ``score`` by absolute value; 0 if it is only an estimate.
+        binary_observation: all entries of the observation are 0 or 1, so uint8 can hold them.
         random_start: the start depends on the seed.
         action_places: the cell on which each action is played, -1 where it has none (a pass,
-            say); int[num_actions]. If actions share a cell, add ``height * width`` to the second,
-            twice that to the third. Networks and the default picture use it. None:
-            no action has a place.
+            say); int[num_actions]. If actions share a cell, the k-th has ``k * height * width +
+            cell``, k from 0. Networks and the default picture use it. None: no action has a place.
         canonical_turn: the turn of the board, where the players have different directions or goals;
             it needs the hook ``is_turned``.
         words: texts of actions that the hook ``word`` chooses from; empty to use ``action_names``.
-        tasks: what the mover may have to do, after "to"; the hook ``task`` chooses from them.
-        reasons: why an action is not legal, each the end of a sentence, that the hook ``reason``
-            chooses from; ``{0}`` in it is the action's name, ``{1}`` that of another one.
-        event_names: the rules whose use `Game.events` counts, for reports, such as ``capture``,
-            the most striking first.
+        tasks: ends of the sentence "the mover has to ..."; the hook ``task`` chooses one.
+        reasons: ends of sentences that say why an action is not legal; the hook ``reason`` chooses
+            one. ``{0}`` in it is the action's name, ``{1}`` that of another one.
+        event_names: names of the rules whose use `Game.events` counts, for reports, such as
+            ``capture``, the most striking first.
         log_fields: fields of the record that only tell how the position arose, for pictures; rules
             write but never read them. Exact search treats positions that differ only there as
             equal.

@@ -12,15 +12,15 @@ from ludarium.envs.engine.jit.private import cpu_target
 
 @dataclass(frozen=True)
 class Target:
-    """The blocks that fit a processor's registers, and its products of small integers.
+    """The blocks that fit a processor's registers, and how it multiplies small integers.
 
     Attributes:
         lanes: float32 numbers, or int32 sums, in a vector.
         vectors: how many vectors of outputs a block has.
         rows: positions in a block of a dense layer, if there are enough.
         eight_bit: dtype of the activations in eight bits. With uint8 and int8, one instruction
-            adds four products to a sum; with int16 it adds two, for which every processor has one.
-        pairs: LLVM's name of the instruction for two; if empty, LLVM recognises the plain form.
+            adds four products to a sum; with int16 it adds two, on x86 and in WebAssembly.
+        pairs: LLVM's intrinsic that adds two products; if empty, LLVM recognises the plain form.
     """
 
     lanes: int
@@ -31,7 +31,7 @@ class Target:
 
     @property
     def step(self) -> int:
-        """Outputs of a block."""
+        """Outputs of a full block."""
         return self.lanes * self.vectors
 
     @property
@@ -50,7 +50,7 @@ PADDED = 16
 #: Number of inputs whose products are added to a sum at once, by the dtype of the activations.
 PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
 
-#: Smallest and largest number of eight-bit activations, by their dtype.
+#: Smallest and largest value of eight-bit activations, by their dtype.
 RANGES = {"uint8": (0, 255), "int16": (0, 255), "int8": (-128, 127)}
 
 
@@ -74,10 +74,11 @@ def target_of(codegen: Any) -> Target:
 
 #: The target of this machine.
 HOST = target_of(cpu_target.target_context.codegen())
-#: WebAssembly with vectors of 128 bits; machines that run it have 16 registers.
+#: WebAssembly with vectors of 128 bits; machines that run it have at least 16 registers for them.
 WASM = Target(4, 2, 4, np.dtype(np.int16), "llvm.wasm.dot")
 
-#: The target of this process; outputs and rows of its blocks; and how many numbers a `vector` has.
+#: The target of this process; outputs and rows of its blocks; and how many numbers a
+#: `vector.Vector` has, which are not `Target.lanes`.
 current = HOST
 STEP, ROWS, LANES = HOST.step, HOST.rows, HOST.narrow
 

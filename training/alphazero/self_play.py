@@ -1,15 +1,15 @@
-"""Self-play on all cores, with a thread for each worker.
+"""Self-play, with a thread for each worker.
 
 If the network is a compiled one for boards, the games call it themselves (see `in_games`).
 Then a worker plays one game after another, each from its beginning to its end, and takes the next
 number when it is free. A game follows from the seed and its number, and the first games by number
 that have enough positions count. So the samples are the same for any number of workers.
 
-Any other network needs batches, or is faster in them, as a perceptron is. Then a worker plays many
+Any other network needs batches or, like a perceptron, is faster in them. Then a worker plays many
 games side by side; one step evaluates the leaves that they wait for, and plays on until each waits
 again. Games that have not ended when there are enough positions continue in the next chunk, and are
-saved with a run. Each worker has its share of the games and of the positions, so the samples do not
-depend on how fast it is.
+saved with a run. Each worker has its share of the games and of the positions, so the samples depend
+on the number of workers, but not on how fast they are.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ class SelfPlayResult:
         positions: number of positions searched, and so recorded.
         simulations: number of simulations.
         evaluations: positions that the network evaluated.
-        hits: evaluations that came from the cache.
+        hits: answers from the cache, not counted in ``evaluations``.
         ended_positions: positions of the games that ended, dropped ones included.
         solved: how many of these have exact targets, see `exact`.
-        seconds: time in which they were played; None if that is the duration of the call.
+        seconds: duration of play; None if that is the duration of the call.
     """
 
     samples: np.ndarray
@@ -135,7 +135,7 @@ class Group:
         config: games in parallel, positions to search, random plies at the start of games, and
             megabytes for the network's answers, all for this group alone.
         settings: settings of the search, with the most simulations that will be asked for.
-        dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
+        dtype: dtype of the samples, from `sample_dtype`; by default without ``solved``.
         endings: games whose ends fill the log; by default as many as there are positions.
         number: number of its first game.
         stride: step from one game's number to that of the next.
@@ -269,7 +269,7 @@ class Group:
         }
 
     def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Whether these arrays came from `state`, for the same game and number of games."""
+        """Whether names, dtypes and shapes are those of `state`'s arrays."""
         own = self.state()
         return own.keys() == arrays.keys() and all(
             (array.dtype, array.ndim) == (arrays[name].dtype, arrays[name].ndim)
@@ -335,7 +335,7 @@ class _Tally:
                 self.is_over = True  # never set to False: a worker that failed sets it too
 
     def shown(self, positions: int) -> int:
-        """How many of the new positions to report as progress, which ends at the goal."""
+        """How many of the new positions to report as progress, never more than the goal in all."""
         with self._lock:
             shown = min(positions, self._goal - self._shown)
             self._shown += shown
@@ -347,11 +347,12 @@ class SelfPlay:
 
     Args:
         game: the rules.
-        config: numbers of games and positions in all, which the workers share.
+        config: numbers of games and positions in all, which the workers share;
+            a worker's number of games is rounded down.
         settings: settings of the search, with the most simulations that will be asked for.
         workers: number of threads that play.
         evaluate: the network; `in_games` must decide alike for all later ones.
-        dtype: dtype of the samples, from `sample_dtype`; by default the plain one.
+        dtype: dtype of the samples, from `sample_dtype`; by default without ``solved``.
 
     Attributes:
         plays_alone: whether a worker plays one game at a time.
@@ -403,7 +404,8 @@ class SelfPlay:
             settings: settings of the search.
             evaluate: the network.
             seed: seed of the games that are started.
-            progress: function called from time to time with the number of new positions.
+            progress: function called from time to time with the number of new positions, by the
+                workers' threads.
         """
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for group in self.groups:
@@ -426,7 +428,7 @@ class SelfPlay:
         return replace(result, samples=result.samples[kept], solved=solved)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The games that have not ended, ``worker.name`` for each array; empty if all have."""
+        """The games that have not ended, ``worker.name`` for each array; empty if `plays_alone`."""
         if self.plays_alone:
             return {}
         return flatten(dict(enumerate(group.state() for group in self.groups)))
@@ -452,7 +454,7 @@ class SelfPlay:
         each = torch_threads_of_worker(self.workers)
 
         def share(worker: int, _: int) -> None:
-            torch.set_num_threads(each)  # in this thread: other calls of `split` use it too
+            torch.set_num_threads(each)  # other calls of `split` use this thread too
             work(worker)
 
         with torch_threads(each):

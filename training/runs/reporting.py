@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Reporter(Task):
-    """Receives the events of a run; this one ignores them. Methods are safe from any thread."""
+    """Receives the events of a run; this one ignores them.
+
+    `begin`, `advance` and `say` are safe from any thread.
+    """
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """An iteration has ended with these metrics."""
@@ -34,7 +37,7 @@ class Reporter(Task):
 
 
 class TerminalReporter(Reporter):
-    """A progress bar and a table row for each iteration, on standard error.
+    """A table with a row for each iteration, and a progress bar, on standard error.
 
     It also writes TensorBoard curves into the run's folder, from the first iteration on: before
     that nothing is written. If they cannot be written, it says so once, and the run continues.
@@ -66,7 +69,10 @@ class TerminalReporter(Reporter):
         self._task.advance(count, note)
 
     def iteration(self, metrics: dict[str, Any]) -> None:
-        """Print a row, with the heading above the first one, and add to the curves."""
+        """Print a row and the results of an evaluation, and add to the curves.
+
+        The heading is printed above the first row.
+        """
         if self._heading_due:
             heading = "  ".join(f"{column.name:>{column.width}}" for column in self.columns)
             self._print(heading, style="bold")
@@ -116,7 +122,7 @@ class _Curves:
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            # A resumed run begins with its last iteration: later points will be written again.
+            # A resumed run reports its last iteration again: points from there on are dropped.
             self._writer = SummaryWriter(str(self._path), purge_step=metrics["iteration"])
         for name, value in metrics.items():
             if isinstance(value, int | float) and name != "iteration":
@@ -124,7 +130,7 @@ class _Curves:
         self._writer.flush()
 
     def close(self) -> None:
-        """Write the remaining points."""
+        """Close the file; `add` has written every point."""
         if self._writer is not None:
             self._writer.close()
 
@@ -208,7 +214,8 @@ _COLUMNS = {
         Column("pool", 4, lambda m: f"{m['pool']}", 4),
     ),
 }
-#: Actors, mean age in iterations of the weights that played, seconds that the learner waited.
+#: Actors that delivered since the last weights, mean age in iterations of the weights that played,
+#: seconds that the learner waited.
 _OF_A_CLUSTER = (
     Column("actors", 6, lambda m: f"{m['actors']}", 5),
     Column("stale", 5, lambda m: f"{m['staleness']:.1f}", 6),

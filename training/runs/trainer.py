@@ -92,7 +92,10 @@ class Algorithm(Protocol):
         """Everything that `restore` needs to continue exactly here."""
 
     def restore(self, state: State) -> None:
-        """Continue from ``state``; if it does not fit, raise an error that `Trainer` catches."""
+        """Continue from ``state``; if it does not fit, raise an error.
+
+        `Trainer` catches these: ValueError, TypeError, LookupError, RuntimeError, ArithmeticError.
+        """
 
     def close(self) -> None:
         """Stop everything it has started."""
@@ -157,6 +160,8 @@ class Trainer:
 
     Raises:
         ValueError: bad options, or the folder is in use, holds another run, or is damaged.
+        FileNotFoundError: there is no agent ``start``.
+        ImportError: no installed package has exact tests, for ``evaluation.truth``.
         StorageError: the folder cannot be written.
     """
 
@@ -181,7 +186,7 @@ class Trainer:
         self.seconds = 0.0
         self.elo: float | None = None
         self._learnt = 0.0  # `progress` when the last iteration had learnt, before its evaluation
-        self._anchors: dict[str, float] = {}  # ratings that this run rests on
+        self._anchors: dict[str, float] = {}  # measured ratings of anchors
         self._stop: Callable[[], bool] = lambda: False
         check_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None
@@ -194,9 +199,12 @@ class Trainer:
                 self._go_on(saved)
         except MemoryError as error:
             folder.close()
+            keys = "self_play.games, self_play.cache, replay.last"
+            if not isinstance(config, AlphaZeroConfig):
+                keys = "rollout.games, rollout.steps"
             raise ValueError(
-                f"the configuration asks for more memory than there is ({error}); lower "
-                "self_play.games, self_play.cache, replay.last or the network's size"
+                f"the configuration asks for more memory than there is ({error}); lower {keys} "
+                "or the network's size"
             ) from error
         except BaseException:
             folder.close()
@@ -221,7 +229,7 @@ class Trainer:
         stop: Callable[[], bool] = lambda: False,
         on_iteration: Callable[[dict[str, Any]], None] = lambda metrics: None,
     ) -> RunResult:
-        """Train until the budget is used up, or until ``stop`` returns true after an iteration.
+        """Train until the budget is used up, or until ``stop`` returns true.
 
         Args:
             stop: function called before each iteration, and repeatedly during a bootstrap; if it
@@ -230,10 +238,10 @@ class Trainer:
                 time does not count for the run.
 
         Raises:
-            StorageError: the folder cannot be written; the last state is whole, and a new
-                trainer resumes from it.
-            DivergedError: a loss or a weight is not finite; the last state is that of the
-                iteration before.
+            StorageError: the folder cannot be written; the last state, if there is one, is whole,
+                and a new trainer resumes from it.
+            DivergedError: a loss or a weight is not finite; the last state, if there is one, is
+                that of the iteration before.
         """
         self._stop = stop
         with self._clock():
@@ -254,7 +262,7 @@ class Trainer:
 
         Returns:
             Its metrics, with the progress before the evaluation: evaluating and saving take time
-            too, and without this a run could end without its last evaluation.
+            too, and what the run has learnt when its time is up is still to be evaluated.
         """
         with self._clock():
             played = self.algorithm.play()
@@ -298,7 +306,7 @@ class Trainer:
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
-        """Add the wall time of the ``with`` block to `seconds`."""
+        """Add the wall time of the ``with`` block to `seconds`, unless it raises."""
         started = time.perf_counter()
         yield
         self.seconds += time.perf_counter() - started
@@ -308,7 +316,9 @@ class Trainer:
         rules, game = saved.loop.get("rules"), self.game
         try:
             if rules != game.version:
-                raise ValueError(f"it is of {game.name} version {rules}, not {game.version}")
+                raise ValueError(
+                    f"it is of {game.name} version {rules}; this is version {game.version}"
+                )
             self.seconds = saved.loop["seconds"]
             self._learnt = saved.metrics["progress"]
             self.elo = saved.loop["elo"]
@@ -351,7 +361,7 @@ class Trainer:
         return metrics
 
     def _rated_anchors(self) -> dict[str, float]:
-        """Ratings of the anchors; those without one are measured, once per run."""
+        """Ratings of the anchors; those without one are measured and saved with the next state."""
         evaluation = self.config.evaluation
         if isinstance(evaluation.against, str) or not evaluation.every:
             return {}

@@ -4,12 +4,12 @@ import { button, el } from "./dom.js";
 import { DARK, discRadius, fittedSize, leastDistance, LIGHT } from "./heat.js";
 
 const SAME = 1; // units within which two spots are one
-const REACH = [44, 100]; // smallest and largest distance in units from a click to its spot
-const HELD_REACH = 150; // likewise, to the place where a piece in hand would come to rest
+const REACH = [44, 100]; // bounds of the reach: how far a click may be from its spot, in units
+const HELD_REACH = 150; // how far a click may be from a held piece's place
 const OVERLAP = 0.5; // share of the reach within which two places overlap
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The SVG of a slot for a number that the view has written, about the slot's place. */
+/** The SVG of a slot that shows a number, around the origin. */
 export function shapesOf(scene, slot, number) {
   const kind = scene.kinds[scene.slots[slot][2]];
   if (!kind.several) return scene.shapes[kind.shapes[number]];
@@ -67,7 +67,7 @@ export class BoardView {
   #mayPlay = false;
   #aim = null;
   #choice = null;
-  #picked = null; // the picked one of the two places that an action joins
+  #picked = null; // the place picked first, of two that an action joins
   #pressed = null; // likewise, the place where a drag has begun
   #hand = null;
   #preview = null; // the hand's preview
@@ -79,7 +79,7 @@ export class BoardView {
    * @param {object} on
    * @param {(action: number) => void} on.play
    * @param {(texts: string) => void} on.aim called with the texts of the actions that the keys
-   *   point at.
+   *   point at, joined by "or".
    * @param {(action: number | null) => void} on.miss a click means no legal action; the argument is
    *   the action of its place, if it has one.
    */
@@ -103,7 +103,7 @@ export class BoardView {
     this.#hand = hand;
   }
 
-  /** Draw another scene. */
+  /** Draw another scene; `show` fills its slots. */
   setScene(scene) {
     if (scene === this.#scene) return;
     this.#scene = scene;
@@ -127,7 +127,8 @@ export class BoardView {
   /**
    * Draw a position.
    * @param {object} position
-   * @param {object} position.node node of the tree: another one ends input that keys and clicks began.
+   * @param {object} position.node node of the tree: another one, or another `mayPlay`, ends
+   *   input that keys and clicks began.
    * @param {ArrayLike<number>} position.shown the number that each slot shows.
    * @param {{action: number, text: string}[]} position.legal the legal actions.
    * @param {boolean} position.mayPlay whether they may be played here and now.
@@ -162,7 +163,7 @@ export class BoardView {
     this.#parts.layers.replaceChildren(...layers);
   }
 
-  /** Mark an action until the next position is shown, if it has a place. */
+  /** Mark an action, if it has a place, until `show` gets another node or `mayPlay`. */
   hint(action) {
     const spot = this.#spot(action);
     const [one, other] = this.#joinsTwo(action) ? this.#scene.ends[action] : [spot, null];
@@ -247,8 +248,8 @@ export class BoardView {
         nearest = { away, spot: this.#spot(each.action), action: each.action };
     }
     if (nearest === null || nearest.away > this.#reach) return [];
-    // A spot that is nearer but has no legal action; spots that overlap with the found one do not
-    // count, nor do spots between two places if the found one is a single place.
+    // Another action's spot that is nearer rejects the point. Spots that overlap with the found one
+    // do not count, nor do spots between two places if the found one is a single place.
     const joinsTwo = this.#joinsTwo(nearest.action);
     const isOther = (spot, action) =>
       spot !== null &&
@@ -290,7 +291,7 @@ export class BoardView {
     else this.#setAim(null);
   }
 
-  /** Where the piece in hand would be put down at a point, unless a legal action's spot is nearer. */
+  /** Where the piece in hand would be put down, in reach of a point and unless a spot is nearer. */
   #held(point) {
     const near = this.#hand.nearest(point);
     if (near === null || near.away > HELD_REACH) return null;
@@ -328,7 +329,7 @@ export class BoardView {
     return best.action;
   }
 
-  /** The place nearest to a point that a legal action joins to another, unless a spot is nearer. */
+  /** The nearest place in reach that a legal action joins to another, unless a spot is nearer. */
   #end(point) {
     const { ends } = this.#scene;
     if (ends === null || !this.#legal.length) return null;
@@ -444,7 +445,10 @@ export class BoardView {
     event.stopPropagation();
   }
 
-  /** Move the aim to the next spot of a legal action in a direction. */
+  /**
+   * Move the aim to the next spot of a legal action in a direction; without an aim, to the spot
+   * nearest to the centre.
+   */
   #step([right, down]) {
     const [left, top, width, height] = this.#scene.box;
     const from = this.#aim ?? [left + width / 2, top + height / 2];

@@ -2,14 +2,14 @@
 
 Template functions for ``engine.compile.specialise``. UCB1: Auer, Cesa-Bianchi and Fischer,
 "Finite-time Analysis of the Multiarmed Bandit Problem", 2002. UCT: Kocsis and Szepesvari,
-"Bandit Based Monte-Carlo Planning", 2006. One node is added per playout, as in Coulom,
+"Bandit Based Monte-Carlo Planning", 2006. A playout tries one new node at most, as in Coulom,
 "Efficient Selectivity and Backup Operators in Monte-Carlo Tree Search", 2006.
 
 A tree is an array of `NODE` records, the root first; each search overwrites it. The children of a
-node are contiguous and are allocated when a second playout passes through the node, so most nodes
-never have any. Results are counted from player 0's side, so the order of turns does not matter.
-Positions are not stored: each playout replays the moves from the root, a few plies compared with
-the whole game that the playout plays.
+node are contiguous. They are allocated when a second playout passes through the node, the root's at
+once, so most nodes never have any. Results are counted from player 0's side, so the order of turns
+does not matter. Positions are not stored: each playout replays the moves from the root, which costs
+little beside playing on to the end.
 """
 
 from typing import Any
@@ -172,7 +172,9 @@ def search(
     begin,
     end,
 ):
-    """Search with the workers ``begin`` to ``end``; worker w takes positions w, w + workers, ...
+    """Search with the workers from ``begin`` to before ``end``.
+
+    Worker w takes the positions w, w + workers, ...
 
     Args:
         tables: the game's tables, array of one record.
@@ -186,7 +188,7 @@ def search(
         paths: int32[workers, longest path].
         actions: int64[N], receives the most visited action, -1 where the game is over.
         visits: float32[N, A], receives the visits of the root's children.
-        values: float32[N], receives the mean result in the view of the player to move.
+        values: float32[N], receives the mean result in the view of the position's ``mover``.
     """
     workers = len(work)
     num_actions = visits.shape[1]
