@@ -104,18 +104,15 @@ def value_games(study: Study) -> dict[str, Trajectories]:
 
 def _rescaled(chances: np.ndarray, slope: float) -> np.ndarray:
     scaled = expit(slope * logit(chances))
-    return np.where((chances == 0) | (chances == 1), chances, scaled)
+    return np.where((chances == 0) | (chances == 1), chances, scaled)  # results are not scaled
 
 
 def _slope(sample: Games, chances: np.ndarray) -> float:
-    """Platt's slope by Newton's method, with a weak prior about 1; each game counts once.
-
-    Chances of 0 and 1, such as results, do not count: `_rescaled` keeps them.
-    """
-    known = (chances > 0) & (chances < 1)
-    games, _ = np.nonzero(known)
-    x, points = logit(chances[known]), (sample.rewards(0)[games] + 1) / 2
-    weights = 1 / known.sum(axis=1)[games]
+    """Platt's slope by Newton's method, with a weak prior about 1; each game counts once."""
+    points = np.repeat((sample.rewards(0)[: len(chances)] + 1) / 2, chances.shape[1])
+    weights = np.repeat(1 / (sample.plies[: len(chances)] + 1), chances.shape[1])
+    known = ~np.isnan(chances.ravel())
+    x, points, weights = logit(chances.ravel()[known]), points[known], weights[known]
     slope = 1.0
     for _ in range(50):
         expected = expit(slope * x)

@@ -16,7 +16,6 @@ import pytest
 from ludarium.arena.report import Report, ReportSettings, compare_options, complexity, make_report
 from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radius
 from ludarium.arena.report.comparison import compare
-from ludarium.arena.report.drama import _slope as slope_of
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.estimates import IntervalEstimate, bootstrap, mean, ratio
 from ludarium.arena.report.games import random_games
@@ -138,15 +137,6 @@ def test_decisiveness_counts_leads_and_comebacks() -> None:
     assert row["lead_changes"]["value"] == 1
     assert row["comebacks"]["value"] == 1
     assert row["clear_at"]["value"] == pytest.approx(5 / 6)
-
-
-def test_results_do_not_make_estimates_trustworthy() -> None:
-    sample = random_games(TicTacToe(), 200, seed=1)
-    plies = np.arange(sample.plies.max() + 1)
-    chances = np.random.default_rng(1).choice([0.05, 0.95], (200, len(plies)))
-    chances[plies > sample.plies[:, None]] = np.nan
-    chances[np.arange(200), sample.plies] = (sample.rewards(0) + 1) / 2
-    assert slope_of(sample, chances) == pytest.approx(0.1)  # they say nothing of the results
 
 
 def test_the_shortest_game_is_found_where_all_are_drawn() -> None:

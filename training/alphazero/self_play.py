@@ -370,21 +370,17 @@ class SelfPlay:
     ) -> None:
         batch = games_of_worker(config, workers)
         self.plays_alone = in_games(evaluate) is not None
-        ends = [config.positions * worker // workers for worker in range(workers + 1)]
-        shares = [
-            msgspec.structs.replace(
-                config,
-                games=1 if self.plays_alone else batch,
-                positions=game.max_plies if self.plays_alone else max(1, end - begin),
-                cache=config.cache / workers,
-            )
-            for begin, end in itertools.pairwise(ends)
-        ]
+        share = msgspec.structs.replace(
+            config,
+            games=1 if self.plays_alone else batch,
+            positions=game.max_plies if self.plays_alone else max(1, config.positions // workers),
+            cache=config.cache / workers,
+        )
         endings = 1 if self.plays_alone else None
         self.workers = workers
         self.groups = [
             Group(game, share, settings, dtype, endings, number, workers)
-            for number, share in enumerate(shares)
+            for number in range(workers)
         ]
         self._positions = config.positions
         self._some = [1] * workers
