@@ -662,7 +662,7 @@ def test_threats_tell_of_every_target_that_is_claimed() -> None:
 # Events.
 
 
-def test_events_are_what_the_reference_tells() -> None:
+def test_events_are_told_as_they_happened() -> None:
     game = make_game("obsidio", size=7)
     met = np.zeros(len(game.event_names), int)
     for seed in (0, 9):
