@@ -216,7 +216,8 @@ def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:
         return ""
     keys, defaults = kind.__struct_fields__, kind.__struct_defaults__  # the last keys have these
     sections = dict(zip(keys[-len(defaults) :], defaults, strict=True))
-    known = getattr(sections.get(error.key), "__struct_fields__", ()) if error.key else keys
+    section = sections.get(error.key) if error.key in keys else kind  # an unknown key at the top
+    known = getattr(section, "__struct_fields__", ())
     return did_you_mean(unknown[1], list(known))
 
 
