@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ludarium.envs.engine.console import output
-from ludarium.envs.engine.files import MEGABYTE, read_regular_file
+from ludarium.envs.engine.files import MEGABYTE, read_text_file
 from ludarium.envs.registry import find_game
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import hub
@@ -56,11 +56,7 @@ def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:
     game = find_game(header.game)
     beside = path.with_suffix(".md")
     if beside.is_file():
-        content = read_regular_file(beside, MEGABYTE, "an agent's card")
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{beside} is not UTF-8 text: {error}") from None
+        text = read_text_file(beside, MEGABYTE, "an agent's card")
         told = _LINK.sub(r"\1", _HEADING.sub("", text, count=1)).strip()
     else:
         options = ", ".join(f"{name} {value}" for name, value in header.options.items())

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from ludarium.envs.engine.files import MisfitError, convert, read_regular_file
+from ludarium.envs.engine.files import MisfitError, convert, read_text_file
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 
 from .schema import ALGORITHMS, TrainingConfig
@@ -132,18 +132,13 @@ def load_config(source: str | Path) -> TrainingConfig:
         text = files(__package__).joinpath(f"{source}.yaml").read_text(encoding="utf-8")
         return parse_config(text, str(source))
     try:
-        content = read_regular_file(path, _LARGEST_FILE, "a configuration")
+        text = read_text_file(path, _LARGEST_FILE, "a configuration")
     except FileNotFoundError:
         raise FileNotFoundError(
             f"there is no configuration {quoted(str(source))}"
             f"{did_you_mean(str(source), shipped())}; shipped ones: {', '.join(shipped())}"
         ) from None
-    name = shortened(str(source), 100)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text: {error}") from None
-    return parse_config(text, name)
+    return parse_config(text, shortened(str(source), 100))
 
 
 def parse_config(text: str, source: str) -> TrainingConfig:

@@ -87,6 +87,15 @@ def read_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> by
     return content
 
 
+def read_text_file(path: str | os.PathLike[str], limit: int, what: str) -> str:
+    """The text of a file in UTF-8; arguments and errors as for `open_regular_file`."""
+    content = read_regular_file(path, limit, what)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{shortened(os.fspath(path), 100)} is not UTF-8 text: {error}") from None
+
+
 def _too_large(name: str, what: str, size: str, limit: int) -> str:
     return f"{name} has {size}; {what} has at most {limit:,}"
 
