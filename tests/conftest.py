@@ -60,6 +60,7 @@ def without_agents_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one game, or else of one module, go to one process: no two compile the same."""
     for item in items:
