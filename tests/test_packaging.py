@@ -77,10 +77,12 @@ def _metadata(wheel: Path) -> tuple[str, str]:
     return about, page
 
 
+@pytest.mark.slow
 def test_a_wheel_holds_the_page_that_was_built(wheel_names):
     assert {f"ludarium/play/built/{name}" for name in PAGE} <= wheel_names
 
 
+@pytest.mark.slow
 def test_a_wheel_says_that_the_page_is_not_whole(wheel_names, source, tmp_path):
     broken = tmp_path / "source"
     shutil.copytree(source, broken)
@@ -94,6 +96,7 @@ def test_a_wheel_says_that_the_page_is_not_whole(wheel_names, source, tmp_path):
     assert "play/built has no page, so the wheel will have none" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_source_file(wheel_names):
     for room in ("envs", "models", "training", "analysis", "arena", "play", "cli", "configs"):
         for file in (ROOT / room).rglob("*.py"):

@@ -19,7 +19,10 @@ _PLACES = ("RELEASING.md", "docs/re*/*.md", "models/shipped/*.md", "envs/*/READM
 COMMAND_PAGES = [*PAGES, *sorted(page for place in _PLACES for page in ROOT.glob(place))]
 #: Pages whose snippets other tests run, or that take long.
 _ELSEWHERE = {"new-game.md", "own-network.md"}
-_SLOW = {"arena.md", "levels.md", "plugs.md", "ppo.md", "report.md", "wasm.md"}
+_SLOW = {
+    *("analysis.md", "arena.md", "exact-values.md", "levels.md", "plugs.md"),
+    *("ppo.md", "report.md", "training.md", "wasm.md"),
+}
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:

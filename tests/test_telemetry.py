@@ -145,7 +145,11 @@ def test_who_may_report_its_use_is_seen(library: str, is_told: bool, watched: Wa
 @pytest.mark.parametrize(
     ("library", "program"),
     [
-        ("onnxruntime", "from ludarium.models.export import _require_onnx; _require_onnx()"),
+        pytest.param(
+            "onnxruntime",
+            "from ludarium.models.export import _require_onnx; _require_onnx()",
+            marks=pytest.mark.slow,
+        ),
         ("ray", NO_CLUSTER),
     ],
 )

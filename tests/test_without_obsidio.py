@@ -39,6 +39,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_the_game(copy: Path) -> None:
     files = _files(copy)
     assert [name for name, content in files.items() if _told(name, content)] == []
@@ -46,6 +47,7 @@ def test_nothing_is_left_of_the_game(copy: Path) -> None:
     assert any(_told(name, (ROOT / name).read_bytes()) for name in SWITCH.sources())
 
 
+@pytest.mark.slow
 def test_what_is_left_is_whole(copy: Path) -> None:
     """Programs and data can be read, pages have no list or table torn apart."""
     files = _files(copy)
@@ -64,6 +66,7 @@ def test_what_is_left_is_whole(copy: Path) -> None:
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_the_other_games_are_there_and_documents_lead_somewhere(copy: Path, tmp_path: Path) -> None:
     rooms = tmp_path / "ludarium"
     rooms.mkdir()

@@ -111,6 +111,7 @@ def test_the_command_measures_agents_without_a_network(capsys):
     assert "error of the value" not in printed
 
 
+@pytest.mark.slow
 def test_the_command_measures_networks_with_and_without_search(capsys):
     command = ["accuracy", "corso", "--option", "size=3", "--positions", "30", "--by", "uct:20"]
     command += ["--simulations", "8"]

@@ -74,6 +74,7 @@ def test_files_keep_everything(corso_test, file):
     assert file.with_name("again").read_bytes() == file.read_bytes()
 
 
+@pytest.mark.slow
 def test_starts_that_are_drawn_are_kept(tmp_path):
     test = make_exact_test(make_game("osiron", setup="random"), 12, seed=1)
     assert len({origin.seed for origin in test.origins}) > 1
@@ -84,6 +85,7 @@ def test_starts_that_are_drawn_are_kept(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_actions_of_several_words_are_kept(tmp_path):
     game = make_game("obelisk")
     action = game.start(0).text_to_action("choose blue-x")
@@ -160,7 +162,10 @@ def test_a_damaged_file_is_refused(file):
         read_exact_test(file)
 
 
-@pytest.mark.parametrize(("name", "options"), SHIPPED)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [SHIPPED[0], *(pytest.param(*each, marks=pytest.mark.slow) for each in SHIPPED[1:])],
+)
 def test_hard_tests_come_along(name, options):
     game = make_game(name, **options)
     path = shipped_test(game)
@@ -202,6 +207,7 @@ def test_the_command_keeps_and_reads_tests(tmp_path, capsys):
     assert "not of Corso(size=5)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_several_numbers_of_simulations_are_rows(tmp_path, capsys):
     game = make_game("corso")
     test = make_exact_test(game, 3, agent=make_agent("random", game), limit=10_000)

@@ -205,6 +205,7 @@ def test_there_are_eleven_classes_of_starts() -> None:
     assert len(found["advanced"]) == 18
 
 
+@pytest.mark.slow
 def test_starts_of_the_tests_have_the_classes_that_they_are_called_by() -> None:
     for circles, letters in DIAGRAMS.items():
         for movement in ("basic", "advanced"):
@@ -347,6 +348,7 @@ def placed(game: Game, letters: str) -> Position:
     return position
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("movement", "start"),
     [
@@ -378,6 +380,7 @@ def test_an_empty_start_is_worth_what_is_placed(cache: Path, movement: str, star
         assert position.is_over == twin.is_over
 
 
+@pytest.mark.slow
 def test_while_pieces_are_placed_there_is_no_table(cache: Path) -> None:
     game = make_osiron("basic", "empty")
     solution = OsironSolution.of(game)
@@ -471,6 +474,7 @@ def test_without_a_writable_cache_the_solution_is_kept_in_memory(
 # The command line.
 
 
+@pytest.mark.slow
 def test_solve_and_probe(cache: Path, capsys: pytest.CaptureFixture) -> None:
     arguments = ["osiron", "--option", "setup=alternating", "--option", "movement=advanced"]
     assert main(["solve", *arguments, "--json"]) == 0
@@ -506,6 +510,7 @@ def test_solve_and_probe(cache: Path, capsys: pytest.CaptureFixture) -> None:
     assert f"\n{result['actions'][0]['text']}  win in 3" in out
 
 
+@pytest.mark.slow
 def test_solve_prints_a_table_for_people(cache: Path, capsys: pytest.CaptureFixture) -> None:
     # Dark has no circle that does not count, and is player 0 of the table.
     start = EXCHANGED["0-12 exchanged"]

@@ -14,7 +14,7 @@ from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
-from tests.games import ALL_GAMES, children, garbage, random_game
+from tests.games import ALL_GAMES, children, garbage, random_game, slow_but
 from tests.tasks import Told
 
 MEMORY = 1 << 22
@@ -92,14 +92,7 @@ CASES: dict[str, tuple[Callable[[], Game], int, int]] = {
 }
 
 
-#: Two small games that use all that rules can do; the others take seconds to compile.
-QUICK = ("tictactoe", "oddity")
-
-
-@pytest.mark.parametrize(
-    "case",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
-)
+@pytest.mark.parametrize("case", slow_but(["tictactoe"], CASES))  # others compile for seconds
 def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
     make, games, most = CASES[case]
     game = make()

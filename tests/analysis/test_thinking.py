@@ -158,6 +158,7 @@ def test_what_cannot_be_asked(with_network):
         make_thinker(with_network, make_game("corso", size=3).start(0))
 
 
+@pytest.mark.slow
 def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
     knobs = Knobs(16, temperature=1.0)

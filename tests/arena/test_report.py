@@ -33,6 +33,7 @@ from ludarium.envs.engine.rule import DRAW
 from ludarium.training.agents import RandomAgent
 from ludarium.training.evaluation import Games, match, play_match
 from ludarium.training.evaluation.openings import Openings
+from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -187,7 +188,7 @@ def test_events_are_counted_from_records() -> None:
     }
 
 
-@pytest.mark.parametrize("name", list(GAMES))
+@pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_every_game_names_its_events_and_spots(name: str) -> None:
     """Counts are whole, never negative, and at least one rule comes into play at random."""
     game = make_game(name)
@@ -307,6 +308,7 @@ def test_settings_of_trained_agents_are_replaced() -> None:
 # The page and the figures.
 
 
+@pytest.mark.slow
 def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso: Report) -> None:
     for report in (tictactoe, corso):
         html = report.html
@@ -317,6 +319,7 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso
         assert len(html) < 2_000_000
 
 
+@pytest.mark.slow
 def test_a_winner_who_is_never_clear_before_the_end_has_no_interval(corso: Report) -> None:
     data = deepcopy(corso.data["reports"][0])
     for row in data["decisiveness"]["by_strength"]:
@@ -349,6 +352,7 @@ def test_replays_step_to_the_pictures_of_the_game() -> None:
         assert "\n".join(list(lines)[row] for row in rows) == frame
 
 
+@pytest.mark.slow
 def test_the_figures_are_complete_and_replays_can_be_loaded(
     tictactoe: Report, tmp_path: Path
 ) -> None:
@@ -380,6 +384,7 @@ def test_the_seed_decides(tictactoe: Report) -> None:
     assert make_report(TicTacToe(), TINY).data == tictactoe.data
 
 
+@pytest.mark.slow
 def test_options_are_compared_side_by_side(corso: Report) -> None:
     comparison = corso.data["comparison"]
     assert comparison["values"] == [4, 3]

@@ -64,7 +64,10 @@ def run_unread(program: str, stream: str, **settings: object) -> subprocess.Comp
     return done
 
 
-@pytest.mark.parametrize("color", ["", "1"])  # 1: the stream is taken for a terminal
+@pytest.mark.parametrize(
+    "color",
+    [pytest.param("", marks=pytest.mark.slow), "1"],  # 1: the stream is taken for a terminal
+)
 def test_a_run_and_a_progress_bar_go_on_where_nobody_reads_them(tmp_path: Path, color: str) -> None:
     program = f"""
 from pathlib import Path
@@ -98,6 +101,7 @@ def test_a_game_in_a_terminal_that_is_gone_is_saved(tmp_path: Path) -> None:
     assert done.returncode == 130, done.stderr
 
 
+@pytest.mark.slow
 def test_a_table_in_a_terminal_that_is_gone_does_not_end_the_thinking() -> None:
     program = (
         "import sys; from ludarium.cli import main\n"
@@ -244,9 +248,11 @@ def test_an_error_while_a_file_is_written_names_it() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
+        pytest.param({}, marks=pytest.mark.slow),
         {"PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        pytest.param(
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_any_name_and_any_encoding_will_do(settings: dict[str, str], tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def exported(tmp_path_factory) -> Callable[[str], Path]:
     return file_of
 
 
-@pytest.mark.parametrize("name", slow_but(["corso"], TRAINED))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRAINED)
 def test_the_example_plays_a_legal_game_without_torch(name, exported):
     rewards = []
     for seat in ("0", "1"):

@@ -57,6 +57,7 @@ def test_a_table_of_something_else_is_refused(value):
         table_record(weight=value)
 
 
+@pytest.mark.slow
 def test_a_game_on_bits_is_the_same_game():
     game, known = BitTicTacToe(), TicTacToe()
     assert check_game(game, games=8) == []

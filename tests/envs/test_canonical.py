@@ -12,7 +12,7 @@ from ludarium.envs import Game, Spec, make_game
 from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import CanonicalTurn, Codec
-from tests.games import random_game, random_positions, states_of
+from tests.games import random_game, random_positions, slow_but, states_of
 from tests.oddity import Oddity
 
 TURNED = {"oddity": Oddity(), "onyx": make_game("onyx", size=6, swap_rule=True)}
@@ -146,7 +146,7 @@ def test_what_is_illegal_is_so_in_the_frame_of_the_environment(turned_game: Game
                 env.step(action)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+@pytest.mark.parametrize("dtype", slow_but([np.uint8], [np.float32, np.uint8]))
 def test_a_batch_is_in_one_frame(turned_game: Game, dtype: type) -> None:
     if dtype == np.uint8 and not turned_game.binary_observation:
         pytest.skip("its observations are fractions")

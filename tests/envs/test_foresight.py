@@ -11,7 +11,7 @@ from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.views import WINS, Threats
 from ludarium.envs.osiron.rules import NO_PAIR
-from tests.games import ALL_GAMES, changed, play_texts, random_game
+from tests.games import ALL_GAMES, changed, play_texts, random_game, slow_but
 
 PASSED = {
     "corso": True,
@@ -22,7 +22,7 @@ PASSED = {
 }
 
 
-@pytest.fixture(params=ALL_GAMES)
+@pytest.fixture(params=slow_but(["corso", "osiron", "tictactoe", "oddity"], ALL_GAMES))
 def game(request: pytest.FixtureRequest) -> Game:
     return ALL_GAMES[request.param]()
 

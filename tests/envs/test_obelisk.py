@@ -736,6 +736,7 @@ def seen_outline(cubes: dict[Cube, int], cube: Cube) -> set[frozenset[Cube]]:
     }
 
 
+@pytest.mark.slow
 @many_positions
 @given(positions)
 def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position) -> None:
@@ -1016,6 +1017,7 @@ def test_a_mirrored_screw_is_the_other_screw() -> None:
     assert set(images) == {name for name in ids if "screw" in name}
 
 
+@pytest.mark.slow
 def test_pictures_on_one_page_define_nothing_in_two_ways() -> None:
     known: dict[str, bytes] = {}
     for blocks in (None, FEW, ONE_SCREW, RICH):

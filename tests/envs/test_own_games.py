@@ -76,6 +76,7 @@ assert ludarium.envs.from_record(played.unwrapped.to_record()).unwrapped.positio
 """
 
 
+@pytest.mark.slow
 @needs_command_line
 def test_a_game_of_an_installed_package_has_every_face(packages: Path) -> None:
     points = {"tictactoe_v0": "noughts:TicTacToe"}

@@ -26,10 +26,8 @@ print(seen.hexdigest())
 """
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name == "corso" else pytest.param(name, marks=pytest.mark.slow) for name in GAMES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GAMES)
 def test_games_are_the_same_with_an_unknown_numba(name: str) -> None:
     code = GAMES_PLAYED.format(name=name)
     unknown, known = (python(each, environment=JIT) for each in (UNKNOWN + code, code))

@@ -102,6 +102,7 @@ def test_the_shared_measure_gives_random_play_half_of_the_points(monkeypatch):
         score_against_random(lambda seen, masks: masks.argmin(axis=1), "corso", {"size": 3})
 
 
+@pytest.mark.slow
 def test_a_network_of_ones_own_imitates_and_beats_random_play():
     require(["torch"])
     output = run("own_agent.py", "--games", "20", "--against", "random", "--teacher", "uct:100")
@@ -109,6 +110,7 @@ def test_a_network_of_ones_own_imitates_and_beats_random_play():
     assert score > 0.7, output
 
 
+@pytest.mark.slow
 def test_a_logger_of_ones_own_is_told_and_ends_the_run(tmp_path):
     require(["torch"])
     config = tmp_path / "tiny.yaml"

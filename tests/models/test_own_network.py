@@ -27,7 +27,6 @@ from ludarium.models import (
     save_checkpoint,
 )
 from ludarium.models.architecture import check_network
-from tests.games import slow_but
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "own-network.md"
 SHAPE = NetworkShape((2, 3, 3), 9)
@@ -88,7 +87,8 @@ def folder(tmp_path, monkeypatch):
     sys.modules.pop("mine", None)
 
 
-@pytest.mark.parametrize("algorithm", slow_but(["ppo"], TINY))
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", TINY)
 def test_the_page_is_true(folder, algorithm, capsys):
     settings = [*TINY[algorithm], "budget={iterations: 1}"]
     (folder / "mine.yaml").write_text(

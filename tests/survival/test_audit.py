@@ -5,6 +5,8 @@ In a process of its own, for an audit hook cannot be taken out again.
 
 from __future__ import annotations
 
+import pytest
+
 from tests.processes import ROOT, python
 
 #: What no reader may do. Opening files is only watched for names and modes.
@@ -63,6 +65,7 @@ assert seen, "the hook sees nothing"
 """
 
 
+@pytest.mark.slow
 def test_nothing_executes_while_hostile_files_are_read() -> None:
     done = python(PROGRAM, 60, ROOT, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

@@ -44,6 +44,7 @@ def test_a_run_killed_at_random_moments_is_the_run_that_was_not(algorithm, tmp_p
         assert fingerprint(run) == fingerprint(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals processes that are forked")
 def test_a_command_that_gets_signals_goes_on_to_the_run_that_got_none(tmp_path):
     """Once and twice, while it begins, saves and evaluates."""

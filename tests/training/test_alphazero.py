@@ -367,7 +367,7 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.parametrize("case", slow_but(list(INTERRUPTED)[:3], INTERRUPTED))
+@pytest.mark.parametrize("case", slow_but(list(INTERRUPTED)[:2], INTERRUPTED))
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, case):
     settings, shares = INTERRUPTED[case]
     whole = trained(tmp_path / "whole", *settings)

@@ -259,6 +259,7 @@ def test_the_pool_keeps_the_latest_as_they_were():
 # Training.
 
 
+@pytest.mark.slow
 def test_training_learns_corso_3x3(tmp_path):
     """A tiny run from nothing beats random play, more often than untrained networks do."""
     settings = (

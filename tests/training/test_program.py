@@ -224,6 +224,7 @@ def test_a_position_without_its_game_is_refused(name):
         agent.choose(position)
 
 
+@pytest.mark.slow
 def test_the_analysis_engine_of_this_package_is_such_a_program():
     command = [sys.executable, "-c", "from ludarium.cli import main; main()", "engine", "corso"]
     command += ["--option", "size=3", "--agent", "uct", "--simulations", "5"]

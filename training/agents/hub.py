@@ -106,7 +106,7 @@ def push(files: Mapping[str, bytes], repository: str, private: bool = False) -> 
             [hub.CommitOperationAdd(name, content) for name, content in files.items()],
             commit_message="ludarium push",
         )
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the library's kinds for a lost connection differ by version
         raise ValueError(f"{repository} was not written: {_in_a_line(error)}") from None
     return str(made)
 

@@ -176,7 +176,13 @@ class NetworkSearcher(Searcher):
         return found._replace(score=np.full_like(found.score, np.nan))  # no score was learnt
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
-        """A `TreeSearch` with the network; see `Searcher.deep_search`."""
+        """A `TreeSearch` with the network; see `Searcher.deep_search`.
+
+        Raises:
+            ValueError: the searcher plays for points, which an analysis of chances would hide.
+        """
+        if self._settings["score"]:
+            raise ValueError("an analysis tells chances of winning: leave score out")
         return TreeSearch(self.game, state, self._shared_evaluator)
 
 
@@ -212,6 +218,8 @@ def network_agent(
         check_duration(seconds)
     elif bound is not None:
         raise ValueError("bound is for a time for each move, such as time=1s")
+    elif bound is not None and temperature:
+        raise ValueError("bound chooses the best move, temperature draws one: give one of them")
     elif score and not simulations:
         raise ValueError("score is for a search: give simulations too, or leave it out")
     searcher = NetworkSearcher(game, network, backend, score, BOUND if bound is None else bound)

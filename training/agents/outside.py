@@ -248,7 +248,13 @@ def _of_module(
 ) -> PolicyValueNetwork | Evaluator:
     """A network of this package as it is; else the module's evaluator in the board's own frame."""
     from ludarium.models import PolicyValueNetwork
+    from ludarium.models.family import FamilyNetwork
 
+    if isinstance(module, FamilyNetwork):
+        raise ValueError(
+            f"{name} is a network for many sets of options: name its checkpoint, or give the "
+            "network that `ludarium.training.networks.fitted` makes of it for one game"
+        )
     if isinstance(module, PolicyValueNetwork):
         return module
     evaluate = module_evaluator(module, game, name, needs_values=is_search)
@@ -266,14 +272,15 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     import torch
 
     def evaluate(observations: np.ndarray) -> Evaluation:
-        was_training = module.training
+        were_training = [(part, part.training) for part in module.modules()]
         module.eval()
         try:
             with torch.inference_mode():
                 device = next((each.device for each in module.parameters()), None)
                 answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
         finally:
-            module.train(was_training)
+            for part, was_training in were_training:
+                part.training = was_training
         found = _evaluation_of(answer, len(observations), name, needs_values)
         return checked(found, len(observations), game.num_actions, name)
 

@@ -81,7 +81,8 @@ class Trees:
         self._look_at_network()
 
         def search_in(number: int, batches: list[LeafBatch]) -> TreeSearch:
-            return self._fresh(states[number : number + 1], batches, len(states))
+            at_once = min(len(states), len(self._batches))  # a tree goes with its finding
+            return self._fresh(states[number : number + 1], batches, at_once)
 
         return self._think(len(states), search_in, budget)
 

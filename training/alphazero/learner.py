@@ -76,7 +76,7 @@ class Learner:
         self.step = 0
         self._replicas = [self.network]
         if self.device.type == "cpu":
-            parts = min(workers, config.batch)  # more threads would get no positions
+            parts = min(workers, max(1, config.batch // 2))  # one position has no variance
             self._replicas += [_sharing_weights(self.network) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
         decayed = [weight for weight in self.network.parameters() if weight.ndim > 1]
