@@ -30,8 +30,9 @@ class SolvedSearcher(Searcher):
         """See `Searcher.find`."""
         best = self.solution.best_actions(states)
         draws = rng.random(best.shape)
-        chosen = np.where(best, draws, -1.0).argmax(axis=1)
-        return Finding.of(chosen, (best / best.sum(axis=1, keepdims=True)).astype(np.float32))
+        count = best.sum(axis=1, keepdims=True)  # 0 in a finished game
+        chosen = np.where(count[:, 0], np.where(best, draws, -1.0).argmax(axis=1), -1)
+        return Finding.of(chosen, (best / count.clip(min=1)).astype(np.float32))
 
 
 def perfect(game: Game, seed: Seed = None) -> Agent:

@@ -51,6 +51,7 @@ MOST_GAMES = 10_000_000  # games of a contest
 #: A test is evaluated again when the number of chunks has grown by this factor. The verdict is the
 #: same for any factor, because pairs of games count in their order.
 _LOOK_AGAIN = 1.01
+_MOST_APART = 3000  # Elo points between anchors
 
 
 @dataclass(frozen=True)
@@ -361,6 +362,12 @@ def _check_anchors(plan: Plan, anchors: Mapping[str, float]) -> None:
     unknown = [name for name in anchors if name not in plan.agents]
     if unknown:
         raise ValueError(f"{shortened(unknown[0])} is the anchor, but not among the agents")
+    apart = max(anchors.values(), default=0.0) - min(anchors.values(), default=0.0)
+    if not apart <= _MOST_APART:
+        raise ValueError(
+            f"anchors lie {apart:,.0f} Elo points apart; accepted: at most {_MOST_APART:,}, where "
+            "the weaker one wins one game in thirty million"
+        )
 
 
 def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[Game, Plan]:

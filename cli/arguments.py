@@ -112,20 +112,27 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
             raise argparse.ArgumentTypeError(
                 f"{quoted(text, 200)} ends in none of {', '.join(suffixes)}"
             )
-        if path.is_dir():
-            raise argparse.ArgumentTypeError(f"{quoted(text, 200)} is a folder: name a file in it")
-        folder = path.resolve().parent
-        if not folder.is_dir():
-            raise argparse.ArgumentTypeError(f"there is no folder {quoted(str(folder), 200)}")
-        if path.exists() and not path.is_file():
-            raise argparse.ArgumentTypeError(
-                f"{quoted(text, 200)} is not a regular file: name another one"
-            )
-        if not os.access(folder, os.W_OK):
-            raise argparse.ArgumentTypeError(f"folder {quoted(str(folder), 200)} is not writable")
+        try:
+            require_writable(path)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
         return path
 
     return read
+
+
+def require_writable(path: Path) -> None:
+    """Raise ``ValueError`` unless a file can be written there, as far as can be told before."""
+    name = quoted(str(path), 200)
+    if path.is_dir():
+        raise ValueError(f"{name} is a folder: name a file in it")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {quoted(str(folder), 200)}")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{name} is not a regular file: name another one")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"folder {quoted(str(folder), 200)} is not writable")
 
 
 def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
@@ -191,6 +194,12 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
             return f"no trained agent of {name} is shipped for these rules", []
         return f"no trained agent of {name} is shipped for {', '.join(others)}", []
     return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
+
+
+def as_argument(path: Path) -> str:
+    """A file or folder as a word of a command, so that it is not taken for a game's name."""
+    text = str(path)
+    return shlex.quote(text if os.sep in text else os.path.join(".", text))
 
 
 def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None = None) -> Game:

@@ -93,8 +93,14 @@ def held(
     except KeyboardInterrupt:
         if given.folder is None:
             raise
-        again = f"{program()} {given.command} --folder {shlex.quote(str(given.folder))}"
-        warn(f"stopped; go on with `{again}`")
+        words = [given.command, "--folder", str(given.folder)]
+        if given.workers is not None:
+            words += ["--workers", str(given.workers)]
+        for anchor in getattr(given, "anchor", []):
+            words += ["--anchor", anchor]
+        if getattr(given, "plot", None) is not None:
+            words += ["--plot", str(given.plot)]
+        warn(f"stopped; go on with `{program()} {shlex.join(words)}`")
         return None
 
 

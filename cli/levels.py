@@ -26,7 +26,15 @@ from ludarium.training.evaluation.statistics import elo_difference, expected_sco
 from ludarium.training.networks import stored_network
 from ludarium.training.table import percent, text_table
 
-from .arguments import add_games, add_json, add_options, add_seed, output_file, read_count
+from .arguments import (
+    add_games,
+    add_json,
+    add_options,
+    add_seed,
+    output_file,
+    read_count,
+    require_writable,
+)
 from .common import read_options
 from .progress import progress
 from .result import Result, warn
@@ -141,6 +149,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     from ludarium.arena.calibration import TARGET_SCORE, calibrate
 
     output = given.output or Path(ladder_beside(path).name)
+    require_writable(output)
     network = stored_network(path, game, str(path))
     with progress() as task:
         ladder = calibrate(

@@ -27,7 +27,7 @@ from ludarium.training.agents.checkpoints import (
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .arguments import add_options, read_count
-from .common import AGENTS_HELP, FALLBACK, game_of, read_options
+from .common import AGENTS_HELP, FALLBACK, read_options
 
 if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
@@ -168,7 +168,10 @@ def _game_of(
     if isinstance(named, CheckpointFactory):
         return named.choose_game(options)
     if isinstance(opponent, CheckpointFactory):
-        return game_of([str(opponent.path)], options, named.name)
+        game = opponent.choose_game(options)
+        if game.name != named.name:
+            raise ValueError(f"{opponent.path} plays {game.name}, not {named.name}")
+        return game
     return (
         named.choose_game(options)
         if shipped_agents(named.name)

@@ -10,7 +10,7 @@ from ludarium.arena.report import Report, ReportSettings, compare_options, make_
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
-from .arguments import add_json, add_options, add_seed, output_file, read_games
+from .arguments import add_json, add_options, add_seed, output_file, read_games, require_writable
 from .common import read_options
 from .progress import progress
 from .result import Result
@@ -74,6 +74,8 @@ def run(given: argparse.Namespace) -> Result:
     game = make_game(given.game, **read_options(given.option))
     compared = None if given.compare is None else read_comparison(given.compare)
     output = given.output or Path(f"{game.name}.html")
+    for file in (output, output.with_suffix(".json")):
+        require_writable(file)
     chosen = {"games": given.games, "seed": given.seed, "agent": given.agent}
     settings = ReportSettings.quick(**chosen) if given.quick else ReportSettings(**chosen)
     with progress() as task:

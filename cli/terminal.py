@@ -28,7 +28,7 @@ from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
-from .common import agent_for, game_and_agent, read_options, read_record
+from .common import agent_for, game_and_agent, game_of, read_options, read_record
 from .interrupt import STOPPED
 from .modules import program
 from .result import print_json
@@ -64,6 +64,8 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
         name = given.opponent_or_game if given.opponent_or_game in GAMES else None
         recorded, seed, moves, saved = read_record(given.resume, name, options)
         options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
+        if name is None:
+            game_of([given.opponent_or_game], {}, recorded.name)  # refuses an agent of another game
     game, opponent, notes = _find_opponent(given, options)
     position = game.start(seed)
     session = _TerminalGame(position, seed, opponent, _command_line(given), given.json)

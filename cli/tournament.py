@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.contest import Contest, Tournament
@@ -103,7 +104,7 @@ def _read_anchors(texts: list[str]) -> dict[str, float]:
             anchors[name] = float(elo)
         except ValueError:
             equals = ""
-        if not (name and equals and -1e6 < anchors[name] < 1e6):
+        if not (name and equals and math.isfinite(anchors[name])):
             raise ValueError(
                 f"{quoted(text)} is not an anchor: write AGENT=ELO, such as uct:1000=1000"
             )

@@ -16,7 +16,7 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, find_game
 
 from .arguments import add_folder, add_json
-from .common import read_options
+from .common import as_argument, read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
@@ -202,7 +202,7 @@ def run(given: argparse.Namespace) -> Result:
     lines = [
         f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes",
         f"agent: {folder.agent}",
-        f"measure it: {program()} evaluate {folder.path}",
-        f"play it:    {program()} play {folder.path}",
+        f"measure it: {program()} evaluate {as_argument(folder.path)}",
+        f"play it:    {program()} play {as_argument(folder.path)}",
     ]
     return Result(data, "\n".join(lines))

@@ -13,7 +13,7 @@ from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
 from .arguments import add_folder, add_json, read_count
-from .common import read_options
+from .common import as_argument, read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
@@ -176,8 +176,9 @@ def _result(folder: Path, study: optuna.Study, status: int) -> Result:
             longer += f" --set budget.minutes={2 * config.budget.minutes:.10g}"
         lines += [
             f"the best one: {described(rows[0]['values'])}",
-            f"measure it: {program()} evaluate {run}",
-            f"train it longer: {program()} train {config.game} --config {folder / BEST} {longer}",
+            f"measure it: {program()} evaluate {as_argument(run)}",
+            f"train it longer: {program()} train {config.game} --config "
+            f"{as_argument(folder / BEST)} {longer}",
         ]
     data = {"folder": str(folder), "measure": measure, "trials": rows}
     return Result(data, "\n".join(lines), status)

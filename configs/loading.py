@@ -26,13 +26,15 @@ class _PlainLoader(yaml.SafeLoader):
 
     It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
     because tags choose which objects are made. It limits the number and the depth of the values,
-    because each value costs time and depth costs stack. Dates stay texts; ``1e-3`` is a number, as
-    in YAML 1.2; two escaped surrogates become one character, as in JSON. A duplicate key is
-    refused.
+    because each value costs time and depth costs stack. Dates stay texts; numbers are those of
+    YAML 1.2, where ``1e-3`` is one, ``010`` is ten and ``1:30`` a text; two escaped surrogates
+    become one character, as in JSON. A duplicate key is refused.
     """
 
     yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        first: [
+            each for each in resolvers if not each[0].endswith((":timestamp", ":int", ":float"))
+        ]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -73,9 +75,21 @@ class _PlainLoader(yaml.SafeLoader):
         return mapping
 
 
+def _whole(loader: _PlainLoader, node: yaml.ScalarNode) -> int:
+    return int(loader.construct_scalar(node))
+
+
+_FIRST = list("-+.0123456789")
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?[0-9]+\Z"), _FIRST)
 _PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+\Z"), list("-+0123456789")
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+    ),
+    _FIRST,
 )
+_PlainLoader.add_constructor("tag:yaml.org,2002:int", _whole)
 
 
 def _refused(event: yaml.NodeEvent, problem: str) -> yaml.YAMLError:

@@ -8,6 +8,7 @@ can run the configuration.
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise, product
 from math import prod
@@ -79,6 +80,12 @@ class NetworkConfig(Section, frozen=True):
     def __post_init__(self) -> None:
         numbers = (self.channels, self.blocks)
         if self.module is not None:
+            for key, value in self.options.items():
+                if not _is_kept_by_json(value):
+                    raise ValueError(
+                        f"{key}: a run keeps its configuration as JSON, which cannot hold this "
+                        "value; give finite numbers, texts, lists, and mappings with texts as keys"
+                    )
             return
         if self.options:
             raise ValueError("options are for a custom network: give module too")
@@ -89,6 +96,13 @@ class NetworkConfig(Section, frozen=True):
             )
         if self.size is None and None in numbers:
             raise ValueError("channels and blocks go together: give both, or size instead")
+
+
+def _is_kept_by_json(value: Any) -> bool:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False)) == value
+    except (TypeError, ValueError):
+        return False
 
 
 class SelfPlayConfig(Section, frozen=True):

@@ -15,6 +15,9 @@ LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8265
 
 
+HTTP_PORT = 80  # what clients do not name
+
+
 class PageServer(ThreadingHTTPServer):
     """Answers GET and HEAD for the files in a folder.
 
@@ -78,7 +81,9 @@ class Handler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> BytesIO | BinaryIO | None:
         """Open a file for an answer; refuse what names another host, as DNS rebinding does."""
-        hosts = [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
+        port = self.server.server_port
+        names = [LOOPBACK, "localhost"]
+        hosts = [f"{name}:{port}" for name in names] + (names if port == HTTP_PORT else [])
         if self.headers.get("Host") not in hosts or not self.path.startswith("/"):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None

@@ -420,6 +420,14 @@ def test_the_command_writes_both_files(
     assert json.loads(page.with_suffix(".json").read_text())["games"] == 4
 
 
+def test_a_file_that_cannot_be_written_is_told_before_any_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "it.json").mkdir()
+    assert main(["report", "corso", "--output", str(tmp_path / "it.html")]) == 2
+    assert "it.json' is a folder" in capsys.readouterr().err
+
+
 def test_comparisons_are_read_as_options_are() -> None:
     assert read_comparison("size=5,6") == ("size", [5, 6])
     assert read_comparison("swap_rule=true,false") == ("swap_rule", [True, False])

@@ -96,6 +96,14 @@ def test_a_run_is_played_against_its_own_network(served, tmp_path):
     assert variant.agent == shipped_agents("corso")[0]
 
 
+def test_a_file_named_like_a_game_is_the_file(served, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("onyx").mkdir()
+    shutil.copy(shipped_agents("corso")[0], "onyx/agent.safetensors")
+    assert main(["play", "corso", "--opponent", "./onyx"]) == 0
+    assert served[-1][1].agent.resolve() == tmp_path / "onyx/agent.safetensors"
+
+
 def test_a_random_seat_is_drawn(served):
     for seat in ([], ["--seat", "random"]):
         served.clear()

@@ -14,6 +14,7 @@ from ludarium.cli import common, main
 from ludarium.cli.common import why_untrained
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.agents.checkpoints import shipped_agents
 from tests.tictactoe import TicTacToe
 
 QUICK = ("tictactoe", "--opponent", "random", "--seat", "0")
@@ -282,6 +283,13 @@ def test_what_is_no_saved_game_is_refused(content, message, capsys):
     Path("game.json").write_text(content)
     assert main(["play", "tictactoe", "--resume", "game.json"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_record_of_another_game_than_the_agents_is_refused(capsys):
+    Path("game.json").write_text(SAVED % ("onyx", 0))
+    agent = str(shipped_agents("corso")[0])
+    assert main(["play", agent, "--terminal", "--resume", "game.json"]) == 2
+    assert "plays corso, not onyx" in capsys.readouterr().err
 
 
 # Commands of a game of its own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator
 
@@ -138,7 +139,7 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
         ("game: corso\nalgorithm: {ppo: 1}", "algorithm: there is none called"),
         ("game: corso\n? [1]\n: 2", "not YAML"),
         ("game: corso\n7: 2", "some.yaml: "),
-        ("game: corso\nseed: 0x_", "not YAML"),
+        ("game: corso\nseed: 0x_", "seed is '0x_': expected `int`"),
         ('game: corso\ndevice: "\\UFFFFFFFF"', "not YAML"),
         ("game: corso\nseed: " + "9" * 60_000, "seed: |not YAML"),
         (
@@ -210,9 +211,23 @@ def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
         load_config(tmp_path / "bytes.yaml")
 
 
-def test_numbers_with_an_exponent_and_no_point_are_numbers():
-    config = load_config("corso/demo")
-    assert apply_settings(config, ["learner.learning_rate=1e-3"]).learner.learning_rate == 1e-3
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 1e-3), ("1.5e3", 1500.0), ("-.5e2", -50.0), ("+2.", 2.0), ("-.inf", -math.inf),
+        ("010", 10), ("-3", -3), ("1:30", "1:30"), ("1_000", "1_000"), ("0x10", "0x10"), (".", "."),
+    ],
+)  # fmt: skip
+def test_numbers_are_those_of_yaml_1_2(text, value):
+    found = read_yaml(f"key: {text}", "it")["key"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize("value", ["{1: 2}", ".inf", "[.nan]"])
+def test_options_that_a_run_could_not_keep_are_refused(value):
+    text = f"game: corso\nalgorithm: alphazero\nnetwork: {{module: 'a:B', mine: {value}}}"
+    with pytest.raises(ValueError, match=r"network: mine: .*JSON, which cannot hold this value"):
+        parse_config(text, "it")
 
 
 @pytest.mark.parametrize(

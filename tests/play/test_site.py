@@ -551,6 +551,14 @@ def test_a_server_says_whether_the_page_may_be_kept(
 def test_another_sites_name_is_refused(server: PageServer) -> None:
     assert _ask(server, "/", host=f"evil.example:{server.server_port}")[0] == 421
     assert _ask(server, "/", host=f"localhost:{server.server_port}")[0] == 200
+    assert _ask(server, "/", host="localhost")[0] == 421
+
+
+def test_clients_leave_out_the_usual_port(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ludarium.play.server.HTTP_PORT", server.server_port)
+    assert _ask(server, "/", host="localhost")[0] == 200
 
 
 def test_only_this_machine_is_served(server: PageServer) -> None:

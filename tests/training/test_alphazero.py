@@ -527,6 +527,14 @@ def test_learning_does_not_depend_on_the_number_of_workers():
     assert learner.step == 5
 
 
+@pytest.mark.parametrize(("batch", "parts"), [(1, 1), (2, 1), (5, 2), (9, 4)])
+def test_no_thread_learns_from_a_single_position(batch, parts):
+    network = build_network(NetworkShape((7,), 6), 16, 2)
+    learner = Learner(network, LearnerConfig(batch=batch), True, "cpu", workers=4)
+    learner.close()
+    assert len(learner._replicas) == parts
+
+
 def test_schedule_of_simulations():
     config = tiny_config("self_play.simulations=[[0, 8], [0.5, 16]]")
     assert [search_settings(config, share).simulations for share in (0, 0.4, 0.5, 1)] == [

@@ -84,6 +84,12 @@ def test_one_who_won_all_games_has_a_finite_rating_and_an_interval_that_is_wide_
     assert rating.high - rating.elo > 1.5 * (rating.elo - rating.low)
 
 
+def test_players_whose_ratings_are_known_may_be_far_apart():
+    scores = [Score("a", "c", 10, 0, 10), Score("c", "b", 0, 0, 20)]
+    rating = BradleyTerry(scores, {"a": 0, "b": 3000}).rating("c")
+    assert -1000 < rating.low < rating.elo < rating.high < 3000
+
+
 def test_without_draws_and_advantage_it_is_the_fit_of_anchors():
     model = BradleyTerry([Score("a", "b", 7, 2, 3)], {"b": 500}, points_only=True)
     simple = fit_ratings([Match("a", "b", 12, 8)], {"b": 500})["a"]

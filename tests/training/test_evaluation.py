@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.progress import StoppedError
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.evaluation import (
     Games,
     Tally,
@@ -37,6 +38,18 @@ class Scripted(Agent):
         self.seen.append(states.copy())
         legal = [Position.of_state(self.game, state).legal_actions for state in states]
         return np.array([actions[self.rank % len(actions)] for actions in legal])
+
+
+class Handles(Scripted):
+    """Counts the games that it has begun and that have not been finished."""
+
+    in_play = 0
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        self.in_play += len(games)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        self.in_play -= len(games)
 
 
 @pytest.fixture
@@ -151,8 +164,10 @@ def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
     def stop(told: Told) -> None:
         told.stops = True
 
+    handles = Handles(corso, 0)
     with pytest.raises(StoppedError):
-        play_match(corso, "random", "random", 60, task=Told(stop))
+        play_match(corso, handles, "random", 60, task=Told(stop))
+    assert handles.in_play == 0
 
 
 @pytest.mark.parametrize(
@@ -186,8 +201,10 @@ def test_an_illegal_action_is_named_with_who_chose_it(action: int) -> None:
         def actions(self, states: np.ndarray) -> np.ndarray:
             return np.full(len(states), action)
 
+    handles = Handles(game, -1)
     with pytest.raises(ValueError, match=f"agent scripted:0 in game 1: action {action} "):
-        play_match(game, Scripted(game, -1), Stubborn(game, 0), 2, opening_plies=0)
+        play_match(game, handles, Stubborn(game, 0), 2, opening_plies=0)
+    assert handles.in_play == 0
 
 
 # Openings.

@@ -107,6 +107,11 @@ def test_a_bound_is_a_finite_number_from_0_on(bound):
         network_agent(GAME, lead, seconds=1, bound=bound)
 
 
+def test_a_bound_beside_a_temperature_is_refused():
+    with pytest.raises(ValueError, match="temperature draws one: give one of them"):
+        network_agent(GAME, lead, seconds=1, bound=1, temperature=1)
+
+
 def test_an_evaluator_may_answer_in_other_number_formats():
     def double(observations: np.ndarray) -> Evaluation:
         return Evaluation(*(array.astype(np.float64) for array in lead(observations)))

@@ -77,6 +77,15 @@ def test_samples_of_all_games_come_back_from_one_buffer():
         mixture.unpack(records)
 
 
+def test_any_part_of_an_iteration_has_the_games_in_their_proportions(tmp_path):
+    """So the replay keeps these where it has forgotten a part."""
+    replay = trained(tmp_path / "run").algorithm.replay
+    games = replay[np.arange(replay.chunks[0][1])]["game"]
+    for part in (games[: len(games) // 3], games[len(games) // 2 :]):
+        expected = np.bincount(games) * len(part) / len(games)
+        np.testing.assert_allclose(np.bincount(part), expected, atol=1)
+
+
 def test_a_run_plays_each_game_by_its_share(tmp_path):
     replay = trained(tmp_path / "run").algorithm.replay
     counts = np.bincount(replay[np.arange(len(replay))]["game"], minlength=2)

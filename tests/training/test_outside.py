@@ -13,7 +13,7 @@ from torch import nn
 
 from ludarium.envs import GAMES, Game, Position, from_record, make_game
 from ludarium.envs.engine.description import describe_game
-from ludarium.models import PolicyValueNetwork, build_network
+from ludarium.models import PolicyValueNetwork, build_network, load_checkpoint
 from ludarium.models.export import ExportedNetwork, export_checkpoint
 from ludarium.training.agents import (
     Agent,
@@ -23,6 +23,7 @@ from ludarium.training.agents import (
     make_agent,
     read_agent,
 )
+from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkSearcher, network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
@@ -135,8 +136,16 @@ def test_a_module_that_returns_something_else_is_told_what_is_accepted(
 
 def test_a_module_is_left_in_the_mode_in_which_it_was(game: Game) -> None:
     module = Corner(game).train()
+    module.unused.eval()
     as_agent(module, game).choose(game.start())
     assert module.training
+    assert not module.unused.training
+
+
+def test_a_network_of_many_boards_is_not_played_as_it_is() -> None:
+    network = load_checkpoint(fitting_agent(make_game("corso", size=2))).network
+    with pytest.raises(ValueError, match="FamilyNetwork is a network for many sets of options"):
+        as_agent(network, make_game("corso", size=2))
 
 
 def test_temperature_draws_and_the_seed_tells_what(game: Game) -> None:

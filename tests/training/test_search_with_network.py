@@ -23,7 +23,7 @@ from ludarium.training.agents.trees import Trees
 from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, simulate
 from ludarium.training.search.settings import PUCT
-from ludarium.training.search.tree_search import SETTINGS
+from ludarium.training.search.tree_search import SETTINGS, TreeSearch
 from tests.games import positions_after, slow_but, states_of
 
 #: A board, boards that a network sees turned for one of the players, a perceptron.
@@ -191,6 +191,20 @@ def test_trees_of_earlier_weights_are_not_gone_on_with():
         found = kept.find_in(playing, states, budget)
         assert (found.policies != before.policies).any()
         assert_same(found, fresh.find(states, budget))
+
+
+def test_positions_share_the_memory_with_those_that_are_searched_at_a_time(monkeypatch):
+    game, memory = make_game("corso", size=3), []
+
+    def made(*arguments):
+        memory.append(arguments[-1])
+        return TreeSearch(*arguments)
+
+    with one_core():
+        trees = Trees(game, engine_of(game), SETTINGS)
+        monkeypatch.setattr("ludarium.training.agents.trees.TreeSearch", made)
+        trees.find(game.start().states.repeat(5), Budget(simulations=4))
+    assert memory == [2**30] * 5
 
 
 def test_kernels_with_a_given_part_are_kept_apart_from_those_without():

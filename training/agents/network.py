@@ -212,14 +212,15 @@ def network_agent(
 
     Raises:
         ValueError: ``simulations``, ``seconds``, ``temperature``, ``score`` or ``bound`` is out of
-            range; ``bound`` is given without ``seconds``, or ``score`` without a search.
+            range; ``bound`` is given without ``seconds`` or with ``temperature``, or ``score``
+            without a search.
     """
+    if bound is not None and temperature:
+        raise ValueError("bound chooses the best move, temperature draws one: give one of them")
     if seconds is not None:
         check_duration(seconds)
     elif bound is not None:
         raise ValueError("bound is for a time for each move, such as time=1s")
-    elif bound is not None and temperature:
-        raise ValueError("bound chooses the best move, temperature draws one: give one of them")
     elif score and not simulations:
         raise ValueError("score is for a search: give simulations too, or leave it out")
     searcher = NetworkSearcher(game, network, backend, score, BOUND if bound is None else bound)

@@ -171,12 +171,19 @@ class LocalActors(Actors):
         return self._join([player.play(settings, key, advance) for player in self.players])
 
     def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
-        return join_results(
+        """One result with positions of all games; each part of it has the games' proportions.
+
+        So the replay keeps the proportions where it forgets a part of an iteration.
+        """
+        joined = join_results(
             [
                 replace(result, samples=self.mixture.pack(number, result.samples))
                 for number, result in enumerate(results)
             ]
         )
+        counts = [len(result.samples) for result in results]
+        places = np.concatenate([(np.arange(count) + 0.5) / count for count in counts])
+        return replace(joined, samples=joined.samples[np.argsort(places, kind="stable")])
 
     @property
     def resources(self) -> str:

@@ -31,6 +31,7 @@ from .statistics import Z_95, Match, Rating
 ELO = 400 / math.log(10)
 
 _MOST_STEPS = 200
+_DAMPING = 1e-9
 _EXACT = 1e-9
 _LARGEST_STEP = 1.0  # limit on a step, in units of strength
 
@@ -193,7 +194,9 @@ class BradleyTerry:
         information[:-1, :-1] = self._design.T @ (spread[:, None] * self._design)
         information[-1, :-1] = information[:-1, -1] = self._design.T @ mixed
         information[-1, -1] = (games * draws * (1 - draws)).sum()
-        return gradient[self._free], information[np.ix_(self._free, self._free)]
+        # Far from the players' ratings the information rounds to 0, and no step follows from it.
+        damped = information[np.ix_(self._free, self._free)] + _DAMPING * np.eye(len(self._free))
+        return gradient[self._free], damped
 
     def _maximise(
         self, parameters: np.ndarray, contrast: np.ndarray | None

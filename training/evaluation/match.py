@@ -105,33 +105,39 @@ def play(
     for agent, side in zip(agents, sides, strict=True):
         agent.begin(side)
     step = specialise(templates, game.rules).play
-    while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
-        if task.stopped:
-            raise StoppedError
-        of_first = states["mover"][going] == seats[going]
-        for agent, side, group in zip(
-            agents, sides, (going[of_first], going[~of_first]), strict=True
-        ):
-            if not len(group):
-                continue
-            before = states[group]
-            started = time.perf_counter()
-            chosen = agent.play([side[number] for number in group], before)
-            share = (time.perf_counter() - started) / len(group)
-            after = before.copy()
-            illegal = step(game.tables, after, chosen, game.num_actions)
-            if illegal >= 0:
-                reason = Position.of_state(game, before[illegal]).refusal(chosen[illegal])
-                raise ValueError(f"agent {agent.name} in game {group[illegal]}: {reason}")
-            states[group] = after
-            for number, action in zip(group.tolist(), chosen, strict=True):
-                actions[number].append(int(action))
-                seconds[number].append(share)
-            over = group[after["outcome"] != ONGOING]
-            if len(over):
-                for each, handles in zip(agents, sides, strict=True):
-                    each.finish([handles[number] for number in over])
-                task.advance(len(over))
+    try:
+        while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
+            if task.stopped:
+                raise StoppedError
+            of_first = states["mover"][going] == seats[going]
+            for agent, side, group in zip(
+                agents, sides, (going[of_first], going[~of_first]), strict=True
+            ):
+                if not len(group):
+                    continue
+                before = states[group]
+                started = time.perf_counter()
+                chosen = agent.play([side[number] for number in group], before)
+                share = (time.perf_counter() - started) / len(group)
+                after = before.copy()
+                illegal = step(game.tables, after, chosen, game.num_actions)
+                if illegal >= 0:
+                    reason = Position.of_state(game, before[illegal]).refusal(chosen[illegal])
+                    raise ValueError(f"agent {agent.name} in game {group[illegal]}: {reason}")
+                states[group] = after
+                for number, action in zip(group.tolist(), chosen, strict=True):
+                    actions[number].append(int(action))
+                    seconds[number].append(share)
+                over = group[after["outcome"] != ONGOING]
+                if len(over):
+                    for each, handles in zip(agents, sides, strict=True):
+                        each.finish([handles[number] for number in over])
+                    task.advance(len(over))
+    finally:
+        for agent, side in zip(agents, sides, strict=True):
+            abandoned = np.flatnonzero(states["outcome"] == ONGOING)
+            if len(abandoned):
+                agent.finish([side[number] for number in abandoned])
     return Games(
         game=game,
         players=(agents[0].name, agents[1].name),
