@@ -145,14 +145,11 @@ class Answer:
         if self.is_decided:
             return str(self.low)
         if self.outcome is None:
-            return self._undecided()
+            if self.low.outcome == 0:
+                return "draw or win"
+            return "draw or loss" if self.high.outcome == 0 else "not decided"
         least, most = sorted((self.low._margin, self.high._margin))
         return f"{self.result} by {least} to {most}"
-
-    def _undecided(self) -> str:
-        if self.low.outcome == 0:
-            return "draw or win"
-        return "draw or loss" if self.high.outcome == 0 else "not decided"
 
 
 def _present(value: Value) -> dict[str, int]:

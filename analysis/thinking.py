@@ -200,7 +200,7 @@ class Thinker:
         if search is not None and agent.budget == Budget():
             self._budget = Budget(simulations=_SIMULATIONS)
         elif search is not None:
-            self._name = _without_effort(agent.name)
+            self._name = re.sub(r":\d+$", "", agent.name.partition("?")[0])  # without its effort
         self._seconds = 0.0  # time spent on this position
         self._new = 0  # simulations in this time
 
@@ -406,8 +406,3 @@ def _check(agent: Agent, position: Position) -> None:
         raise ValueError(f"agent {agent.name} plays {agent.game}, not {position.game}")
     if position.is_over:
         raise ValueError("the game is over: there is nothing to think about")
-
-
-def _without_effort(name: str) -> str:
-    """An agent's name without its simulations and settings: ``corso``, ``uct``."""
-    return re.sub(r":\d+$", "", name.partition("?")[0])

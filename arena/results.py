@@ -64,7 +64,7 @@ class Results:
 
     def as_player_0(self, one: str, other: str) -> Tally:
         """Results of ``one`` as player_0 against ``other``."""
-        return self._tally(self.counts[self._number(one), self._number(other)])
+        return Tally(*self.counts[self.agents.index(one), self.agents.index(other)].tolist())
 
     def between(self, one: str, other: str) -> Tally:
         """Results of ``one`` against ``other``, in both seats."""
@@ -72,14 +72,14 @@ class Results:
 
     def of_agent(self, name: str) -> Tally:
         """Results of an agent in all its games."""
-        number = self._number(name)
-        as_player_1 = self._tally(self.counts[:, number].sum(axis=0))
-        return self._tally(self.counts[number].sum(axis=0)) + as_player_1.reversed
+        number = self.agents.index(name)
+        as_player_1 = Tally(*self.counts[:, number].sum(axis=0).tolist())
+        return Tally(*self.counts[number].sum(axis=0).tolist()) + as_player_1.reversed
 
     @property
     def first_player(self) -> Tally:
         """Results of player_0 in all games."""
-        return self._tally(self.counts.sum(axis=(0, 1)))
+        return Tally(*self.counts.sum(axis=(0, 1)).tolist())
 
     @property
     def mean_plies(self) -> float:
@@ -112,8 +112,8 @@ class Results:
             Twice the points of ``first`` in each pair (0 to 4), int64[P]; and the digests
             of both games, uint64[P, 2].
         """
-        of_pairing = (self.rows["first"] == self._number(first)) & (
-            self.rows["second"] == self._number(second)
+        of_pairing = (self.rows["first"] == self.agents.index(first)) & (
+            self.rows["second"] == self.agents.index(second)
         )
         rows = np.sort(self.rows[of_pairing], order="number")
         whole = int((rows["number"] == np.arange(len(rows))).cumprod().sum()) // 2
@@ -125,11 +125,3 @@ class Results:
         """Numbers of player_0 and player_1 in each game, int64[2, G]."""
         pairing = np.stack([self.rows["first"], self.rows["second"]]).astype(np.int64)
         return np.where(self.rows["number"] % 2, pairing[::-1], pairing)
-
-    def _number(self, name: str) -> int:
-        return self.agents.index(name)
-
-    @staticmethod
-    def _tally(counts: np.ndarray) -> Tally:
-        wins, draws, losses = counts.tolist()
-        return Tally(wins, draws, losses)

@@ -23,7 +23,7 @@ except FileNotFoundError:  # PettingZoo asks for the current folder
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 
 from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
-from .result import Result, show
+from .result import Result, show, warn
 
 #: The commands in the order of the help; each is a module of this package.
 _COMMANDS = (
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     _ready_streams()
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        warnings.showwarning = lambda message, *_: warn(str(message))
         try:
             return _run(words)
         except UnicodeEncodeError as error:
@@ -228,8 +228,3 @@ def _installing(words: Sequence[str]) -> str:
     """How to install what the first command among some words needs."""
     command = next((word for word in words if word in _COMMANDS), "")
     return f'pip install "ludarium[{_EXTRAS.get(command, "train")}]"'
-
-
-def _show_warning(message: Warning | str, *place: Any) -> None:
-    """Print a warning without the line of code that it comes from."""
-    say(f"ludarium: warning: {message}")

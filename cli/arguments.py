@@ -97,6 +97,14 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 
     parser.add_argument("--seed", type=read_seed, default=default, metavar="N", help=about)
 
 
+def add_simulations(
+    parser: argparse.ArgumentParser, about: str, default: int | None = None
+) -> None:
+    """Add ``--simulations``; the help names a default that is given."""
+    told = about if default is None else f"{about} (default {default:,})"
+    parser.add_argument("--simulations", type=read_count, default=default, metavar="N", help=told)
+
+
 def output_file(*suffixes: str) -> Callable[[str], Path]:
     """An argument type for output files, which checks before any work that one can be written.
 
@@ -201,14 +209,14 @@ def add_game(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--game", help="the game, for agents that are not trained")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--option``, for the options of the game."""
+def add_options(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Add ``--option``, for the options of the game; ``more`` is the end of its help."""
     parser.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the game, such as size=6 (may be repeated; see `ludarium games`)",
+        help=f"an option of the game, such as size=6 (may be repeated; see `ludarium games`){more}",
     )
 
 

@@ -24,7 +24,7 @@ from .result import Result
 from .train import choose_config
 
 if TYPE_CHECKING:
-    from ludarium.models import Checkpoint, InferenceEngine
+    from ludarium.models import Checkpoint
 
 _SHARE_ALONE = 0.2  # share of self-play's time for which the network is timed alone
 
@@ -165,16 +165,23 @@ def measure(
     self_play = SelfPlay(game, config.self_play, settings, threads, engine)
     seeds = map(np.random.SeedSequence, itertools.count(config.seed))
     self_play.play(settings, engine, next(seeds))  # compiles, and spreads games over their phases
-    play_seconds, results, alone = 0.0, [], _NetworkAlone(engine, examples)
+    play_seconds, results = 0.0, []
+    network_seconds, evaluated = 0.0, 0
     while play_seconds < seconds:
         started = time.perf_counter()
         results.append(self_play.play(settings, engine, next(seeds)))
         spent = time.perf_counter() - started
         play_seconds += spent
-        alone.run(_SHARE_ALONE * spent)
+        # The speed of a machine may change from one second to the next: so the parts alternate.
+        alone, started = 0.0, time.perf_counter()
+        while not alone or alone < _SHARE_ALONE * spent:
+            engine(examples)
+            evaluated += len(examples)
+            alone = time.perf_counter() - started
+        network_seconds += alone
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
     result = join_results(results)
-    network_speed = alone.positions / alone.seconds
+    network_speed = evaluated / network_seconds
     play_speed = result.simulations / play_seconds
     return {
         "game": game.name,
@@ -194,34 +201,6 @@ def measure(
         "policy_deviation": deviation.policy,
         "value_deviation": deviation.value,
     }
-
-
-class _NetworkAlone:
-    """The network without self-play, on all cores.
-
-    It is timed between parts of self-play, because the speed of a machine may change from one
-    second to the next.
-
-    Attributes:
-        positions: how many positions were evaluated so far.
-        seconds: the time that this took.
-    """
-
-    def __init__(self, engine: InferenceEngine, observations: np.ndarray) -> None:
-        self.positions = 0
-        self.seconds = 0.0
-        self._engine = engine
-        self._observations = observations
-
-    def run(self, seconds: float) -> None:
-        """Evaluate for this time, but at least once."""
-        started = time.perf_counter()
-        spent = 0.0
-        while not spent or spent < seconds:
-            self._engine(self._observations)
-            self.positions += len(self._observations)
-            spent = time.perf_counter() - started
-        self.seconds += spent
 
 
 def random_speed(

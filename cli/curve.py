@@ -13,7 +13,7 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
-from .arguments import add_games, add_json, add_seed, output_file, read_count
+from .arguments import add_games, add_json, add_seed, add_simulations, output_file
 from .common import AGENTS_HELP
 from .interrupt import STOPPED
 from .progress import progress
@@ -62,13 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"games of each agent, against all opponents together (default {CurvePlan.games})",
         CurvePlan.games,
     )
-    parser.add_argument(
-        "--simulations",
-        type=read_count,
-        default=DEFAULT_SIMULATIONS,
-        metavar="N",
-        help=f"the agents' simulations for each move (default {DEFAULT_SIMULATIONS})",
-    )
+    add_simulations(parser, "the agents' simulations for each move", DEFAULT_SIMULATIONS)
     add_seed(parser, "seed of openings and opponents (default 1)")
     parser.add_argument(
         "--by",

@@ -10,7 +10,7 @@ from ludarium.analysis.engine import Engine, write_line
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
 
-from .arguments import add_options, read_count
+from .arguments import add_options, add_simulations
 from .common import AGENTS_HELP, FALLBACK, agent_for, read_options
 from .interrupt import STOPPED
 from .result import warn
@@ -46,14 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AGENT",
         help=f"agent that analyses (default: the shipped agent, or {FALLBACK} if none fits)",
     )
-    parser.add_argument(
-        "--simulations",
-        type=read_count,
-        default=_SIMULATIONS,
-        metavar="N",
-        help="simulations for a request that sets neither simulations nor seconds (default "
-        f"{_SIMULATIONS:,})",
-    )
+    about = "simulations for a request that sets neither simulations nor seconds"
+    add_simulations(parser, about, _SIMULATIONS)
     add_options(parser)
 
 

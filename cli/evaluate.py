@@ -17,7 +17,7 @@ from .arguments import (
     add_opening_plies,
     add_options,
     add_seed,
-    read_count,
+    add_simulations,
 )
 from .common import AGENTS_HELP, game_and_agent, read_options
 from .progress import progress
@@ -50,14 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"an opponent (may be repeated); default: {', '.join(_DEFAULT_OPPONENTS)}",
     )
     add_games(parser, "games of each match (default 200)", 200)
-    parser.add_argument(
-        "--simulations",
-        type=read_count,
-        default=DEFAULT_SIMULATIONS,
-        metavar="N",
-        help="simulations per move of a trained AGENT whose name sets none "
-        f"(default {DEFAULT_SIMULATIONS})",
-    )
+    about = "simulations per move of a trained AGENT whose name sets none"
+    add_simulations(parser, about, DEFAULT_SIMULATIONS)
     add_seed(parser, "seed of openings and agents (default 1)")
     add_opening_plies(parser)
     add_game(parser)

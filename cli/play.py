@@ -26,7 +26,7 @@ from ludarium.training.agents.checkpoints import (
 )
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
-from .arguments import add_options, read_count
+from .arguments import add_options, add_simulations, read_count
 from .common import AGENTS_HELP, FALLBACK, read_options
 
 if TYPE_CHECKING:
@@ -76,12 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("0", "1", "random"),
         help="your seat: 0 moves first (default: random; in a saved game, the seat that you had)",
     )
-    parser.add_argument(
-        "--simulations",
-        type=read_count,
-        default=DEFAULT_SIMULATIONS,
-        help=f"a trained opponent's simulations for each move (default {DEFAULT_SIMULATIONS})",
-    )
+    add_simulations(parser, "a trained opponent's simulations for each move", DEFAULT_SIMULATIONS)
     add_options(parser)
     page = parser.add_argument_group("in the browser")
     page.add_argument(

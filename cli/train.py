@@ -15,7 +15,7 @@ from ludarium.configs import (
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, find_game
 
-from .arguments import add_folder, add_json
+from .arguments import add_folder, add_json, add_options
 from .common import as_argument, read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
@@ -100,15 +100,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         help=f"a YAML file, or a shipped configuration ({', '.join(shipped())}); "
         "default: GAME/default or GAME/ppo",
     )
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        dest="options",
-        metavar="NAME=VALUE",
-        help="an option of the game, such as size=6 (may be repeated; see `ludarium games`); the "
-        "same as --set options.NAME=VALUE",
-    )
+    add_options(parser, "; the same as --set options.NAME=VALUE")
     parser.add_argument(
         "--set",
         action="append",
@@ -125,6 +117,12 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         help="play on a Ray cluster (docs/guide/cluster.md): HOST:PORT, auto for the one that this "
         "machine belongs to, or nothing to start one here; a run may be resumed with or without it",
     )
+
+
+def read_settings(given: argparse.Namespace) -> list[str]:
+    """The settings of ``--option`` and ``--set``; errors in options are reported first."""
+    read_options(given.option)
+    return [f"options.{option}" for option in given.option] + given.settings
 
 
 def choose_config(
@@ -158,8 +156,7 @@ def choose_config(
 
 def run(given: argparse.Namespace) -> Result:
     """Train."""
-    read_options(given.options)  # reports errors in options before those in settings
-    settings = [f"options.{option}" for option in given.options] + given.settings
+    settings = read_settings(given)
     if given.game is not None:
         config, label = choose_config(given.game, given.config, settings, given.algorithm)
     from ludarium.training.run import train_in

@@ -13,11 +13,11 @@ from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
 from .arguments import add_folder, add_json, read_count
-from .common import as_argument, read_options
+from .common import as_argument
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
-from .train import STOPPING, add_configuration, choose_config
+from .train import STOPPING, add_configuration, choose_config, read_settings
 
 if TYPE_CHECKING:
     import optuna
@@ -94,9 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Search, unless ``--show`` is given; return the table of the trials."""
-    read_options(given.options)  # reports errors in options before those in settings
-    settings = [f"options.{option}" for option in given.options] + given.settings
-    config, label = choose_config(given.game, given.config, settings, given.algorithm)
+    config, label = choose_config(given.game, given.config, read_settings(given), given.algorithm)
     folder = Path(given.folder or Path("runs") / f"tune-{label}")
     if given.grid and given.trials is not None:
         raise ValueError("--grid tries all combinations: leave out --trials")

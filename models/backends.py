@@ -13,20 +13,20 @@ from torch.nn.utils import fuse_conv_bn_eval
 
 from .cuda_graphs import CapturedNetwork
 from .evaluation import Evaluation, Evaluator
-from .network import Evaluating, Output, PolicyValueNetwork
+from .network import Evaluating, Output, PolicyValueNetwork, channels_last
 
 
-def _channels_last(module: nn.Module) -> nn.Module:
+def _with_channels_last(module: nn.Module) -> nn.Module:
     return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def eager(network: PolicyValueNetwork, device: Any) -> Evaluator:
     """The network run by PyTorch as written, with channels last; its weights are copied."""
-    module = _channels_last(Evaluating(copy.deepcopy(network).to(device))).eval()
+    module = _with_channels_last(Evaluating(copy.deepcopy(network).to(device))).eval()
 
     @torch.inference_mode()
     def evaluate(observations: np.ndarray) -> Evaluation:
-        answers = module(_as_input(torch.from_numpy(observations).to(device)))
+        answers = module(channels_last(torch.from_numpy(observations).to(device)))
         return evaluation_of([answer.cpu().numpy() for answer in answers])
 
     return evaluate
@@ -36,13 +36,6 @@ def evaluation_of(outputs: Sequence[np.ndarray]) -> Evaluation:
     """The outputs of an `Evaluating` network, with or without a score, as an `Evaluation`."""
     logits, wdl, values, *score = outputs
     return Evaluation(logits, wdl, score[0] if score else np.full_like(values, np.nan))
-
-
-def _as_input(observations: Tensor) -> Tensor:
-    """The observations, boards in channels-last memory format."""
-    if observations.dim() == 4:
-        return observations.contiguous(memory_format=torch.channels_last)
-    return observations
 
 
 def _with_normalisation_folded(module: nn.Module) -> nn.Module:
@@ -72,11 +65,11 @@ class HalfPrecision(nn.Module):
 
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
-        self.network = _channels_last(_with_normalisation_folded(network)).half()
+        self.network = _with_channels_last(_with_normalisation_folded(network)).half()
 
     def forward(self, observations: Tensor) -> Output:
         """Evaluate float32 [B, *observation_shape]."""
-        output = self.network(_as_input(observations).half())
+        output = self.network(channels_last(observations).half())
         score = None if output.score is None else output.score.float()
         return Output(output.policy.float(), output.outcome.float(), score)
 

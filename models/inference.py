@@ -363,22 +363,17 @@ def _check_weights(network: Network) -> None:
 
     The compiled backends hide it, because their ReLU of NaN is 0.
     """
-    for name, is_finite in _are_finite(network):
+    finite: dict[str, Any]
+    if isinstance(network, BoardLayers | VectorLayers):
+        finite = {name: np.isfinite(array).all() for name, array in arrays_of(network)}
+    else:
+        finite = {name: tensor.isfinite().all() for name, tensor in network.state_dict().items()}
+    for name, is_finite in finite.items():
         if not is_finite:
             raise ValueError(
                 f"the network's weights are not finite numbers ({name}): they are damaged, or its "
                 "training has diverged"
             )
-
-
-def _are_finite(network: Network) -> Iterator[tuple[str, bool]]:
-    """The names of a network's weights, each with whether its numbers are finite."""
-    if isinstance(network, BoardLayers | VectorLayers):
-        for name, array in arrays_of(network):
-            yield name, bool(np.isfinite(array).all())
-    else:
-        for name, tensor in network.state_dict().items():
-            yield name, bool(tensor.isfinite().all())
 
 
 def _check_finite(evaluation: Evaluation, backend: Backend) -> None:

@@ -61,6 +61,13 @@ class _Convolution(nn.Sequential):
         return convolution, normalisation
 
 
+def channels_last(observations: Tensor) -> Tensor:
+    """The same observations [B, ...]; boards in channels-last memory format."""
+    if observations.dim() == 4:
+        return observations.contiguous(memory_format=torch.channels_last)
+    return observations
+
+
 def pool(x: Tensor) -> Tensor:
     """Means and maxima over the board: [B, C, H, W] -> [B, 2 C]."""
     return torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1)

@@ -12,7 +12,6 @@ ways in which a start can have complete circles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -187,7 +186,13 @@ def board_record(rules: RuleSet) -> np.ndarray:
         exchange=np.array([1 << low | 1 << high for low, high in PAIR_ENDS], np.int32),
         kind=np.array(_KINDS[rules.movement], np.int64),
         forbids=np.array(rules.forbids, np.uint8),
-        goals=np.array([_goals(circles) for circles in rules.excluded], np.int32),
+        goals=np.array(
+            [
+                [UNREACHABLE if c in excluded else set_of(CIRCLE_SPACES[c]) for c in range(CIRCLES)]
+                for excluded in rules.excluded
+            ],
+            np.int32,
+        ),
         first=(np.cumsum(followers) - followers).astype(np.int32),
         rank=rank,
     )
@@ -203,11 +208,3 @@ def all_colourings() -> np.ndarray:
     ).astype(np.int32)
     assert len(colourings) == COLOURINGS
     return colourings
-
-
-def _goals(excluded: Sequence[int]) -> list[int]:
-    """The spaces of each circle, `UNREACHABLE` if it does not count for a player."""
-    return [
-        UNREACHABLE if circle in excluded else set_of(spaces)
-        for circle, spaces in enumerate(CIRCLE_SPACES)
-    ]

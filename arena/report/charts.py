@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
-from ludarium.envs.engine.draw.picture import svg_text
+from ludarium.envs.engine.draw.picture import svg_points, svg_text
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
@@ -80,11 +80,13 @@ def line_chart(
         if line.low:
             upper = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.high, strict=True)]
             back = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.low, strict=True)][::-1]
-            parts.append(f'<polygon class="band s{number % 4}" points="{_points(upper + back)}"/>')
+            parts.append(
+                f'<polygon class="band s{number % 4}" points="{svg_points(upper + back)}"/>'
+            )
     for number, line in enumerate(lines):
         points = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.y, strict=True)]
         dash = f' stroke-dasharray="{_DASHES[number % 4]}"' if number % 4 else ""
-        parts.append(f'<polyline class="line s{number % 4}"{dash} points="{_points(points)}"/>')
+        parts.append(f'<polyline class="line s{number % 4}"{dash} points="{svg_points(points)}"/>')
     chart = _svg(_WIDTH, height, f"{title}: {y_title} over {x_title}", parts)
     axis = Markup('<p class="axis">{}</p>').format(y_title)
     return _legend([line.name for line in lines]) + axis + chart
@@ -230,10 +232,6 @@ def _ticks(low: float, high: float, about: int = 5) -> list[float]:
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= raw)
     first = math.ceil(low / step - 1e-9)
     return [round(step * n, 10) for n in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def _points(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "tick") -> str:

@@ -27,7 +27,8 @@ def compare(
           ``chart``, and its ``values``, one estimate (or None) for each report;
         - ``summary``: sentences on the figures whose intervals do not overlap.
     """
-    players = _strongest_of_all(reports)
+    of_each = [[row["players"] for row in report["balance"]["by_strength"]] for report in reports]
+    players = [name for name in of_each[0] if all(name in names for names in of_each)][-1]
     sources = {_source(report) for report in reports}
     figures = [
         {
@@ -63,12 +64,6 @@ def _summary(option: str, values: Sequence[Any], figures: list[dict[str, Any]]) 
             )
             told.append(f"{name}: {high}, but {low}.")
     return told or ["In all of these figures the intervals overlap."]
-
-
-def _strongest_of_all(reports: Sequence[dict[str, Any]]) -> str:
-    """The strongest players for which every report has games."""
-    of_each = [[row["players"] for row in report["balance"]["by_strength"]] for report in reports]
-    return [name for name in of_each[0] if all(name in names for names in of_each)][-1]
 
 
 def _balance(report: dict[str, Any], players: str) -> dict[str, Any]:

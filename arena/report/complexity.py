@@ -42,8 +42,9 @@ def complexity(study: Study) -> dict[str, Any]:
     """Sizes of the game tree and of the state space: estimates as log10, counts as they are."""
     random, strong = study.weakest, study.strongest
     found: dict[str, Any] = {
-        "tree_knuth": _knuth(random).to_dict(),
-        "tree_power": _power(strong).to_dict() | {"players": strong.players[0]},
+        "tree_knuth": bootstrap(_log_products(random), _log_mean).to_dict(),
+        # Mean length times the mean logarithm of the choices: the mean logarithm of the products.
+        "tree_power": mean(_log_products(strong)).to_dict() | {"players": strong.players[0]},
         "positions_seen_at_least": _recaptured(study, random).to_dict(),
         "positions_at_most": _at_most(study, random),
         "counted": study.positions.to_dict(),
@@ -58,17 +59,9 @@ def _log_products(sample: Games) -> np.ndarray:
     return products
 
 
-def _knuth(sample: Games) -> IntervalEstimate:
-    def log_mean(logs: np.ndarray) -> float:
-        largest = logs.max()
-        return float(largest + np.log10(np.mean(10.0 ** (logs - largest))))
-
-    return bootstrap(_log_products(sample), log_mean)
-
-
-def _power(sample: Games) -> IntervalEstimate:
-    """Mean length times the mean logarithm of the choices: the mean logarithm of the products."""
-    return mean(_log_products(sample))
+def _log_mean(logs: np.ndarray) -> float:
+    largest = logs.max()
+    return float(largest + np.log10(np.mean(10.0 ** (logs - largest))))
 
 
 def _recaptured(study: Study, sample: Games) -> IntervalEstimate:

@@ -32,11 +32,8 @@ class _IndependentAgent(RandomAgent):
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """See `Agent.play`."""
         rows = [each.number for each in games]
-        streams, count = self._streams[rows], len(rows)
-        chosen = np.empty(count, np.int64)
-        self.game.kernels.batch_random_actions(
-            self.game.tables, states, streams, chosen, self.game.num_actions, 0, count
-        )
+        streams = self._streams[rows]
+        chosen = self.draw(states, streams)
         self._streams[rows] = streams
         return chosen
 

@@ -68,6 +68,7 @@ class Option:
         """
         if isinstance(value, np.generic):
             value = value.item()
+        fits, reason = False, ""
         if isinstance(self.accepts, range):
             fits = type(value) is int and value in self.accepts
         elif isinstance(self.accepts, tuple):
@@ -77,12 +78,9 @@ class Option:
                 return self.accepts(value)
             except (TypeError, ValueError) as error:
                 reason = f" ({shortened(str(error), 250)})" if str(error) else ""
-                raise ValueError(
-                    f"option {self.name!r} is {quoted(value)}; accepted: {self.describe()}{reason}"
-                ) from None
         if not fits:
             raise ValueError(
-                f"option {self.name!r} is {quoted(value)}; accepted: {self.describe()}"
+                f"option {self.name!r} is {quoted(value)}; accepted: {self.describe()}{reason}"
             )
         return value
 

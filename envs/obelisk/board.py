@@ -22,15 +22,14 @@ from .blocks import Catalogue, accept_blocks, catalogue
 from .geometry import (
     COLUMNS,
     HEIGHT,
-    ORIENTATIONS,
     PLACEMENTS,
     SIDE,
     column_images,
     cubes_above,
+    lowest,
     mirror_images,
     moved,
     orientation_text,
-    oriented,
     placements,
     profiles,
 )
@@ -277,8 +276,7 @@ class Obelisk(Game):
         """The reason why a block of this number has no such placement."""
         block = self.catalogue.everything[number]
         orientation, column = divmod(place, COLUMNS)
-        shape = oriented(block.cubes, orientation)
-        same = next(lower for lower in range(ORIENTATIONS) if oriented(block.cubes, lower) == shape)
+        same = lowest(block.cubes, orientation)
         if COLUMNS * same + column not in self.placements[number]:
             return f"{block.id} would stand out of the tower's columns there"
         instead = _placement_text(COLUMNS * same + column)

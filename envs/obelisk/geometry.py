@@ -71,16 +71,17 @@ def own_orientations(cubes: Sequence[Cube]) -> list[int]:
 def after_turn(cubes: Sequence[Cube], orientation: int) -> int:
     """The lowest orientation that looks like this one after one more quarter turn."""
     flipped, quarters = divmod(orientation, 4)
-    return _lowest(cubes, 4 * flipped + (quarters + 1) % 4)
+    return lowest(cubes, 4 * flipped + (quarters + 1) % 4)
 
 
 def after_flip(cubes: Sequence[Cube], orientation: int) -> int:
     """The lowest orientation that looks like this one turned upside down about the x axis."""
     flipped, quarters = divmod(orientation, 4)
-    return _lowest(cubes, 4 * (1 - flipped) + -quarters % 4)
+    return lowest(cubes, 4 * (1 - flipped) + -quarters % 4)
 
 
-def _lowest(cubes: Sequence[Cube], orientation: int) -> int:
+def lowest(cubes: Sequence[Cube], orientation: int) -> int:
+    """The lowest orientation that looks like this one."""
     shape = oriented(cubes, orientation)
     return next(lower for lower in range(ORIENTATIONS) if oriented(cubes, lower) == shape)
 

@@ -34,6 +34,7 @@ from ..engine.draw.picture import (
     moved,
     rgb_of,
     square,
+    svg_points,
     svg_text,
 )
 from ..engine.draw.scene import Handling, Role, Scene, Slot, slots_at
@@ -141,23 +142,25 @@ def scene(game: Obelisk) -> Scene:
     columns: list[tuple[float, float]] = []  # columns from above
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
-        ground += _panel(left, HEAD, _HALF, _tower_height(game))
+        ground.append(_panel(left, HEAD, _HALF, _tower_height(game)))
         ground += _behind_tower(_tower_corner(game, player))
         ground += _around_map(left + 240, HEAD + 62)
         columns += _map_places(left + 240, HEAD + 62)
-    ground += _panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND)
-    ground += _panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game))
+    ground.append(_panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND))
+    ground.append(_panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game)))
     ground.append(_text_at_right(_pile_top(game) + 22, "in circles: points", 20, FAINT))
     words = ("active", "active", "passive", "passive", "", "")
+    states = [svg_text(0, 60, state, 24, INK) for state in ("over the top", "flat")]
+    in_hand = last_mark('<rect x="-76" y="112" width="152" height="160" rx="8"')
     return Scene(
         bottom=_pile_top(game) + _pile_height(game) + _GAP,
         ground=ground,
         slots=[
             *_band(game),
             *_pile(game),
-            *slots_at(map(_facts_place, (0, 1)), ["", *_standing()]),
+            *slots_at(map(_facts_place, (0, 1)), ["", *states]),
             *slots_at(map(_facts_place, (0, 1)), ["", *_hands(game)]),
-            *slots_at(map(_facts_place, (0, 1)), ["", _hand_mark()]),
+            *slots_at(map(_facts_place, (0, 1)), ["", in_hand]),
             *slots_at(columns, _highest_cubes(game)),
             *slots_at(columns, _heights(game)),
             *_cubes(game, 0),
@@ -304,19 +307,18 @@ def _colours(game: Obelisk) -> list[str]:
 
 def _sample(player: int) -> str:
     """A sign about the origin for the left or the right tower."""
-    towers = [
+    return "".join(
         f'<rect x="{x}" y="-22" width="14" height="44" fill="{fill}" stroke="{INK}" '
         'stroke-width="2"/>'
         for x, fill in ((-20, (INK, "none")[player]), (6, ("none", INK)[player]))
-    ]
-    return "".join(towers)
+    )
 
 
-def _panel(left: float, top: float, width: float, height: float) -> list[str]:
-    return [
+def _panel(left: float, top: float, width: float, height: float) -> str:
+    return (
         f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="10" '
         f'fill="{_PANEL}" stroke="{LINE}"/>'
-    ]
+    )
 
 
 def _text_at_left(y: float, text: str, size: float) -> str:
@@ -325,11 +327,6 @@ def _text_at_left(y: float, text: str, size: float) -> str:
 
 def _text_at_right(y: float, text: str, size: float, fill: str) -> str:
     return svg_text(WIDTH - _GAP - 14, y, text, size, fill, "end")
-
-
-def _standing() -> list[str]:
-    """The texts about a tower's state."""
-    return [svg_text(0, 60, words, 24, INK) for words in ("over the top", "flat")]
 
 
 def _hands(game: Obelisk) -> Iterator[str]:
@@ -341,10 +338,6 @@ def _hands(game: Obelisk) -> Iterator[str]:
             + _value(56, 138, block)
             + fitted_text(0, 254, block.id, 20, INK, 136)
         )
-
-
-def _hand_mark() -> str:
-    return last_mark('<rect x="-76" y="112" width="152" height="160" rx="8"')
 
 
 def _band(game: Obelisk) -> list[Slot]:
@@ -586,7 +579,7 @@ def _whole_cube(colour: str, shade: int) -> str:
     sides = []
     for light, corners in _SEEN:
         fill = _shade(_shade(COLOURS[colour], 1 - 0.07 * shade), light)
-        points = _points([_point(*corner) for corner in corners])
+        points = svg_points([_point(*corner) for corner in corners])
         inner = _shade(fill, 0.86)
         sides.append(
             f'<polygon points="{points}" fill="{fill}" stroke="{inner}" stroke-width="0.6"/>'
@@ -668,7 +661,7 @@ def _behind_tower(corner: tuple[float, float]) -> Iterator[str]:
     left, bottom = corner
     yield f'<g transform="translate({left:g} {bottom:g})">'
     corners = [_point(i, j, 0) for i, j in ((0, 0), (SIDE, 0), (SIDE, SIDE), (0, SIDE))]
-    yield f'<polygon points="{_points(corners)}" fill="#d6cfbe" stroke="{FAINT}"/>'
+    yield f'<polygon points="{svg_points(corners)}" fill="#d6cfbe" stroke="{FAINT}"/>'
     for step in range(1, SIDE):
         yield _line((step, 0, 0), (step, SIDE, 0), FAINT, 0.7)
         yield _line((0, step, 0), (SIDE, step, 0), FAINT, 0.7)
@@ -689,13 +682,9 @@ def _limit(ends: Sequence[int]) -> str:
     around = ((0, SIDE), (SIDE, SIDE), (SIDE, 0), (0, 0))
     points = [_point(*around[end], HEIGHT) for end in ends]
     return (
-        f'<polyline points="{_points(points)}" fill="none" stroke="{INK}" stroke-width="1.5" '
+        f'<polyline points="{svg_points(points)}" fill="none" stroke="{INK}" stroke-width="1.5" '
         'stroke-linecap="round" stroke-dasharray="4 5"/>'
     )
-
-
-def _points(corners: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
 def _shade(colour: str, light: float) -> str:

@@ -94,7 +94,7 @@ class Onyx(Game):
         self.places = np.array([*range(corners), *(corners + cell for cell in self.squares)])
         self.points = len(self.places)
         self.swap = self.points
-        transposed = _transposition(size)
+        exchanged = np.arange(corners).reshape(size, size).T.ravel()  # files and ranks
         max_plies = self.options["max_plies"] or 4 * self.points
         return Spec(
             state_dtype=rules.state_dtype(size, len(self.squares)),
@@ -116,7 +116,9 @@ class Onyx(Game):
             binary_observation=True,
             action_places=np.append(self.places, -1).astype(np.int32),
             canonical_turn=CanonicalTurn(
-                "plays V", transposed[:corners], self._actions_at(transposed)
+                "plays V",
+                exchanged,
+                self._actions_at(np.concatenate([exchanged, corners + exchanged])),
             ),
             tasks=("move", "move or swap"),
             reasons=_REASONS,
@@ -152,7 +154,7 @@ class Onyx(Game):
         return f"the board's corners go from a1 to {cell_name(self.size**2 - 1, self.size)}"
 
     def board_text(self, state: np.record) -> str:
-        size, stones = self.size, _stones(state)
+        size, stones = self.size, (state.board & STONES).tolist()  # STONE << colour, or EMPTY
         letters = "".join(f"   {file_letter(file)}" for file in range(size))
         lines = [letters]
         for rank in reversed(range(size)):
@@ -290,12 +292,6 @@ def _edges(colour: int, size: int) -> tuple[range, range]:
     return range(0, size**2, size), range(size - 1, size**2, size)
 
 
-def _transposition(size: int) -> np.ndarray:
-    """Places with files and ranks exchanged, int[2 n]."""
-    cells = np.arange(size**2).reshape(size, size).T.ravel()
-    return np.concatenate([cells, size**2 + cells])
-
-
 def _turned_cell(cell: int, size: int) -> int:
     """The image of a cell under half a turn; a number that is no cell's stays."""
     return (size - 2) * (size + 1) - cell if _is_cell(cell, size) else cell
@@ -384,11 +380,6 @@ def _start(size: int, squares: list[int], start: str) -> dict[str, np.ndarray | 
 
 
 # Parts of the text and the picture.
-
-
-def _stones(state: np.record) -> list[int]:
-    """The stone on each place, STONE << colour, or EMPTY."""
-    return (state.board & STONES).tolist()
 
 
 def _letter(stone: int, empty: str) -> str:

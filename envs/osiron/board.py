@@ -77,13 +77,9 @@ def _corners(row: int, file: int) -> frozenset[Point]:
 CORNERS = [_corners(row, file) for row, file in PLACES]
 
 
-def _across(corners: frozenset[Point], corner: Point) -> frozenset[Point]:
-    """The triangle opposite across one of its corners."""
-    return frozenset((2 * corner[0] - x, 2 * corner[1] - y) for x, y in corners)
-
-
 def _do_point(one: frozenset[Point], other: frozenset[Point]) -> bool:
-    return any(_across(one, corner) == other for corner in one)
+    """Whether one triangle is the image of the other across one of its corners."""
+    return any({(2 * x - i, 2 * y - j) for i, j in one} == other for x, y in one)
 
 
 def _all_pairs() -> list[tuple[int, int]]:
@@ -189,10 +185,10 @@ _MOST_REPETITIONS = 10_000
 
 def _setup(value: Any) -> str:
     """Accepts a name, or a diagram, which becomes a name if it has one."""
-    if not isinstance(value, str) or value in _SETUPS:
-        if value in _SETUPS:
-            return value
+    if not isinstance(value, str):
         raise ValueError
+    if value in _SETUPS:
+        return value
     for name, diagram in _DIAGRAMS.items():
         if value == diagram:
             return name
@@ -454,7 +450,7 @@ class Osiron(Game):
             ground=_ground(),
             slots=[
                 *slots_at(centres, ["", _gilded_petals()]),
-                Slot(0, 0, ["".join(_circle_lines())]),
+                Slot(0, 0, ["".join(_circle(centre, _UNIT, _LINES) for centre in CENTRES)]),
                 *(
                     Slot(x, y, pieces[_points_up(*place)])
                     for (x, y), place in zip(middles, PLACES, strict=True)
@@ -566,7 +562,8 @@ _MARGIN = 32.0
 _UNIT = (WIDTH - 2 * _MARGIN) / 4  # length of a triangle's side, and so the radius of a circle
 _BOTTOM = 2.0 * ceil(HEAD / 2 + (1 + sqrt(3) / 2) * _UNIT + _MARGIN)  # even, for video encoders
 _RIM = "#6f4e2c"
-_DISC, _PETAL, _LINE = "#a87b48", "#dcb878", "#7a5733"
+_DISC, _PETAL = "#a87b48", "#dcb878"
+_LINES = 'fill="none" stroke="#7a5733" stroke-width="2"'
 _PIECES = (("#ffffff", "#e2d6b9", "#a8966c"), ("#5d6878", "#232a35", "#10141a"))
 _GRADIENTS = svg_gradients(
     "piece", ((light, dark) for light, dark, _ in _PIECES), centre=(0.45, 0.4), radius=0.6
@@ -609,11 +606,6 @@ def _ground() -> list[str]:
         *(_circle(centre, _UNIT, f'fill="{_DISC}"') for centre in CENTRES),
         *(_petal(side, _PETAL) for side in _sides(CORNERS)),
     ]
-
-
-def _circle_lines() -> list[str]:
-    line = f'fill="none" stroke="{_LINE}" stroke-width="2"'
-    return [_circle(centre, _UNIT, line) for centre in CENTRES]
 
 
 def _circle(centre: Point, radius: float, style: str) -> str:

@@ -248,7 +248,8 @@ export class Game {
 
   /** The state of the game, for `restore`: plain data that can be sent to a worker. */
   save() {
-    return { seed: this.#seed, actions: [...this.#actions], states: this.#states() };
+    const states = [...this.#past, this.#state].map((state) => state.slice());
+    return { seed: this.#seed, actions: [...this.#actions], states };
   }
 
   /** Restore a game from `save` of the same module. */
@@ -362,10 +363,6 @@ export class Game {
     const outcomes = Array.from(this.#memory.array("game_counts"), Number);
     this.#show(state);
     return { plies, outcomes };
-  }
-
-  #states() {
-    return [...this.#past.map((state) => state.slice()), this.#state.slice()];
   }
 
   #show(state) {

@@ -79,7 +79,7 @@ def fetch(repository: str, revision: str | None = None) -> Path:
             raise ValueError(f"{FILE} has {told} bytes, and an agent has at most {MOST_BYTES:,}")
         return Path(hub.hf_hub_download(repository, FILE, revision=revision))
     except Exception as error:  # the client's transport has its own errors
-        raise ValueError(f"{name}: {_in_a_line(error)}") from None
+        raise ValueError(f"{name}: {shortened(str(error), 300)}") from None
 
 
 def push(files: Mapping[str, bytes], repository: str, private: bool = False) -> str:
@@ -107,7 +107,7 @@ def push(files: Mapping[str, bytes], repository: str, private: bool = False) -> 
             commit_message="ludarium push",
         )
     except Exception as error:  # the library's kinds for a lost connection differ by version
-        raise ValueError(f"{repository} was not written: {_in_a_line(error)}") from None
+        raise ValueError(f"{repository} was not written: {shortened(str(error), 300)}") from None
     return str(made)
 
 
@@ -117,7 +117,3 @@ def _library() -> Any:
     except ImportError as error:
         raise ImportError(f"the hub needs a package ({error}): {_INSTALL}") from error
     return huggingface_hub
-
-
-def _in_a_line(error: Exception) -> str:
-    return shortened(" ".join(str(error).split()), 300)

@@ -23,8 +23,11 @@ class RandomAgent(Agent):
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A random legal action for each position; see `Agent.actions`."""
         states = self._check(states)
+        return self.draw(states, random_streams(self.rng, len(states)))
+
+    def draw(self, states: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        """The same by streams of random numbers, one for each position, which go on."""
         count = len(states)
-        streams = random_streams(self.rng, count)
         chosen = np.empty(count, np.int64)
         self.game.kernels.batch_random_actions(
             self.game.tables, states, streams, chosen, self.game.num_actions, 0, count

@@ -230,9 +230,9 @@ class _Player:
         batch = games_of_worker(config.self_play, workers)
         with torch_threads(torch_threads_of_worker(workers)):
             self.engine = inference_engine(game, network, batch, config.backend, device, examples)
-        self.self_play = SelfPlay(
-            game, config.self_play, largest_search(config), workers, self.engine, dtype
-        )
+        most = config.self_play.most_simulations
+        largest = search_settings(config, 0.0)._replace(simulations=most)
+        self.self_play = SelfPlay(game, config.self_play, largest, workers, self.engine, dtype)
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         samples = bootstrap_samples(
@@ -284,9 +284,3 @@ def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
         noise=play.noise if play.noise is not None else (1.0 if gumbel else 0.25),
         temperature_plies=NEVER if play.temperature_plies is None else play.temperature_plies,
     )
-
-
-def largest_search(config: AlphaZeroConfig) -> SearchSettings:
-    """Search settings with the most simulations of the schedule."""
-    settings = search_settings(config, 0.0)
-    return settings._replace(simulations=config.self_play.most_simulations)

@@ -18,7 +18,7 @@ a solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -94,17 +94,15 @@ class ExactTargets:
         starts = np.flatnonzero(np.diff(games[order], prepend=-1))
         of_games = np.split(order, starts[1:]) if len(order) else []
         parts = [of_games[first : first + _PART] for first in range(0, len(of_games), _PART)]
-        take_turns(
-            lambda _, number: self._correct_part(samples, parts[number]), len(parts), threads
-        )
+
+        def correct_part(_: int, number: int) -> None:
+            prober = self._prober_of(self.game, TABLE_BYTES)  # only this part shares its memory
+            for rows in parts[number]:
+                self._correct_game(samples, rows, prober)
+
+        take_turns(correct_part, len(parts), threads)
         kept = np.random.default_rng(seed).random(len(samples)) < self.keep_decided
         return kept | (samples["solved"] != NO_CHOICE)
-
-    def _correct_part(self, samples: np.ndarray, of_games: Sequence[np.ndarray]) -> None:
-        """Correct the samples of some games, with a source whose memory only they share."""
-        prober = self._prober_of(self.game, TABLE_BYTES)
-        for rows in of_games:
-            self._correct_game(samples, rows, prober)
 
     def _correct_game(self, samples: np.ndarray, rows: np.ndarray, prober: ExactSource) -> None:
         """Correct the samples of one game, ``rows``, from the last to the first."""

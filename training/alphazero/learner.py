@@ -109,7 +109,8 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
-            _copy_statistics(self.network, replica)
+            for ours, theirs in zip(replica.buffers(), self.network.buffers(), strict=True):
+                ours.copy_(theirs)
         parts = _split(batches, len(self._replicas))
         weights = shares([sum(batch.size for batch in part) for part in parts])
         results = list(self._pool.map(self._gradients, self._replicas, parts))
@@ -140,9 +141,9 @@ class Learner:
     @torch.no_grad()
     def _average_statistics(self) -> None:
         """Average the replicas' batch-normalisation statistics into the network's."""
-        buffers = zip(*(_statistics(replica) for replica in self._replicas), strict=True)
+        buffers = zip(*(replica.buffers() for replica in self._replicas), strict=True)
         for first, *others in buffers:
-            if others:
+            if others and first.dtype.is_floating_point:
                 first.copy_(torch.stack([first, *others]).mean(0))
 
     @torch.no_grad()
@@ -176,16 +177,6 @@ def _sharing_weights(network: nn.Module) -> nn.Module:
         for name, parameter in theirs._parameters.items():
             ours._parameters[name] = parameter
     return twin
-
-
-def _statistics(network: nn.Module) -> list[Tensor]:
-    """The running statistics of batch normalisation."""
-    return [buffer for buffer in network.buffers() if buffer.dtype.is_floating_point]
-
-
-def _copy_statistics(source: nn.Module, target: nn.Module) -> None:
-    for ours, theirs in zip(target.buffers(), source.buffers(), strict=True):
-        ours.copy_(theirs)
 
 
 def _split(batches: Sequence[Batch], count: int) -> list[list[Batch]]:

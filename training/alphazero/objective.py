@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from ludarium.configs.schema import LearnerConfig
 from ludarium.models.family import FamilyNetwork
-from ludarium.models.network import Output
+from ludarium.models.network import Output, channels_last
 
 from .samples import Batch
 
@@ -105,9 +105,7 @@ class Objective:
 def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:
     """The arrays of a batch as tensors, in the same order."""
     observations, *targets = (torch.from_numpy(array).to(device) for array in batch)
-    if observations.ndim == 4:
-        observations = observations.contiguous(memory_format=torch.channels_last)
-    return [observations, *targets]
+    return [channels_last(observations), *targets]
 
 
 def shares(sizes: Sequence[int]) -> list[float]:

@@ -23,7 +23,6 @@ from sb3_contrib.common.maskable.buffers import (
     MaskableRolloutBuffer,
     MaskableRolloutBufferSamples,
 )
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 
@@ -31,7 +30,6 @@ from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.numbers import derived_seed
 from ludarium.models import PolicyValueNetwork
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import (
     State,
     flatten,
@@ -110,9 +108,12 @@ class PPO:
         steps = rollout.games * rollout.steps
         self.run.reporter.begin("self-play", steps)
         began = time.perf_counter()
-        _, callback = model._setup_learn(
-            steps, _Advance(self.run.reporter), reset_num_timesteps=False
-        )
+
+        def advance(*_: Any) -> bool:
+            self.run.reporter.advance(rollout.games)
+            return True
+
+        _, callback = model._setup_learn(steps, advance, reset_num_timesteps=False)
         model.collect_rollouts(self.games, callback, model.rollout_buffer, rollout.steps)
         return time.perf_counter() - began
 
@@ -214,18 +215,6 @@ class PPO:
         restore_optimizer(self.model.policy.optimizer, unflatten(tensors, "optimizer"))
         self.pool.restore(description["pool"], lambda group: unflatten(tensors, group))
         self.games.restore(state.arrays)
-
-
-class _Advance(BaseCallback):
-    """Reports the progress of the games."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        super().__init__()
-        self.reporter = reporter
-
-    def _on_step(self) -> bool:
-        self.reporter.advance(self.training_env.num_envs)
-        return True
 
 
 class _ReportingBuffer(MaskableRolloutBuffer):

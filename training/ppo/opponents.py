@@ -143,7 +143,9 @@ class Pool:
         playing = self.playing[games]
         for number in np.unique(playing):
             own = np.flatnonzero(playing == number)
-            network = self.current if number == CURRENT else self._past(number).network
+            network = self.current
+            if number != CURRENT:
+                network = next(each.network for each in self.past if each.number == number)
             chosen[own] = self._draw(network, seen.observations[own], seen.masks[own])
         return seen.decode(chosen)
 
@@ -158,9 +160,6 @@ class Pool:
             results = rewards[playing == each.number]
             if len(results):
                 each.add_results(results)
-
-    def _past(self, number: int) -> PastSelf:
-        return next(each for each in self.past if each.number == number)
 
     @torch.inference_mode()
     def _draw(

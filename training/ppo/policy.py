@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ludarium.models import PolicyValueNetwork
-from ludarium.models.network import expected_value
+from ludarium.models.network import channels_last, expected_value
 
 _NEVER = -1e8  # logit of an illegal action, the same as in sb3-contrib
 
@@ -115,13 +115,6 @@ def draw_actions(logits: Tensor, masks: Tensor) -> Tensor:
 def input_tensor(observations: np.ndarray, device: torch.device) -> Tensor:
     """Observations [B, ...] as a tensor on ``device``; boards in channels-last memory format."""
     return channels_last(torch.from_numpy(observations).to(device))
-
-
-def channels_last(observations: Tensor) -> Tensor:
-    """The same observations; boards in channels-last memory format."""
-    if observations.dim() == 4:
-        return observations.contiguous(memory_format=torch.channels_last)
-    return observations
 
 
 @torch.no_grad()

@@ -58,7 +58,8 @@ def write_file(path: Path, content: bytes) -> None:
         take_place(partial, path)
         sync_folder(path.parent)
     except OSError as error:
-        _try_to_remove(partial)
+        with suppress(OSError):  # to free its space; the next write replaces it
+            os.unlink(partial)
         raise storage_error(path, error) from error
 
 
@@ -119,12 +120,6 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _try_to_remove(partial: Path) -> None:
-    """Remove a half-written file if possible, to free its space."""
-    with suppress(OSError):  # the next write replaces it
-        os.unlink(partial)
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:

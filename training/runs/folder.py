@@ -234,7 +234,7 @@ class RunFolder:
         for damage in faults:
             say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
         self._iteration = number
-        write_file(self._config, _text_of(self._wanted))
+        write_file(self._config, text_of(self._wanted))
         self._write_log(logged, saved["metrics"], say)
         if not faults:  # keep a damaged state until it is written again: it may be repairable
             self._prune(saved["first_chunk"])
@@ -389,7 +389,7 @@ class RunFolder:
         write_file(self._state(iteration), pack_state(state, description))
         self.write_agent(agent)
         if iteration == 1:
-            write_file(self._config, _text_of(self._wanted))
+            write_file(self._config, text_of(self._wanted))
         append(self.metrics, _line(metrics))
         self._iteration = iteration
         self._prune(first_chunk)
@@ -482,7 +482,7 @@ def _read(path: Path) -> bytes:
         raise DamagedError(str(error)) from None
 
 
-def _text_of(config: TrainingConfig) -> bytes:
+def text_of(config: TrainingConfig) -> bytes:
     """The content of a configuration's file."""
     return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode()
 

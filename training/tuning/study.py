@@ -20,7 +20,6 @@ from typing import Any
 
 import msgspec
 import optuna
-import yaml
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
@@ -32,7 +31,7 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.training.networks import fresh_network
 from ludarium.training.runs.evaluation import check_opponents
 from ludarium.training.runs.files import write_file
-from ludarium.training.runs.folder import RunFolder, compared, differences
+from ludarium.training.runs.folder import RunFolder, compared, differences, text_of
 from ludarium.training.runs.lock import FolderLock
 from ludarium.training.runs.resources import check_device
 from ludarium.training.runs.trainer import DivergedError, RunResult
@@ -294,8 +293,7 @@ def _write_best(folder: Path, study: optuna.Study, space: Space) -> None:
     """Write the best configuration so far, if a trial is complete."""
     best = trials_of(study)[0]
     if value_of(best) is not None:
-        config = msgspec.to_builtins(space.configure(best.params))
-        write_file(folder / BEST, yaml.safe_dump(config, sort_keys=False).encode())
+        write_file(folder / BEST, text_of(space.configure(best.params)))
 
 
 def described(values: Values) -> str:

@@ -85,6 +85,11 @@ def fitted_text(
     return svg_text(x, y, text, min(size, room / (WIDE * max(len(text), 1))), fill, anchor)
 
 
+def svg_points(points: Iterable[tuple[float, float]]) -> str:
+    """Points, for the attribute ``points`` of an element."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
 def moved(x: float, y: float, shapes: str) -> str:
     """SVG about the origin, drawn about a place in the picture."""
     return f'<g transform="translate({round(x, 2):g} {round(y, 2):g})">{shapes}</g>'
@@ -163,11 +168,10 @@ def svg_gradients(
 def size_of(svg: str) -> tuple[float, float]:
     """Width and height of a drawing, in user units."""
     head = svg[: svg.index(">")]
-    width, height = (float(head.split(f'{side}="')[1].split('"')[0]) for side in _SIDES)
+    width, height = (
+        float(head.split(f'{side}="')[1].split('"')[0]) for side in ("width", "height")
+    )
     return width, height
-
-
-_SIDES = ("width", "height")
 
 
 def _pygame() -> Any:

@@ -1,7 +1,7 @@
 /** The bar, the table, the graph and the review of an analysis. */
 
 import { DISCS } from "./layers.js";
-import { button, el, signed } from "./dom.js";
+import { button, el, selection, signed } from "./dom.js";
 import { valueFor0 } from "./analyst.js";
 import { exactAction, exactAnswer, exactBest } from "./exact.js";
 import { judgement } from "./moves.js";
@@ -127,34 +127,23 @@ function labelled(control, text) {
   return el("label", { class: "check" }, control, ` ${text}`);
 }
 
-/** A choice of values, each with its text. */
-function choice(id, label, options, selected, onchange) {
-  const select = el(
-    "select",
-    { id, "aria-label": label },
-    options.map(([value, text]) => el("option", { value, selected: value === selected }, text)),
-  );
-  select.addEventListener("change", () => onchange(select.value));
-  return select;
-}
-
 function discs(on) {
-  const label = "What the discs on the board tell";
-  return choice("analysis-discs", label, Object.entries(DISCS), null, on.discs);
+  const names = { id: "analysis-discs", "aria-label": "What the discs on the board tell" };
+  return selection(names, Object.entries(DISCS), null, on.discs);
 }
 
 /** The choice of the time for exact values. */
 function seconds(analyst, on) {
   const options = SECONDS.map((each) => [each, each ? `${each} s` : "none"]);
   const label = "Seconds for the exact values of a position";
-  const take = (value) => on.seconds(Number(value));
-  return choice("analysis-seconds", label, options, analyst.seconds, take);
+  const names = { id: "analysis-seconds", "aria-label": label };
+  return selection(names, options, analyst.seconds, (value) => on.seconds(Number(value)));
 }
 
 function sizes(analyst, on) {
   const options = [50, 100, 200, 400, 800, MOST_SIMULATIONS].map((each) => [each, `${each}`]);
-  const take = (value) => on.size(Number(value));
-  return choice("analysis-size", "Simulations of an analysis", options, analyst.simulations, take);
+  const names = { id: "analysis-size", "aria-label": "Simulations of an analysis" };
+  return selection(names, options, analyst.simulations, (value) => on.size(Number(value)));
 }
 
 function bestMoves(session, analyst, on) {

@@ -74,7 +74,7 @@ export class Analyst {
   #review = null;
 
   /**
-   * @param {import("./thinker.js").Thinker} thinker
+   * @param {import("./thread.js").Thread} thinker the thread of worker.js.
    * @param {import("./exact.js").ExactValues} exact
    * @param {import("./session.js").Session} session
    * @param {object} tell
@@ -230,8 +230,9 @@ export class Analyst {
     const keep = (found) => {
       if (!node.found || found.simulations >= node.found.simulations) node.found = found;
     };
-    const found = await this.#thinker.search(
+    const found = await this.#thinker.run(
       {
+        type: "search",
         ...table.way(node),
         settings: { ...SEEN, simulations },
         reports: true,

@@ -56,8 +56,11 @@ export function shareDialog({ address, record, file, load }) {
   });
   link.addEventListener("focus", () => link.select());
   const text = el("textarea", { rows: 9, spellcheck: "false", "aria-label": "Record of a game" });
-  const written = attempt(record, told);
-  text.value = written ?? "";
+  try {
+    text.value = record();
+  } catch (error) {
+    told.textContent = `The game cannot be written: ${error.message}.`;
+  }
   const picked = el("input", {
     type: "file",
     accept: ".json,.txt,application/json,text/plain",
@@ -101,11 +104,7 @@ export function shareDialog({ address, record, file, load }) {
       picked,
     ),
     told,
-    el(
-      "div",
-      { class: "row end" },
-      button("Close", () => dialog.close(), { class: "primary" }),
-    ),
+    el("div", { class: "row end" }, button("Close", () => dialog.close(), { class: "primary" })),
   );
 }
 
@@ -163,15 +162,6 @@ export function gamesDialog(games, { open, remove }) {
     told,
     el("div", { class: "row end" }, button("Close", () => dialog.close(), { class: "primary" })),
   );
-}
-
-function attempt(work, told) {
-  try {
-    return work();
-  } catch (error) {
-    told.textContent = `The game cannot be written: ${error.message}.`;
-    return null;
-  }
 }
 
 function save(text, file) {

@@ -30,6 +30,17 @@ export function button(text, onclick, { label, ...attributes } = {}) {
   return el("button", { type: "button", onclick, ...more, ...attributes }, text);
 }
 
+/** A choice among entries, each a value and its text. */
+export function selection(attributes, entries, selected, onchange) {
+  const field = el(
+    "select",
+    attributes,
+    entries.map(([value, text]) => el("option", { value, selected: value === selected }, text)),
+  );
+  field.addEventListener("change", () => onchange(field.value));
+  return field;
+}
+
 /** An icon drawn with one path in a square of 24. */
 export function icon(path) {
   const svg = el("svg:svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" });

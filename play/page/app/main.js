@@ -22,7 +22,7 @@ import { AddressBar, playMoves, readFragment, writeFragment } from "./share.js";
 import { Table } from "./table.js";
 import { setUpTabs } from "./tabs.js";
 import { setUpTheme } from "./theme.js";
-import { Thinker } from "./thinker.js";
+import { Thread } from "./thread.js";
 import { Throttle } from "./throttle.js";
 
 const ICONS = {
@@ -38,7 +38,7 @@ const WIDE_WINDOW = matchMedia("(min-width: 861px)");
 const KEEPING_PAUSE = 1000; // ms between two saves of the game
 const HINT_SIMULATIONS = 200;
 
-const thinker = new Thinker();
+const thinker = new Thread("worker.js", "The agent's thread"); // in which agents think
 const session = new Session(thinker, {
   changed: showAll,
   thinking: showPlayers,
@@ -82,7 +82,7 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   },
   stopReview: () => analyst.stopReview(),
 });
-const clock = new Clock(byId("clock"), { runOut: (action) => session.runOut(action), say });
+const clock = new Clock(byId("clock"), { runOut: (action) => session.moveOn(action), say });
 const shown = {
   tab: "moves",
   onBoard: true,
@@ -345,7 +345,7 @@ async function hint() {
   showControls();
   try {
     const settings = { simulations: HINT_SIMULATIONS };
-    const found = await thinker.search({ ...table.way(node), settings });
+    const found = await thinker.run({ type: "search", ...table.way(node), settings });
     if (found && session.view === node) {
       boardView.hint(found.action);
       complain(`Hint: ${table.text(node, found.action)}`, { isFault: false });
@@ -394,7 +394,7 @@ function begin(board, state) {
   analyst.stopReview();
   if (session.board?.variant !== board.variant) {
     const network = board.variant.network && address(board.variant.network);
-    thinker.open(board.table.engine.module, network, (loading) => {
+    thinker.open({ module: board.table.engine.module, network }, (loading) => {
       shown.loading = loading;
       showPlayers();
     });

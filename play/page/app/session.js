@@ -18,7 +18,7 @@ export class Session {
   #taken = []; // the states before moves were taken back
 
   /**
-   * @param {import("./thinker.js").Thinker} thinker
+   * @param {import("./thread.js").Thread} thinker the thread of worker.js.
    * @param {object} tell
    * @param {() => void} tell.changed
    * @param {() => void} tell.thinking an agent has made progress.
@@ -125,8 +125,8 @@ export class Session {
     this.#change();
   }
 
-  /** Play an action for the mover of the game, because the clock has run out. */
-  runOut(action) {
+  /** Play an action for the mover of the game: an agent's, or the clock's when it has run out. */
+  moveOn(action) {
     this.#taken = [];
     const child = this.table.play(this.live, action);
     if (this.view === this.live) this.view = child;
@@ -238,11 +238,7 @@ export class Session {
     }
     if (this.#agent !== agent) return;
     this.#agent = null;
-    this.#taken = [];
-    const child = this.table.play(node, action);
-    if (this.view === node) this.view = child;
-    this.#goOn(child);
-    this.#change();
+    this.moveOn(action);
   }
 
   async #choose(agent) {
@@ -251,8 +247,8 @@ export class Session {
       const legal = this.table.legal(node);
       return legal[Math.floor(Math.random() * legal.length)].action;
     }
-    const found = await this.#thinker.search(
-      { ...this.table.way(node), ...seatJob(seat, this.board.levels) },
+    const found = await this.#thinker.run(
+      { type: "search", ...this.table.way(node), ...seatJob(seat, this.board.levels) },
       {
         signal: stop.signal,
         onReport: ({ simulations }) => {

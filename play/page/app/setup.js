@@ -3,7 +3,7 @@
 import { suitingLevel } from "./adapting.js";
 import { whyNoDiagram } from "./catalog.js";
 import { diagramField } from "./diagram.js";
-import { button, el } from "./dom.js";
+import { button, el, selection } from "./dom.js";
 import { openDialog } from "./dialogs.js";
 import { capital } from "./panels.js";
 import { MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
@@ -15,6 +15,7 @@ const KINDS = {
   random: "A random mover",
   person: "A person beside me",
 };
+const MOST = { simulations: MOST_SIMULATIONS, seconds: MOST_SECONDS }; // of a move
 const SIDES = { 0: "First", 1: "Second", lot: "By lot", watch: "I watch" };
 
 /** The choice of a visitor who has none stored. */
@@ -33,7 +34,7 @@ export function readChoice(stored) {
   const isOpponent = (value) => {
     if (typeof value !== "object" || value === null) return false;
     const { kind, level, amount, unit } = value;
-    const most = { simulations: MOST_SIMULATIONS, seconds: MOST_SECONDS }[unit];
+    const most = MOST[unit];
     const isWhole = [level, amount].every((each) => Number.isInteger(each) && each >= 1);
     return Object.hasOwn(KINDS, kind) && isWhole && most !== undefined && amount <= most;
   };
@@ -66,12 +67,7 @@ function radios(legend, entries, value, onchange, style = "pills") {
 }
 
 function select(label, entries, value, onchange) {
-  const field = el(
-    "select",
-    {},
-    entries.map(([key, text]) => el("option", { value: key, selected: key === value }, text)),
-  );
-  field.addEventListener("change", () => onchange(field.value));
+  const field = selection({}, entries, value, onchange);
   return el("label", { class: "field" }, el("span", {}, label), field);
 }
 
@@ -236,7 +232,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
   }
 
   function networkField(choice) {
-    const most = choice.unit === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
+    const most = MOST[choice.unit];
     const amount = el("input", {
       type: "number",
       min: 1,
@@ -250,15 +246,10 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       ["simulations", "simulations a move"],
       ["seconds", "seconds a move"],
     ];
-    const unit = el(
-      "select",
-      { "aria-label": "Unit" },
-      units.map(([key, text]) => el("option", { value: key, selected: key === choice.unit }, text)),
-    );
-    unit.addEventListener("change", () => {
-      choice.unit = unit.value;
-      choice.amount = unit.value === "seconds" ? 2 : 128;
-      amount.max = unit.value === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
+    const unit = selection({ "aria-label": "Unit" }, units, choice.unit, (value) => {
+      choice.unit = value;
+      choice.amount = value === "seconds" ? 2 : 128;
+      amount.max = MOST[value];
       amount.value = choice.amount;
     });
     return el(
@@ -276,7 +267,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     if (kind === "level") return { kind, level: Math.min(choice.level, levels.length) };
     if (kind === "auto") return { kind: "level", level: suitingLevel(variant, levels), adapts: true };
     if (kind === "network") {
-      const most = choice.unit === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
+      const most = MOST[choice.unit];
       if (!Number.isInteger(choice.amount) || choice.amount < 1 || choice.amount > most) {
         throw new Error(`The ${choice.unit} of a move are a whole number from 1 to ${most}.`);
       }
@@ -330,5 +321,5 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
 }
 
 function sentence(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+  return capital(text) + (text.endsWith(".") ? "" : ".");
 }
