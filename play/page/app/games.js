@@ -12,16 +12,19 @@ import { isSeat } from "./seats.js";
 
 const FORMAT = 1;
 const PREFIX = "game.";
-const MOST = 50; // games; the latest ones stay
+const MOST = 50; // games with moves; the latest ones stay
 
 /** A unique name for a game. */
 export const newGameId = () =>
   `${Date.now().toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 
-/** Keep a game under its name. */
+/** Keep a game under its name. Games without moves, such as new ones, take no other's place. */
 export function keepGame(id, game) {
   remember(PREFIX + id, { format: FORMAT, saved: Date.now(), ...game });
-  for (const { id: old } of keptGames().slice(MOST)) forgetGame(old);
+  const kept = keptGames();
+  const played = kept.filter(({ record }) => record.moves.length);
+  const others = kept.filter(({ record }) => !record.moves.length);
+  for (const { id: old } of [played, others].flatMap((games) => games.slice(MOST))) forgetGame(old);
 }
 
 /** The game with a name, or null if there is none that can be read. */
