@@ -130,6 +130,18 @@ def test_a_loaded_record_keeps_its_headers_and_its_end(driver: PageDriver) -> No
     assert driver.targets == 0  # the game is over
 
 
+@pytest.mark.parametrize("players", ["Ada", [{"toString": None}, "Grace"]])
+def test_players_who_are_not_a_list_of_names_are_not_shown(
+    driver: PageDriver, players: object
+) -> None:
+    driver.open(CORSO)
+    _load(driver, _record(players=players))
+    assert "Player 1" in driver.page.locator(".players").inner_text()
+    _press(driver, "Games")
+    told = driver.page.locator(".games .game .faint").inner_text()
+    assert told.startswith("3 moves, not over, ")
+
+
 def test_a_reload_keeps_variations_comments_and_players(driver: PageDriver) -> None:
     record = _record(
         notes={"2": "too near"}, variations={"2": [{"moves": ["d4", "a1"]}]}, players=["Ada", "Bo"]

@@ -14,7 +14,15 @@ import { Hand } from "./hand.js";
 import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
 import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
-import { headersOf, playRecord, readText, recordOf, recordText, resignedBy } from "./records.js";
+import {
+  headersOf,
+  playersOf,
+  playRecord,
+  readText,
+  recordOf,
+  recordText,
+  resignedBy,
+} from "./records.js";
 import { fits, PERSON, seatName } from "./seats.js";
 import { Session } from "./session.js";
 import { readChoice, setupDialog } from "./setup.js";
@@ -525,7 +533,7 @@ function askGames() {
     .map(({ id, record, seats, studying, saved }) => ({
       ...{ id, saved, title: catalog.game(record.game).title, plies: record.moves.length },
       ...{ result: record.result, isOpen: id === session.id },
-      players: (record.players ?? (studying ? [] : seats.map((seat) => seatName(seat, [])))).map(String),
+      players: playersOf(record) ?? (studying ? [] : seats.map((seat) => seatName(seat, []))),
     }));
   gamesDialog(games, { open: resume, remove: forgetGame });
 }
