@@ -7,6 +7,10 @@ import { pathToFileURL } from "node:url";
 const load = (file) => import(new URL(file, `${pathToFileURL(process.env.SITE)}/`));
 const { ExactValues } = await load("app/exact.js");
 const { keepGame, keptGame, keptGames } = await load("app/games.js");
+const { Session } = await load("app/session.js");
+const { Node } = await load("app/tree.js");
+
+const PERSON = { kind: "person" };
 
 /** A browser that keeps nothing yet. */
 function emptyBrowser() {
@@ -28,8 +32,7 @@ function emptyBrowser() {
 /** A game to keep, with these moves. */
 function gameOf(moves) {
   const record = { game: "corso", version: "1", options: { size: 5 }, moves };
-  const person = { kind: "person" };
-  return { variant: "corso", seats: [person, person], live: [], view: [], studying: false, record };
+  return { variant: "corso", seats: [PERSON, PERSON], live: [], view: [], studying: false, record };
 }
 
 test("games without moves take no other game's place, and the latest are kept too", (t) => {
@@ -42,6 +45,34 @@ test("games without moves take no other game's place, and the latest are kept to
   assert.equal(played.length, 50);
   assert.notEqual(keptGame("new59"), null);
   assert.equal(Object.keys(store).length, 100);
+});
+
+/** A session, and a node after each of these parents: the start has the number 0. */
+function sessionWith(...parents) {
+  const nodes = [new Node(null, -1, "", -1, { mover: 0, outcome: 0 })];
+  for (const [action, parent] of parents.entries()) {
+    const state = { mover: 1 - nodes[parent].mover, outcome: 0 };
+    nodes.push(new Node(nodes[parent], action, `${action}`, 0, state));
+    nodes[parent].children.push(nodes.at(-1));
+  }
+  const session = new Session(null, { changed() {}, ended() {} });
+  return { session, nodes, board: { table: { root: nodes[0] } } };
+}
+
+test("only who takes back the end of a resigned game takes back the resignation", () => {
+  const { session, nodes, board } = sessionWith(0, 1, 1);
+  const [, , end, variation] = nodes;
+  const seats = [PERSON, PERSON];
+  session.begin(board, { seats, node: end, view: variation, studying: true, resigned: 1 });
+  session.takeBack();
+  assert.deepEqual([session.view, session.live, session.resigned], [nodes[1], end, 1]);
+  session.redo();
+  assert.deepEqual([session.view, session.live, session.resigned], [variation, end, 1]);
+  session.look(end);
+  session.takeBack();
+  assert.deepEqual([session.view, session.live, session.resigned], [nodes[1], nodes[1], null]);
+  session.redo();
+  assert.deepEqual([session.view, session.live, session.resigned], [end, end, 1]);
 });
 
 test("exact values are among the files that were loaded, once somebody has asked for them", () => {

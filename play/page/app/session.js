@@ -154,8 +154,10 @@ export class Session {
     const { view, live, resigned } = this;
     this.#taken.push({ node: taken, place: to.children.indexOf(taken), view, live, resigned });
     if (this.view.isWithin(taken)) this.view = to;
-    if (this.live.isWithin(taken)) this.live = to;
-    this.resigned = null;
+    if (this.live.isWithin(taken)) {
+      this.live = to;
+      this.resigned = null;
+    }
     taken.remove();
     this.#change();
   }
