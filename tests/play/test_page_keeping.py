@@ -177,6 +177,22 @@ def test_a_new_game_loses_no_game_and_a_closed_tab_neither(driver: PageDriver) -
     driver.wait_for("document.querySelectorAll('.move').length === 4")
 
 
+@pytest.mark.parametrize("moves", ["", "&m=12.6"], ids=["from the start", "from a position"])
+def test_an_adapting_level_learns_from_a_game_that_was_reloaded(
+    driver: PageDriver, moves: str
+) -> None:
+    driver.open(f"{CORSO}{moves}&seat=0&opponent=level:auto")
+    plies = len(driver.moves)
+    driver.play()
+    driver.wait_for(f"document.querySelectorAll('.move').length === {plies + 2}")
+    driver.page.reload()
+    driver.wait_for(f"document.querySelectorAll('.move').length === {plies + 2}")
+    _press(driver, "Resign")
+    driver.page.locator("dialog").get_by_role("button", name="Resign", exact=True).click()
+    results = json.loads(driver.page.evaluate("localStorage['ludarium.results.corso'] ?? '[]'"))
+    assert [result["points"] for result in results] == ([] if moves else [0])
+
+
 def test_a_removed_game_is_gone(driver: PageDriver) -> None:
     driver.open(CORSO)
     driver.play()

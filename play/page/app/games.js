@@ -1,9 +1,10 @@
 /**
  * Games that this browser keeps: a new game, a closed tab or a reload loses none of them.
  *
- * Each is `{format: 1, saved, variant, seats, live, view, studying, record}` under its own key, so
- * that two windows do not overwrite each other's: `saved` is a time in ms, `variant` an id; `live` is
- * where the game continues and `view` the position on view, as the actions that lead there.
+ * Each is `{format: 1, saved, variant, seats, live, view, studying, fromStart, record}` under its own
+ * key, so that two windows do not overwrite each other's: `saved` is a time in ms, `variant` an id;
+ * `live` is where the game continues and `view` the position on view, as the actions that lead there;
+ * `fromStart` tells whether play began at the start.
  */
 
 import { readRecord } from "../record.js";
@@ -64,5 +65,6 @@ function check(game) {
     isLine(live) &&
     isLine(view);
   if (!isWhole) throw new Error("this is not a game of the page");
-  return { ...game, record: readRecord(JSON.stringify(record)) };
+  const fromStart = game.fromStart === true;
+  return { ...game, fromStart, record: readRecord(JSON.stringify(record)) };
 }

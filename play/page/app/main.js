@@ -142,11 +142,11 @@ function sayMove(node) {
   say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
 }
 
-/** Let an opponent that adapts learn from the result. */
+/** Let an opponent that adapts learn from the result of a game from the start. */
 function learn() {
-  const { id, board, first, seats, person, winner } = session;
+  const { id, board, fromStart, seats, person, winner } = session;
   const level = person === null ? null : seats[1 - person];
-  if (!level?.adapts || first !== board.table.root) return; // only a game from the start counts
+  if (!level?.adapts || !fromStart) return;
   const points = winner === null ? 0.5 : Number(winner === person);
   learnResult(board.variant, id, board.levels[level.level - 1].elo, points);
 }
@@ -195,13 +195,14 @@ function showPlayed() {
 
 /** Keep the game in this browser, and its name in this window. */
 function keep() {
-  const { id, board, seats, studying, live, view } = session;
+  const { id, board, seats, studying, fromStart, live, view } = session;
   remember("current", { id, fragment: writeFragment(session) }, "sessionStorage");
   if (!session.isKept) return;
   keepGame(id, {
     variant: board.variant.id,
     seats,
     studying,
+    fromStart,
     live: live.actions,
     view: view.actions,
     record: recordOf(session),
@@ -496,7 +497,7 @@ async function readGame(text) {
 async function resume(id) {
   const kept = keptGame(id);
   if (kept === null) throw new Error("This game is not kept here.");
-  const { record, variant, seats, studying } = kept;
+  const { record, variant, seats, studying, fromStart } = kept;
   const found = catalog.findKept(record, variant);
   if (found === null) throw new Error(`The page has no ${record.game} with these options.`);
   const board = await setUp({ ...found, seed: record.seed });
@@ -507,7 +508,7 @@ async function resume(id) {
   begin(board, {
     ...{ id, node, view, seats: mayPlay ? seats : [PERSON, PERSON] },
     ...{ studying: studying || !mayPlay, resigned: resignedBy(record, board.table.root.end) },
-    ...{ headers: headersOf(record), isKept: true },
+    ...{ headers: headersOf(record), isKept: true, fromStart },
   });
 }
 
