@@ -287,6 +287,28 @@ def test_the_controls_are_within_a_desktops_window(
     assert box["y"] + box["height"] <= DESKTOP["height"]
 
 
+def test_a_dialog_closes_only_by_a_click_that_begins_and_ends_beside_it(
+    driver: PageDriver,
+) -> None:
+    driver.open(CORSO)
+    _press(driver, "Share")
+    dialog = driver.page.locator("dialog")
+    box, text = dialog.bounding_box(), dialog.locator("textarea").bounding_box()
+    assert box is not None
+    assert text is not None
+    padding = (box["x"] + 4, box["y"] + box["height"] / 2)
+    within = (text["x"] + text["width"] / 2, text["y"] + text["height"] / 2)
+    beside = (box["x"] / 2, within[1])
+    for start, end in [(padding, padding), (within, beside), (beside, padding)]:
+        driver.page.mouse.move(*start)
+        driver.page.mouse.down()
+        driver.page.mouse.move(*end, steps=4)
+        driver.page.mouse.up()
+        assert dialog.is_visible()
+    driver.page.mouse.click(*beside)
+    dialog.wait_for(state="detached")
+
+
 def test_what_was_taken_back_can_be_put_back(driver: PageDriver) -> None:
     """The moves since the last own turn."""
     driver.open()
