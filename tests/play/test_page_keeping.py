@@ -327,6 +327,24 @@ def test_what_was_taken_back_can_be_put_back(driver: PageDriver) -> None:
     assert driver.page.get_by_role("button", name="Redo").is_disabled()
 
 
+def test_a_choice_between_two_moves_of_one_place_plays_one(driver: PageDriver) -> None:
+    """No game here has two such moves at a time, so a picture of Corso is changed."""
+
+    def share_a_place(route: Any) -> None:
+        scene = route.fetch().json()
+        scene["spots"][13] = scene["spots"][12]
+        route.fulfill(json=scene)
+
+    driver.page.route("**/games/corso-*.scene.json", share_a_place)
+    driver.open(CORSO)
+    driver.press_at(*driver.on_screen(*make_game("corso").action_spots()[12]))
+    choice = driver.page.locator("#board .choice button")
+    assert choice.all_inner_texts() == ["c3", "d3"]
+    choice.last.click()
+    assert driver.moves == ["d3"]
+    assert driver.page.locator("#message").is_hidden()
+
+
 def test_a_hint_is_marked_on_the_board_and_is_legal(driver: PageDriver) -> None:
     driver.open("#g=osiron&o=osiron")
     _press(driver, "Hint")
