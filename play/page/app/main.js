@@ -55,7 +55,13 @@ const session = new Session(thinker, {
   failed: complain,
 });
 const exact = new ExactValues();
-const analyst = new Analyst(thinker, exact, session, { found: showFindings, failed: complain });
+const analyst = new Analyst(thinker, exact, session, {
+  found: showFindings,
+  failed: (text) => {
+    complain(text);
+    showClock();
+  },
+});
 const boardView = new BoardView(byId("board"), { play, aim: say, miss: tellIllegal });
 const addressBar = new AddressBar();
 const keeping = new Throttle(keep, KEEPING_PAUSE);
@@ -84,8 +90,10 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   look,
   review: async () => {
     const review = analyst.review();
+    showClock();
     showFindings();
     await review;
+    showClock();
     if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
