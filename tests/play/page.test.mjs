@@ -47,6 +47,31 @@ test("games without moves take no other game's place, and the latest are kept to
   assert.equal(Object.keys(store).length, 100);
 });
 
+/** A variation from a move on, with others nested in it. */
+function nested(depth, move = 2) {
+  const variations = depth > 1 ? { variations: { [move + 1]: [nested(depth - 1, move + 1)] } } : {};
+  return { moves: ["a1", "b1"], ...variations };
+}
+
+test("a game beyond a record's limits stays kept as it was", () => {
+  emptyBrowser();
+  const record = (depth) => ({ ...gameOf(["c3", "b2"]).record, variations: { 2: [nested(depth)] } });
+  keepGame("deep", { ...gameOf([]), record: record(8) });
+  const kept = keptGame("deep");
+  assert.deepEqual(kept.record, record(8));
+  assert.throws(() => keepGame("deep", { ...gameOf([]), record: record(9) }), /within 8 variations/);
+  assert.deepEqual(keptGame("deep"), kept);
+});
+
+test("what is kept but cannot be read goes first", () => {
+  const store = emptyBrowser();
+  for (let number = 0; number < 50; number += 1) store[`ludarium.game.x${number}`] = "{";
+  for (let number = 0; number < 3; number += 1) keepGame(`played${number}`, gameOf(["c3"]));
+  for (let number = 0; number < 50; number += 1) keepGame(`new${number}`, gameOf([]));
+  assert.deepEqual(Object.keys(store).filter((name) => name.startsWith("ludarium.game.x")), []);
+  assert.equal(keptGames().length, 53);
+});
+
 /** A session, and a node after each of these parents: the start has the number 0. */
 function sessionWith(...parents) {
   const nodes = [new Node(null, -1, "", -1, { mover: 0, outcome: 0 })];

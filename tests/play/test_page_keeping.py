@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, make_game
+from ludarium.envs.engine.position import Position
 
 from .page_driver import DESKTOP, PHONE, PageDriver
 
@@ -191,6 +192,32 @@ def test_an_adapting_level_learns_from_a_game_that_was_reloaded(
     driver.page.locator("dialog").get_by_role("button", name="Resign", exact=True).click()
     results = json.loads(driver.page.evaluate("localStorage['ludarium.results.corso'] ?? '[]'"))
     assert [result["points"] for result in results] == ([] if moves else [0])
+
+
+def _nested(position: Position, depth: int) -> dict[str, Any]:
+    """A line of two moves, with a variation of the second, in which there is one, and so on."""
+    action = int(position.legal_actions[1])
+    first = position.action_to_text(action)
+    position.play(action)
+    second = position.action_to_text(int(position.legal_actions[0]))
+    line: dict[str, Any] = {"moves": [first, second]}
+    if depth:
+        line["variations"] = {str(position.ply + 1): [_nested(position, depth - 1)]}
+    return line
+
+
+def test_a_game_with_more_variations_than_a_record_has_stays_as_it_was(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    _load(driver, _record(**_nested(make_game("corso").start(), 8)))
+    driver.wait_for("Object.values(localStorage).some((text) => text.includes('variations'))")
+    driver.page.locator(".variation").last.locator(".move").first.click()
+    driver.play(1)
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert driver.message.startswith("The last changes of this game are not kept: ")
+    assert driver.page.locator(".variation").count() == 9
+    driver.page.reload()
+    driver.page.wait_for_selector(".variation")
+    assert driver.page.locator(".variation").count() == 8
 
 
 def test_a_removed_game_is_gone(driver: PageDriver) -> None:

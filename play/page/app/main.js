@@ -109,6 +109,7 @@ const shown = {
   rules: null,
   loading: false,
   hint: null, // the node for which a hint is sought
+  unkept: null, // the name of the game whose last changes cannot be kept
 };
 let catalog = null;
 
@@ -206,15 +207,21 @@ function keep() {
   const { id, board, seats, studying, fromStart, live, view } = session;
   remember("current", { id, fragment: writeFragment(session) }, "sessionStorage");
   if (!session.isKept) return;
-  keepGame(id, {
-    variant: board.variant.id,
-    seats,
-    studying,
-    fromStart,
-    live: live.actions,
-    view: view.actions,
-    record: recordOf(session),
-  });
+  try {
+    keepGame(id, {
+      variant: board.variant.id,
+      seats,
+      studying,
+      fromStart,
+      live: live.actions,
+      view: view.actions,
+      record: recordOf(session),
+    });
+    shown.unkept = null;
+  } catch (error) {
+    if (shown.unkept !== id) complain(`The last changes of this game are not kept: ${error.message}.`);
+    shown.unkept = id;
+  }
 }
 
 /** Put the panels of the board beside it if there is more room than below. */
