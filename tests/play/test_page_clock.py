@@ -106,6 +106,27 @@ def test_the_hourglass_is_stopped_while_one_looks_back_or_analyses(driver: PageD
     assert len(driver.moves) == 1
 
 
+def test_the_hourglass_is_stopped_during_a_review_and_goes_on_after_it(driver: PageDriver) -> None:
+    begin(driver)
+    choose(driver, "choose blue-x")
+    wait(driver, 20.5)
+    driver.page.locator("#tab-analysis").click()
+    at_once = "button => (button.click(), document.querySelector('#clock').innerText)"
+    told_at_once = driver.page.locator("#review").evaluate(at_once)
+    assert told_at_once == "The hourglass is stopped at 0:40"
+    driver.page.wait_for_selector("#review")
+    assert told(driver).startswith("Player 1: 0:40 ")
+
+
+def test_the_hourglass_goes_on_where_an_analysis_fails(driver: PageDriver) -> None:
+    driver.page.route("**/networks/*", lambda route: route.abort())
+    begin(driver)
+    driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#analysis-on").check()
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert told(driver).startswith("Player 1: ")
+
+
 def test_an_agent_goes_on_where_a_person_was_too_late(driver: PageDriver) -> None:
     begin(driver, opponent="random")
     wait(driver, 60.5)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, make_game
+from ludarium.envs.engine.position import Position
 
 from .page_driver import DESKTOP, PHONE, PageDriver
 
@@ -130,6 +131,18 @@ def test_a_loaded_record_keeps_its_headers_and_its_end(driver: PageDriver) -> No
     assert driver.targets == 0  # the game is over
 
 
+@pytest.mark.parametrize("players", ["Ada", [{"toString": None}, "Grace"]])
+def test_players_who_are_not_a_list_of_names_are_not_shown(
+    driver: PageDriver, players: object
+) -> None:
+    driver.open(CORSO)
+    _load(driver, _record(players=players))
+    assert "Player 1" in driver.page.locator(".players").inner_text()
+    _press(driver, "Games")
+    told = driver.page.locator(".games .game .faint").inner_text()
+    assert told.startswith("3 moves, not over, ")
+
+
 def test_a_reload_keeps_variations_comments_and_players(driver: PageDriver) -> None:
     record = _record(
         notes={"2": "too near"}, variations={"2": [{"moves": ["d4", "a1"]}]}, players=["Ada", "Bo"]
@@ -163,6 +176,48 @@ def test_a_new_game_loses_no_game_and_a_closed_tab_neither(driver: PageDriver) -
     assert "Random mover" in driver.page.locator("#player1").inner_text()
     driver.play()  # it goes on: the random mover answers
     driver.wait_for("document.querySelectorAll('.move').length === 4")
+
+
+@pytest.mark.parametrize("moves", ["", "&m=12.6"], ids=["from the start", "from a position"])
+def test_an_adapting_level_learns_from_a_game_that_was_reloaded(
+    driver: PageDriver, moves: str
+) -> None:
+    driver.open(f"{CORSO}{moves}&seat=0&opponent=level:auto")
+    plies = len(driver.moves)
+    driver.play()
+    driver.wait_for(f"document.querySelectorAll('.move').length === {plies + 2}")
+    driver.page.reload()
+    driver.wait_for(f"document.querySelectorAll('.move').length === {plies + 2}")
+    _press(driver, "Resign")
+    driver.page.locator("dialog").get_by_role("button", name="Resign", exact=True).click()
+    results = json.loads(driver.page.evaluate("localStorage['ludarium.results.corso'] ?? '[]'"))
+    assert [result["points"] for result in results] == ([] if moves else [0])
+
+
+def _nested(position: Position, depth: int) -> dict[str, Any]:
+    """A line of two moves, with a variation of the second, in which there is one, and so on."""
+    action = int(position.legal_actions[1])
+    first = position.action_to_text(action)
+    position.play(action)
+    second = position.action_to_text(int(position.legal_actions[0]))
+    line: dict[str, Any] = {"moves": [first, second]}
+    if depth:
+        line["variations"] = {str(position.ply + 1): [_nested(position, depth - 1)]}
+    return line
+
+
+def test_a_game_with_more_variations_than_a_record_has_stays_as_it_was(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    _load(driver, _record(**_nested(make_game("corso").start(), 8)))
+    driver.wait_for("Object.values(localStorage).some((text) => text.includes('variations'))")
+    driver.page.locator(".variation").last.locator(".move").first.click()
+    driver.play(1)
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert driver.message.startswith("The last changes of this game are not kept: ")
+    assert driver.page.locator(".variation").count() == 9
+    driver.page.reload()
+    driver.page.wait_for_selector(".variation")
+    assert driver.page.locator(".variation").count() == 8
 
 
 def test_a_removed_game_is_gone(driver: PageDriver) -> None:
@@ -259,6 +314,28 @@ def test_the_controls_are_within_a_desktops_window(
     assert box["y"] + box["height"] <= DESKTOP["height"]
 
 
+def test_a_dialog_closes_only_by_a_click_that_begins_and_ends_beside_it(
+    driver: PageDriver,
+) -> None:
+    driver.open(CORSO)
+    _press(driver, "Share")
+    dialog = driver.page.locator("dialog")
+    box, text = dialog.bounding_box(), dialog.locator("textarea").bounding_box()
+    assert box is not None
+    assert text is not None
+    padding = (box["x"] + 4, box["y"] + box["height"] / 2)
+    within = (text["x"] + text["width"] / 2, text["y"] + text["height"] / 2)
+    beside = (box["x"] / 2, within[1])
+    for start, end in [(padding, padding), (within, beside), (beside, padding)]:
+        driver.page.mouse.move(*start)
+        driver.page.mouse.down()
+        driver.page.mouse.move(*end, steps=4)
+        driver.page.mouse.up()
+        assert dialog.is_visible()
+    driver.page.mouse.click(*beside)
+    dialog.wait_for(state="detached")
+
+
 def test_what_was_taken_back_can_be_put_back(driver: PageDriver) -> None:
     """The moves since the last own turn."""
     driver.open()
@@ -275,6 +352,24 @@ def test_what_was_taken_back_can_be_put_back(driver: PageDriver) -> None:
     _press(driver, "Take back")
     driver.play(3)
     assert driver.page.get_by_role("button", name="Redo").is_disabled()
+
+
+def test_a_choice_between_two_moves_of_one_place_plays_one(driver: PageDriver) -> None:
+    """No game here has two such moves at a time, so a picture of Corso is changed."""
+
+    def share_a_place(route: Any) -> None:
+        scene = route.fetch().json()
+        scene["spots"][13] = scene["spots"][12]
+        route.fulfill(json=scene)
+
+    driver.page.route("**/games/corso-*.scene.json", share_a_place)
+    driver.open(CORSO)
+    driver.press_at(*driver.on_screen(*make_game("corso").action_spots()[12]))
+    choice = driver.page.locator("#board .choice button")
+    assert choice.all_inner_texts() == ["c3", "d3"]
+    choice.last.click()
+    assert driver.moves == ["d3"]
+    assert driver.page.locator("#message").is_hidden()
 
 
 def test_a_hint_is_marked_on_the_board_and_is_legal(driver: PageDriver) -> None:

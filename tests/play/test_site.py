@@ -589,7 +589,7 @@ def test_the_service_worker_keeps_versions_apart_and_loses_no_file() -> None:
     run_tests(Path(__file__).with_name("sw.test.mjs"))
 
 
-def test_exact_values_that_were_loaded_are_kept(tmp_path: Path) -> None:
+def test_parts_of_the_page_without_a_browser(tmp_path: Path) -> None:
     for address, content in site_module.page_files().items():
         (tmp_path / address).parent.mkdir(exist_ok=True)
         (tmp_path / address).write_bytes(content)

@@ -401,10 +401,14 @@ export class BoardView {
     const [left, top, width, height] = this.#scene.box;
     const [x, y] = this.#spot(actions[0].action);
     const place = `left:${(100 * (x - left)) / width}%;top:${(100 * (y - top)) / height}%`;
+    const choose = (event, action) => {
+      event.stopPropagation(); // the choice is gone by the time that the board would hear of it
+      this.#onPlay(action);
+    };
     this.#choice = el(
       "div",
       { class: "choice", style: place, role: "group", "aria-label": "Which move?" },
-      actions.map(({ action, text }) => button(text, () => this.#onPlay(action))),
+      actions.map(({ action, text }) => button(text, (event) => choose(event, action))),
     );
     this.#container.append(this.#choice);
     this.#choice.firstElementChild.focus();

@@ -3,15 +3,24 @@
 import { button, el } from "./dom.js";
 
 /**
- * Show a modal dialog; Escape or a click beside it closes it.
+ * Show a modal dialog; Escape closes it, and so does a click that begins and ends beside it.
  * @returns {HTMLDialogElement}
  */
 export function openDialog(title, ...content) {
   const id = "dialog-title";
   const dialog = el("dialog", { "aria-labelledby": id }, el("h2", { id }, title), ...content);
   dialog.addEventListener("close", () => dialog.remove());
+  const isBeside = ({ target, clientX, clientY }) => {
+    const { left, right, top, bottom } = dialog.getBoundingClientRect();
+    const isWithin = left <= clientX && clientX <= right && top <= clientY && clientY <= bottom;
+    return target === dialog && !isWithin;
+  };
+  let isPressedBeside = false;
+  dialog.addEventListener("pointerdown", (event) => {
+    isPressedBeside = isBeside(event);
+  });
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+    if (isPressedBeside && isBeside(event)) dialog.close();
   });
   document.body.append(dialog);
   dialog.showModal();

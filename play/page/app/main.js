@@ -14,7 +14,15 @@ import { Hand } from "./hand.js";
 import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
 import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
-import { headersOf, playRecord, readText, recordOf, recordText, resignedBy } from "./records.js";
+import {
+  headersOf,
+  playersOf,
+  playRecord,
+  readText,
+  recordOf,
+  recordText,
+  resignedBy,
+} from "./records.js";
 import { fits, PERSON, seatName } from "./seats.js";
 import { Session } from "./session.js";
 import { readChoice, setupDialog } from "./setup.js";
@@ -47,7 +55,13 @@ const session = new Session(thinker, {
   failed: complain,
 });
 const exact = new ExactValues();
-const analyst = new Analyst(thinker, exact, session, { found: showFindings, failed: complain });
+const analyst = new Analyst(thinker, exact, session, {
+  found: showFindings,
+  failed: (text) => {
+    complain(text);
+    showClock();
+  },
+});
 const boardView = new BoardView(byId("board"), { play, aim: say, miss: tellIllegal });
 const addressBar = new AddressBar();
 const keeping = new Throttle(keep, KEEPING_PAUSE);
@@ -76,8 +90,10 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   look,
   review: async () => {
     const review = analyst.review();
+    showClock();
     showFindings();
     await review;
+    showClock();
     if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
@@ -93,6 +109,7 @@ const shown = {
   rules: null,
   loading: false,
   hint: null, // the node for which a hint is sought
+  unkept: null, // the name of the game whose last changes cannot be kept
 };
 let catalog = null;
 
@@ -134,11 +151,11 @@ function sayMove(node) {
   say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
 }
 
-/** Let an opponent that adapts learn from the result. */
+/** Let an opponent that adapts learn from the result of a game from the start. */
 function learn() {
-  const { id, board, first, seats, person, winner } = session;
+  const { id, board, fromStart, seats, person, winner } = session;
   const level = person === null ? null : seats[1 - person];
-  if (!level?.adapts || first !== board.table.root) return; // only a game from the start counts
+  if (!level?.adapts || !fromStart) return;
   const points = winner === null ? 0.5 : Number(winner === person);
   learnResult(board.variant, id, board.levels[level.level - 1].elo, points);
 }
@@ -187,17 +204,24 @@ function showPlayed() {
 
 /** Keep the game in this browser, and its name in this window. */
 function keep() {
-  const { id, board, seats, studying, live, view } = session;
+  const { id, board, seats, studying, fromStart, live, view } = session;
   remember("current", { id, fragment: writeFragment(session) }, "sessionStorage");
   if (!session.isKept) return;
-  keepGame(id, {
-    variant: board.variant.id,
-    seats,
-    studying,
-    live: live.actions,
-    view: view.actions,
-    record: recordOf(session),
-  });
+  try {
+    keepGame(id, {
+      variant: board.variant.id,
+      seats,
+      studying,
+      fromStart,
+      live: live.actions,
+      view: view.actions,
+      record: recordOf(session),
+    });
+    shown.unkept = null;
+  } catch (error) {
+    if (shown.unkept !== id) complain(`The last changes of this game are not kept: ${error.message}.`);
+    shown.unkept = id;
+  }
 }
 
 /** Put the panels of the board beside it if there is more room than below. */
@@ -488,7 +512,7 @@ async function readGame(text) {
 async function resume(id) {
   const kept = keptGame(id);
   if (kept === null) throw new Error("This game is not kept here.");
-  const { record, variant, seats, studying } = kept;
+  const { record, variant, seats, studying, fromStart } = kept;
   const found = catalog.findKept(record, variant);
   if (found === null) throw new Error(`The page has no ${record.game} with these options.`);
   const board = await setUp({ ...found, seed: record.seed });
@@ -499,7 +523,7 @@ async function resume(id) {
   begin(board, {
     ...{ id, node, view, seats: mayPlay ? seats : [PERSON, PERSON] },
     ...{ studying: studying || !mayPlay, resigned: resignedBy(record, board.table.root.end) },
-    ...{ headers: headersOf(record), isKept: true },
+    ...{ headers: headersOf(record), isKept: true, fromStart },
   });
 }
 
@@ -525,7 +549,7 @@ function askGames() {
     .map(({ id, record, seats, studying, saved }) => ({
       ...{ id, saved, title: catalog.game(record.game).title, plies: record.moves.length },
       ...{ result: record.result, isOpen: id === session.id },
-      players: (record.players ?? (studying ? [] : seats.map((seat) => seatName(seat, [])))).map(String),
+      players: playersOf(record) ?? (studying ? [] : seats.map((seat) => seatName(seat, []))),
     }));
   gamesDialog(games, { open: resume, remove: forgetGame });
 }

@@ -1,6 +1,7 @@
 /** The players above the board, and the state of the game in words. */
 
 import { el } from "./dom.js";
+import { playersOf } from "./records.js";
 import { seatName } from "./seats.js";
 
 const OUTCOMES = { DRAW: 3, TRUNCATED: 4 };
@@ -28,8 +29,8 @@ function roleOf(session, player) {
 /** The name on a player's panel: from the record that is studied, or else by the seat. */
 function sitter(session, player) {
   const seat = session.seats[player];
-  const name = session.headers?.players?.[player];
-  if (session.studying && typeof name === "string" && name.trim()) return name.slice(0, MOST_NAME);
+  const name = playersOf(session.headers ?? {})?.[player];
+  if (session.studying && name?.trim()) return name.slice(0, MOST_NAME);
   if (seat.kind !== "person") return seatName(seat, session.board.levels);
   return session.person === player && !session.studying ? "You" : `Player ${player + 1}`;
 }

@@ -45,6 +45,12 @@ export function headersOf(record) {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !OF_GAME.has(key)));
 }
 
+/** The names of a record's players, or null if it has no list of them. */
+export function playersOf({ players }) {
+  const areNames = Array.isArray(players) && players.every((name) => typeof name === "string");
+  return areNames ? players : null;
+}
+
 /** The player who resigned: the loser by the result, if the game is not over at `end`; or null. */
 export function resignedBy({ result }, end) {
   if (end.isOver || !Array.isArray(result)) return null;

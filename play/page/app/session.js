@@ -35,7 +35,7 @@ export class Session {
     this.headers = null;
     this.view = null;
     this.live = null;
-    this.first = null;
+    this.fromStart = true;
     this.resigned = null;
     this.paused = false;
     this.studying = false;
@@ -54,6 +54,7 @@ export class Session {
    *   such as `players` and `date`; null for a game that began here.
    * @param {string} [state.id] the game's name among the kept games.
    * @param {boolean} [state.isKept] whether the browser keeps the game.
+   * @param {boolean} [state.fromStart] whether play began at the start, not at a later position.
    */
   begin(
     board,
@@ -66,6 +67,7 @@ export class Session {
       headers = null,
       id = newGameId(),
       isKept = !studying,
+      fromStart = node === board.table.root,
     },
   ) {
     if (!studying) node.promote();
@@ -76,7 +78,7 @@ export class Session {
     this.headers = headers;
     this.view = view;
     this.live = node;
-    this.first = node; // the node at which play began
+    this.fromStart = fromStart;
     this.resigned = resigned;
     this.paused = false;
     this.studying = studying;
@@ -154,8 +156,10 @@ export class Session {
     const { view, live, resigned } = this;
     this.#taken.push({ node: taken, place: to.children.indexOf(taken), view, live, resigned });
     if (this.view.isWithin(taken)) this.view = to;
-    if (this.live.isWithin(taken)) this.live = to;
-    this.resigned = null;
+    if (this.live.isWithin(taken)) {
+      this.live = to;
+      this.resigned = null;
+    }
     taken.remove();
     this.#change();
   }
