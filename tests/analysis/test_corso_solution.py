@@ -9,6 +9,7 @@ from ludarium.analysis.corso import CorsoSolution, CorsoSolver, shipped_known
 from ludarium.analysis.corso import solution as solutions
 from ludarium.analysis.corso.solution import LEAD_LIMIT
 from ludarium.envs import make_game
+from ludarium.training.agents import make_agent
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.games import after, children, states_of
 
@@ -129,3 +130,13 @@ def test_play_goes_on_where_the_search_is_given_up(monkeypatch: pytest.MonkeyPat
     (best,) = solution.best_actions(position.states)
     assert best.any()
     assert not (best & ~position.mask.astype(bool)).any()
+
+
+def test_a_finished_game_has_no_best_action() -> None:
+    game = make_game("corso", size=2)
+    position = game.start()
+    while not position.is_over:
+        position.play(int(position.legal_actions[0]))
+    found = make_agent("perfect", game).search(position.states)
+    assert found.actions.tolist() == [-1]
+    assert not found.policies.any()

@@ -292,6 +292,15 @@ def test_other_seeds_learn_otherwise(tmp_path):
     assert any((value != other[name]).any() for name, value in first.items())
 
 
+@pytest.mark.parametrize(("size", "steps"), [(5, 2), (3, 8)])
+def test_a_score_is_of_games_that_ended(tmp_path, size, steps):
+    rollout = [f"options={{size: {size}}}", f"rollout={{games: 16, steps: {steps}}}"]
+    trained(tmp_path, *rollout, "learner.batch=16", iterations=1)
+    (line,) = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    metrics = json.loads(line)
+    assert (metrics["games"] > 0) == ("self_play_score" in metrics) == (size == 3)
+
+
 def test_a_saved_run_of_other_games_is_refused(tmp_path):
     trainer = trained(tmp_path, iterations=1)
     state = trainer.algorithm.games.state()

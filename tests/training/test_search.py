@@ -312,6 +312,13 @@ def test_dirichlet_noise_has_the_moments_of_its_distribution():
     np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.1)
 
 
+def test_no_positions_have_an_empty_finding():
+    game = make_game("corso", size=3)
+    found = Search(game, SearchSettings()).run(game.start().states[:0], random_network(1, 9))
+    assert found.policies.shape == (0, 9)
+    assert len(found.actions) == 0
+
+
 def test_finished_games_and_empty_budgets_are_refused():
     game = make_game("corso", size=3)
     position = game.start()

@@ -255,13 +255,14 @@ class AlphaZero:
             "simulations_per_second": played.simulations / play_seconds,
             "evaluations_per_second": played.evaluations / play_seconds,
             "cache_hits": played.hits / max(1, played.hits + played.evaluations),
-            "mean_plies": played.plies / max(1, played.games),
             "play_seconds": play_seconds,
             "learn_seconds": learn_seconds,
             "policy_loss": losses.policy,
             "outcome_loss": losses.outcome,
             "score_loss": losses.score,
         }
+        if played.games:
+            metrics["mean_plies"] = played.plies / played.games
         if self.config.self_play.solve:
             metrics["solved"] = played.solved / max(1, played.ended_positions)
         return metrics

@@ -160,13 +160,12 @@ class PPO:
     ) -> dict[str, Any]:
         """Metrics of an iteration, for the log."""
         logged, pool = self.model.logger.name_to_value, self.pool
-        return {
+        metrics = {
             "step": self.step,
             "steps_per_second": steps / (play_seconds + learn_seconds),
             "play_seconds": play_seconds,
             "learn_seconds": learn_seconds,
             "games": pool.finished,
-            "self_play_score": pool.points / max(1, pool.finished),
             "pool_score": float(np.mean([each.score for each in pool.past] or [0.5])),
             "learning_rate": learning_rate,
             "entropy": -float(logged["train/entropy_loss"]),
@@ -176,6 +175,9 @@ class PPO:
             "approx_kl": float(logged["train/approx_kl"]),
             "clip_fraction": float(logged["train/clip_fraction"]),
         }
+        if pool.finished:
+            metrics["self_play_score"] = pool.points / pool.finished
+        return metrics
 
     def _measure_statistics(self) -> None:
         """Set the network's batch-normalisation statistics from positions of random games."""

@@ -42,7 +42,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "simulations_per_second": "simulations per second of all searches together",
         "evaluations_per_second": "positions per second that the network evaluated",
         "cache_hits": "fraction of the evaluations that came from the evaluation cache",
-        "mean_plies": "mean length of the finished games",
+        "mean_plies": "mean length of the finished games; absent if there are none",
         "outcome_loss": "cross-entropy of win, draw and loss, in nats",
         "score_loss": "mean squared error of the final score, as a share of the largest; 0 in "
         "games without points",
@@ -58,7 +58,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "steps_per_second": "the learner's actions per second, playing and learning together",
         "games": "games finished",
         "self_play_score": "score of the learner in the finished games, against itself and "
-        "past selves, from 0 to 1",
+        "past selves, from 0 to 1; absent if there are none",
         "pool": "past selves in the pool",
         "pool_score": "mean of the expected scores against the past selves",
         "entropy": "mean entropy of the policy over the legal actions, in nats",

@@ -207,7 +207,7 @@ _COLUMNS = {
     "ppo": (
         Column("steps", 10, lambda m: f"{m['step']:,}", 1),
         Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
-        Column("self-play", 9, lambda m: percent(m["self_play_score"])),
+        Column("self-play", 9, lambda m: percent(m["self_play_score"]) if m["games"] else ""),
         Column("entropy", 7, lambda m: f"{m['entropy']:.2f}"),
         Column("value", 6, lambda m: f"{m['value_loss']:.3f}"),
         Column("kl", 6, lambda m: f"{m['approx_kl']:.4f}", 2),

@@ -126,6 +126,10 @@ class Search:
         """
         if (states["outcome"] != ONGOING).any():
             raise ValueError("there is nothing to search in a finished game")
+        if not len(states):
+            return Finding.of(
+                np.zeros(0, np.int64), np.zeros((0, self.game.num_actions), np.float32)
+            )
         version = version_of(evaluate)
         if self._asked[0] is not evaluate or self._asked[1] != version:
             self.forget()
