@@ -28,6 +28,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, AlphaBetaSearcher, make_agent
 from ludarium.training.agents.alphabeta import WIN
+from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, TreeSearch
 
@@ -274,14 +275,19 @@ class Thinker:
         self._seconds, self._new = 0.0, 0
 
 
-def make_thinker(agent: Agent, position: Position) -> Thinker:
+def make_thinker(agent: Agent, position: Position, leaves_out_score: bool = False) -> Thinker:
     """A `Thinker` about a position, with the knowledge of the agent's searcher.
 
     Supported are agents whose `Searcher.deep_search` returns a search, alpha-beta, and `perfect`.
 
+    Args:
+        agent: the agent.
+        position: the position.
+        leaves_out_score: an agent that plays for points too may tell the chances of winning alone.
+
     Raises:
-        ValueError: the game is over; the agent plays another game, or cannot analyse
-            positions.
+        ValueError: the game is over; the agent plays another game, cannot analyse positions, or
+            plays for points too, which an analysis does not show.
     """
     _check(agent, position)
     searcher = agent.searcher
@@ -289,6 +295,8 @@ def make_thinker(agent: Agent, position: Position) -> Thinker:
         return Thinker(agent, position, partial(_by_minimax, searcher, agent.rng))
     if isinstance(searcher, SolvedSearcher):
         return Thinker(agent, position, partial(_by_solution, searcher.solution))
+    if isinstance(searcher, NetworkSearcher) and searcher.score and not leaves_out_score:
+        raise ValueError("an analysis tells chances of winning: leave score out")
     search = None if searcher is None else searcher.deep_search(position.states, agent.rng)
     if search is not None:
         return Thinker(agent, position, partial(_by_search, search), search)

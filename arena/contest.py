@@ -51,6 +51,7 @@ MOST_GAMES = 10_000_000  # games of a contest
 #: A test is evaluated again when the number of chunks has grown by this factor. The verdict is the
 #: same for any factor, because pairs of games count in their order.
 _LOOK_AGAIN = 1.01
+_LARGEST = 1_000_000  # Elo points of an anchor
 _MOST_APART = 3000  # Elo points between anchors
 
 
@@ -362,6 +363,12 @@ def _check_anchors(plan: Plan, anchors: Mapping[str, float]) -> None:
     unknown = [name for name in anchors if name not in plan.agents]
     if unknown:
         raise ValueError(f"{shortened(unknown[0])} is the anchor, but not among the agents")
+    for name, elo in anchors.items():
+        if not abs(elo) < _LARGEST:
+            raise ValueError(
+                f"the anchor {shortened(name)} has {elo:g} Elo points; accepted: less than "
+                f"{_LARGEST:,} either way"
+            )
     apart = max(anchors.values(), default=0.0) - min(anchors.values(), default=0.0)
     if not apart <= _MOST_APART:
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -93,14 +92,7 @@ def held(
     except KeyboardInterrupt:
         if given.folder is None:
             raise
-        words = [given.command, "--folder", str(given.folder)]
-        if given.workers is not None:
-            words += ["--workers", str(given.workers)]
-        for anchor in getattr(given, "anchor", []):
-            words += ["--anchor", anchor]
-        if getattr(given, "plot", None) is not None:
-            words += ["--plot", str(given.plot)]
-        warn(f"stopped; go on with `{program()} {shlex.join(words)}`")
+        warn("stopped; the same command goes on")
         return None
 
 

@@ -157,7 +157,7 @@ def _check(given: argparse.Namespace, target: Path) -> None:
             f"the layer {searched[0]} comes from a search: name the agent with --agent"
         )
     if given.agent is not None and not searched:
-        raise ValueError(f"--agent fills {' and '.join(HEATS)}: ask for one with --layer")
+        raise ValueError(f"--agent fills {', '.join(HEATS)}: ask for one with --layer")
 
 
 def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:

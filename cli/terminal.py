@@ -354,7 +354,7 @@ class _TerminalGame:
         self.say(f"{self._opponent.name} would play {self.position.action_to_text(action)}")
 
     def _eval(self, _: str) -> None:
-        analysis = self._think(lambda: make_thinker(self._opponent, self.position).think())
+        analysis = self._think(lambda: make_thinker(self._opponent, self.position, True).think())
         mover = self.position.mover
         self.say(headline(analysis, "you" if mover == self.seat else self._opponent.name))
         self.say(moves_table(analysis, _MOVES_SHOWN, terminal=False))

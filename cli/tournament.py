@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 
 from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.contest import Contest, Tournament
@@ -104,7 +103,7 @@ def _read_anchors(texts: list[str]) -> dict[str, float]:
             anchors[name] = float(elo)
         except ValueError:
             equals = ""
-        if not (name and equals and math.isfinite(anchors[name])):
+        if not (name and equals):
             raise ValueError(
                 f"{quoted(text)} is not an anchor: write AGENT=ELO, such as uct:1000=1000"
             )

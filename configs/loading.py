@@ -75,21 +75,31 @@ class _PlainLoader(yaml.SafeLoader):
         return mapping
 
 
-def _whole(loader: _PlainLoader, node: yaml.ScalarNode) -> int:
-    return int(loader.construct_scalar(node))
+class _PlainDumper(yaml.SafeDumper):
+    """Writes what `_PlainLoader` reads back as it was."""
+
+    yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers}
 
 
-_FIRST = list("-+.0123456789")
-_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?[0-9]+\Z"), _FIRST)
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(
-        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
-    ),
-    _FIRST,
+def _whole(_: _PlainLoader, node: yaml.ScalarNode) -> int:
+    text = str(node.value)
+    return int(text, 0 if text[:2] in ("0x", "0o") else 10)
+
+
+_INT = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+_FLOAT = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
+for _each in (_PlainLoader, _PlainDumper):
+    for _kind, _pattern in (("int", _INT), ("float", _FLOAT)):
+        _each.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", _pattern, list("-+.0123456789"))
 _PlainLoader.add_constructor("tag:yaml.org,2002:int", _whole)
+
+
+def write_yaml(value: Any) -> str:
+    """The YAML text of mappings, lists and plain values, which `read_yaml` reads."""
+    return yaml.dump(value, Dumper=_PlainDumper, sort_keys=False)
 
 
 def _refused(event: yaml.NodeEvent, problem: str) -> yaml.YAMLError:

@@ -84,7 +84,8 @@ class NetworkConfig(Section, frozen=True):
                 if not _is_kept_by_json(value):
                     raise ValueError(
                         f"{key}: a run keeps its configuration as JSON, which cannot hold this "
-                        "value; give finite numbers, texts, lists, and mappings with texts as keys"
+                        "value; give finite numbers, texts, lists (not tuples), and mappings with "
+                        "texts as keys"
                     )
             return
         if self.options:

@@ -13,9 +13,8 @@ LOOPBACK = "127.0.0.1"
 
 #: This port is tried first: a browser keeps games and settings by address, port included.
 USUAL_PORT = 8265
-
-
-HTTP_PORT = 80  # what clients do not name
+#: Clients do not name this one.
+HTTP_PORT = 80
 
 
 class PageServer(ThreadingHTTPServer):

@@ -453,18 +453,6 @@ def test_anchors_that_no_games_could_connect_are_refused(capsys):
     assert "anchors lie 3,001 Elo points apart" in capsys.readouterr().err
 
 
-def test_the_command_that_goes_on_keeps_anchors_and_picture(tmp_path, capsys, monkeypatch):
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ludarium.cli.contests.play_contest", interrupted)
-    anchored = ["--anchor", "random=0", "--plot", "a b.svg", "--workers", "1"]
-    arguments = ["random", "greedy", "--game", "corso", "--folder", str(tmp_path / "tour")]
-    main(["tournament", *arguments, *anchored])
-    told = f"--folder {tmp_path / 'tour'} --workers 1 --anchor random=0 --plot 'a b.svg'`"
-    assert told in capsys.readouterr().err
-
-
 def test_another_seed_gives_other_games(whole, tmp_path):
     play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
     assert games_in(tmp_path) != games_in(whole)

@@ -92,7 +92,7 @@ def test_layers_of_a_search(record: str) -> None:
         (["--output", "a.png", "--width", "90000"], "--width is 90000; accepted: 16 to 4000"),
         (["--output", "a.png", "--layer", "policy"], "comes from a search: name the agent"),
         (["--output", "a.svg", "--layer", "policy", "--agent", "random"], "does not search"),
-        (["--output", "a.svg", "--agent", "corso"], "--agent fills policy and visits and values"),
+        (["--output", "a.svg", "--agent", "corso"], "--agent fills policy, visits, values"),
         (
             ["--output", "a.gif", "--width", "4000"],
             "5 pictures of 4000 pixels in width are too much",

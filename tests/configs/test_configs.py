@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
-from ludarium.configs.loading import parse_config, read_yaml
+from ludarium.configs.loading import parse_config, read_yaml, write_yaml
 from ludarium.envs import GAMES
 from ludarium.envs.one_side import MOST_OPENING_PLIES
 
@@ -215,11 +215,20 @@ def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
     ("text", "value"),
     [
         ("1e-3", 1e-3), ("1.5e3", 1500.0), ("-.5e2", -50.0), ("+2.", 2.0), ("-.inf", -math.inf),
-        ("010", 10), ("-3", -3), ("1:30", "1:30"), ("1_000", "1_000"), ("0x10", "0x10"), (".", "."),
+        ("010", 10), ("-3", -3), ("0x10", 16), ("0o17", 15),
+        ("1:30", "1:30"), ("1_000", "1_000"), (".", "."),
     ],
 )  # fmt: skip
 def test_numbers_are_those_of_yaml_1_2(text, value):
     found = read_yaml(f"key: {text}", "it")["key"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    "value", ["08", "1.5e3", "-.5", "1:30", "0o17", "0b1", "yes", 8, 0.5, None]
+)
+def test_what_is_written_is_read_back(value):
+    found = read_yaml(write_yaml({"key": value}), "it")["key"]
     assert (found, type(found)) == (value, type(value))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ludarium.envs import GAMES
+from tests.games import slow_but
 from tests.processes import LUDARIUM, python
 
 JIT = {"NUMBA_DISABLE_JIT": "0"}
@@ -26,8 +27,7 @@ print(seen.hexdigest())
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_games_are_the_same_with_an_unknown_numba(name: str) -> None:
     code = GAMES_PLAYED.format(name=name)
     unknown, known = (python(each, environment=JIT) for each in (UNKNOWN + code, code))

@@ -131,16 +131,19 @@ def test_a_loaded_record_keeps_its_headers_and_its_end(driver: PageDriver) -> No
     assert driver.targets == 0  # the game is over
 
 
-@pytest.mark.parametrize("players", ["Ada", [{"toString": None}, "Grace"]])
-def test_players_who_are_not_a_list_of_names_are_not_shown(
-    driver: PageDriver, players: object
+@pytest.mark.parametrize(
+    ("players", "names"),
+    [("Ada", ""), ([{"toString": None}, "Grace"], "Player 1 against Grace, ")],
+)
+def test_what_is_no_name_of_a_player_is_not_shown(
+    driver: PageDriver, players: object, names: str
 ) -> None:
     driver.open(CORSO)
     _load(driver, _record(players=players))
     assert "Player 1" in driver.page.locator(".players").inner_text()
     _press(driver, "Games")
     told = driver.page.locator(".games .game .faint").inner_text()
-    assert told.startswith("3 moves, not over, ")
+    assert told.startswith(f"{names}3 moves, not over, ")
 
 
 def test_a_reload_keeps_variations_comments_and_players(driver: PageDriver) -> None:

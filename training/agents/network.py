@@ -52,6 +52,9 @@ class NetworkSearcher(Searcher):
         bound: with seconds, the action with the greatest lower confidence bound is chosen, this
             many standard errors below its value; 0: the most visited. See `TreeSearch.best_action`.
 
+    Attributes:
+        score: the same share.
+
     Raises:
         ValueError: ``score`` or ``bound`` is out of range, or the game has no score.
     """
@@ -69,6 +72,7 @@ class NetworkSearcher(Searcher):
         if not 0 <= bound < np.inf:
             raise ValueError(f"bound is a number from 0 on, not {quoted(bound)}")
         super().__init__(game)
+        self.score = score
         self._evaluator = evaluator_of(game, network, _BATCH, backend)
         self._shared_evaluator = shared_by_threads(self._evaluator)
         self._settings: dict[str, Any] = {"score": score, "max_score": max(1, game.max_score)}
@@ -176,13 +180,7 @@ class NetworkSearcher(Searcher):
         return found._replace(score=np.full_like(found.score, np.nan))  # no score was learnt
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
-        """A `TreeSearch` with the network; see `Searcher.deep_search`.
-
-        Raises:
-            ValueError: the searcher plays for points, which an analysis of chances would hide.
-        """
-        if self._settings["score"]:
-            raise ValueError("an analysis tells chances of winning: leave score out")
+        """A `TreeSearch` with the network, without points; see `Searcher.deep_search`."""
         return TreeSearch(self.game, state, self._shared_evaluator)
 
 

@@ -96,7 +96,7 @@ class ExactTargets:
         parts = [of_games[first : first + _PART] for first in range(0, len(of_games), _PART)]
 
         def correct_part(_: int, number: int) -> None:
-            prober = self._prober_of(self.game, TABLE_BYTES)  # only this part shares its memory
+            prober = self._prober_of(self.game, TABLE_BYTES)  # for this part alone
             for rows in parts[number]:
                 self._correct_game(samples, rows, prober)
 

@@ -50,7 +50,7 @@ class Learner:
         config: see `ludarium.configs.schema.LearnerConfig`.
         has_score: whether the game has a score.
         device: torch's name of the device on which to learn.
-        workers: number of threads, if there is no GPU.
+        workers: number of threads, if there is no GPU; each learns from two positions or more.
 
     Attributes:
         network: the network that is trained.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -102,10 +104,11 @@ def play(
         ]
         for of_agent in (seats, 1 - seats)
     ]
-    for agent, side in zip(agents, sides, strict=True):
-        agent.begin(side)
     step = specialise(templates, game.rules).play
-    try:
+    with ExitStack() as abandoned:
+        for agent, side in zip(agents, sides, strict=True):
+            agent.begin(side)
+            abandoned.callback(_abandon, agent, side, states)
         while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
             if task.stopped:
                 raise StoppedError
@@ -133,11 +136,6 @@ def play(
                     for each, handles in zip(agents, sides, strict=True):
                         each.finish([handles[number] for number in over])
                     task.advance(len(over))
-    finally:
-        for agent, side in zip(agents, sides, strict=True):
-            abandoned = np.flatnonzero(states["outcome"] == ONGOING)
-            if len(abandoned):
-                agent.finish([side[number] for number in abandoned])
     return Games(
         game=game,
         players=(agents[0].name, agents[1].name),
@@ -149,3 +147,10 @@ def play(
         plies=np.array([len(played) for played in actions], np.int64),
         outcomes=states["outcome"].astype(np.int8),
     )
+
+
+def _abandon(agent: Agent, side: Sequence[GameInPlay], states: np.ndarray) -> None:
+    """Tell an agent of the games that are not over."""
+    left = np.flatnonzero(states["outcome"] == ONGOING)
+    if len(left):
+        agent.finish([side[number] for number in left.tolist()])

@@ -34,10 +34,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import yaml
 
 from ludarium.configs import TrainingConfig
-from ludarium.configs.loading import parse_config
+from ludarium.configs.loading import parse_config, write_yaml
 from ludarium.configs.schema import SaveConfig
 from ludarium.envs.engine.files import read_regular_file
 from ludarium.envs.engine.messages import shortened
@@ -484,7 +483,7 @@ def _read(path: Path) -> bytes:
 
 def text_of(config: TrainingConfig) -> bytes:
     """The content of a configuration's file."""
-    return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode()
+    return write_yaml(msgspec.to_builtins(config)).encode()
 
 
 def compared(config: TrainingConfig) -> dict[str, Any]:

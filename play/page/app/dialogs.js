@@ -139,7 +139,8 @@ export function gamesDialog(games, { open, remove }) {
   };
   for (const { id, title, players, plies, result, saved, isOpen } of games) {
     const state = result ? "over" : "not over";
-    const between = players.length ? `${players.join(" against ")}, ` : "";
+    const names = players.map((name, player) => name || `Player ${player + 1}`);
+    const between = players.some(Boolean) ? `${names.join(" against ")}, ` : "";
     const moves = `${plies} ${plies === 1 ? "move" : "moves"}`;
     const row = el(
       "li",

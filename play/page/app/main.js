@@ -109,7 +109,6 @@ const shown = {
   rules: null,
   loading: false,
   hint: null, // the node for which a hint is sought
-  unkept: null, // the name of the game whose last changes cannot be kept
 };
 let catalog = null;
 
@@ -217,10 +216,8 @@ function keep() {
       view: view.actions,
       record: recordOf(session),
     });
-    shown.unkept = null;
   } catch (error) {
-    if (shown.unkept !== id) complain(`The last changes of this game are not kept: ${error.message}.`);
-    shown.unkept = id;
+    complain(`The last changes of this game are not kept: ${error.message}.`);
   }
 }
 
@@ -414,6 +411,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
 }
 
 function begin(board, state) {
+  complain("");
   keeping.flush();
   analyst.stopReview();
   if (session.board?.variant !== board.variant) {
@@ -424,7 +422,6 @@ function begin(board, state) {
     });
     exact.open(board.variant);
   }
-  complain("");
   session.begin(board, state);
   showRules();
 }

@@ -47,8 +47,8 @@ export function headersOf(record) {
 
 /** The names of a record's players, or null if it has no list of them. */
 export function playersOf({ players }) {
-  const areNames = Array.isArray(players) && players.every((name) => typeof name === "string");
-  return areNames ? players : null;
+  if (!Array.isArray(players)) return null;
+  return players.map((name) => (typeof name === "string" ? name : ""));
 }
 
 /** The player who resigned: the loser by the result, if the game is not over at `end`; or null. */
