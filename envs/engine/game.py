@@ -26,7 +26,7 @@ from . import views as view_templates
 from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
 from .messages import quoted
-from .numbers import require_seed
+from .numbers import checked_whole, require_seed
 from .options import Clock, Option, check_options
 from .position import Position
 from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
@@ -367,11 +367,10 @@ class Game(ABC):
 
         Raises:
             NotImplementedError: cells of this game have no owners.
-            ValueError: ``playouts`` is below 1, or ``seed`` is not a seed.
+            ValueError: ``playouts`` is not a whole number from 1 on, or ``seed`` is not a seed.
         """
         self._check_owners()
-        if playouts < 1:
-            raise ValueError(f"playouts are 1 or more, not {playouts}")
+        playouts = checked_whole("playouts", playouts, 1)
         sums = np.zeros(self.planes_shape[1], np.int32)
         rng = seed_rng(require_seed(seed))[0]
         records = self._alone(state), self.new_states(1)

@@ -348,8 +348,13 @@ class Position:
                 example ``{"legal": None}``, or ``{"policy": shares}`` with float[num_actions].
 
         Raises:
-            ValueError: a layer is unknown or of another shape; the message says which.
+            ValueError: ``last_action`` is not an action number, ``before`` is of another game, or a
+                layer is unknown or of another shape; the message says which.
         """
+        if last_action is not None:
+            last_action = self._number(last_action)
+        if before is not None and before.game != self.game:
+            raise ValueError(f"before is a position of {before.game}, not of {self.game}")
         svg = self.game.svg(self.state, last_action, None if before is None else before.state)
         if not layers:
             return svg

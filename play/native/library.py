@@ -33,13 +33,20 @@ def write_library(
         The paths of the libraries.
 
     Raises:
-        ValueError: the folder exists, and is neither empty nor for a library of this game.
+        ValueError: the folder exists, and is neither empty nor for a library of this game; or it
+            has libraries for other targets.
         LinkerError: the linker is missing or fails.
         OSError: a file cannot be written.
     """
     header_file = folder / f"{library.prefix}.h"
     if folder.is_dir() and any(folder.iterdir()) and not header_file.is_file():
         raise ValueError(f"{quoted(str(folder))} holds other files: name a new folder")
+    others = [name for name in TARGETS if name not in targets and (folder / name).exists()]
+    if others:
+        raise ValueError(
+            f"{quoted(str(folder))} holds libraries for {', '.join(others)} of an earlier export, "
+            "which do not fit a new header: remove them, or name a new folder"
+        )
     find_zig()  # check before the long compilation
     chosen = {name: TARGETS[name] for name in targets}
     say(f"compiling {library.game} and its network")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -488,6 +489,24 @@ def test_a_turn_and_a_symmetry_whose_order_matters_are_reported():
 
     (fault,) = check_game(Disordered(), games=1)
     assert "symmetry [1] after the canonical turn is another than before it" in fault
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"symmetries": lambda _: None},
+        {"symmetries": lambda game: replace(TicTacToe.symmetries(game), as_other=np.arange(2))},
+        {"symmetries": lambda game: replace(TicTacToe.symmetries(game), kind=lambda states: 9)},
+        {"event_names": ("a",), "events": lambda *_: np.array([["x"]])},
+        {"event_names": ("a",), "events": lambda *_: [[None]]},
+        {"action_spots": lambda _: [[1, 2], [3]]},
+    ],
+    ids=str,
+)
+def test_what_is_of_the_wrong_kind_is_reported(given):
+    name = next(reversed(given))
+    (fault,) = check_game(type("Wrong", (TicTacToe,), given)(), games=2)
+    assert fault.startswith(name)
 
 
 def test_a_game_that_ends_unannounced_is_reported(changed):

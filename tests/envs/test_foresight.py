@@ -137,7 +137,7 @@ def test_owners_are_expected_over_the_playouts() -> None:
 def test_games_without_owners_have_none_to_come() -> None:
     with pytest.raises(NotImplementedError, match="cells of onyx have no owners"):
         make_game("onyx").start().ownership()
-    with pytest.raises(ValueError, match="playouts are 1 or more, not 0"):
+    with pytest.raises(ValueError, match="playouts is 0; accepted: a whole number from 1 on"):
         make_game("corso").start().ownership(0)
 
 

@@ -223,11 +223,25 @@ def test_ownership_is_that_of_the_board_or_given() -> None:
         ({"visits": [np.nan] * 9}, "no NaN"),
         ({"values": [3] * 9}, "from -1 to 1"),
         ({"ownership": [0] * 4}, "9 numbers for corso"),
+        ({"ownership": [np.nan] * 9}, "from 1 (player_0) to -1"),
+        ({"legal": [2] * 9}, "1 for an action, else 0"),
+        (["legal"], "layers is ['legal']"),
     ],
 )
 def test_wrong_layers_are_refused(layers: dict, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         make_game("corso", size=3).start().svg(layers=layers)
+
+
+@pytest.mark.parametrize("action", [-5, 9999, "a1"])
+def test_what_is_no_action_marks_nothing(action: object) -> None:
+    with pytest.raises(ValueError, match=re.escape(str(action))):
+        make_game("osiron").start().svg(action)
+
+
+def test_a_position_of_another_game_is_not_the_one_before() -> None:
+    with pytest.raises(ValueError, match=r"before is a position of Corso\(size=3\), not of"):
+        make_game("corso", size=4).start().svg(0, make_game("corso", size=3).start())
 
 
 def test_games_without_owners_have_no_ownership() -> None:

@@ -53,6 +53,8 @@ def test_volumes_claims_images_and_version_of_the_manifest_fit_together():
     assert (cluster["apiVersion"], cluster["kind"]) == ("ray.io/v1", "RayCluster")
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     assert f"ray=={cluster['spec']['rayVersion']}" in pins
+    head = cluster["spec"]["headGroupSpec"]["template"]["spec"]
+    assert head["securityContext"] == {"fsGroup": 1000}
     groups = [cluster["spec"]["headGroupSpec"], *cluster["spec"]["workerGroupSpecs"]]
     images = set()
     for group in groups:

@@ -742,3 +742,11 @@ def test_the_folder_of_others_is_left_alone(tmp_path, capsys):
     assert main(["export", "corso", "--as", "c", "--output", str(tmp_path)]) == 2
     assert "holds other files: name a new folder" in capsys.readouterr().err
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("README.md", "mine")]
+
+
+def test_libraries_of_an_earlier_export_are_not_left_beside_a_new_header(tmp_path, capsys):
+    (tmp_path / "ludarium_corso.h").touch()
+    (tmp_path / "x86_64-windows").mkdir()
+    arguments = ["--as", "c", "--target", "x86_64-linux", "--output", str(tmp_path)]
+    assert main(["export", "corso", *arguments]) == 2
+    assert "holds libraries for x86_64-windows of an earlier export" in capsys.readouterr().err

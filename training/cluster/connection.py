@@ -86,4 +86,6 @@ def _check_answer(address: str) -> None:
     """Raise unless somebody answers at ``HOST:PORT``; Ray itself would wait for minutes."""
     if address not in ("", "auto", "local"):
         host, _, port = address.rpartition(":")
+        if not (host and port.isdecimal()):
+            raise ValueError("give HOST:PORT, or auto")
         socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER).close()

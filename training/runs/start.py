@@ -12,7 +12,7 @@ import msgspec
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.models.options import option_features
 from ludarium.training.agents.checkpoints import TrainedFactory
@@ -117,5 +117,5 @@ def _check(checkpoint: CheckpointHeader, name: str, game: Game, variants: Sequen
     ):
         raise ValueError(
             f"{name} learnt other values of the options than the run's `variants` have, so the "
-            f"network would take one for another; it learnt {json.dumps(learnt)}"[:600]
+            f"network would take one for another; it learnt {shortened(json.dumps(learnt), 200)}"
         )

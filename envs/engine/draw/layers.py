@@ -117,6 +117,8 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
         ValueError: a layer is unknown or not for this game, or its data has the wrong shape or
             impossible numbers.
     """
+    if not isinstance(layers, Mapping):
+        raise ValueError(f"layers is {quoted(layers)}; accepted: what each takes, by its name")
     unknown = [name for name in layers if name not in LAYERS]
     if unknown:
         raise ValueError(
@@ -169,6 +171,8 @@ def _legal(
     mask = position.mask
     if given is not None:
         mask = _numbers(position, "legal", given, len(spots))
+        if not np.isin(mask, (0, 1)).all():
+            raise ValueError(f"the layer 'legal' takes {LAYERS['legal']}: 1 for an action, else 0")
     drawn = np.any([heat.known for heat in heats.values()], axis=0) if heats else False
     at = spots[(mask != 0) & ~np.isnan(spots[:, 0]) & ~np.asarray(drawn)]
     return [moved(x, y, open_mark(0.3 * _radius(spots))) for x, y in at]
@@ -261,6 +265,8 @@ def _owners(position: Position, given: Any, spots: np.ndarray) -> list[str]:
     if given is None:
         given = game.owners(position.states)[0]
     owners = _numbers(position, "ownership", given, game.planes_shape[1])
+    if not (np.abs(owners) <= 1.001).all():
+        raise ValueError(f"the layer 'ownership' takes {LAYERS['ownership']}")
     radius = _radius(spots)
     return [
         _symbol("owners", int(owner < 0), x, y, *_sureness(owner, radius))
