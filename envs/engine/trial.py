@@ -396,7 +396,7 @@ class _Trial:
         self._where = ""
         try:
             spots = self.game.action_spots()
-            shape = np.shape(spots)
+            shape = () if spots is None else np.shape(spots)
         except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "spots", f"action_spots: {self._message_of(error)}")
             return
