@@ -150,8 +150,7 @@ def agent_for(
     Args:
         name: the game's name.
         spec: the agent's name, as for `make_agent`; None for the shipped agent.
-        options: the game's options; those that are missing are the shipped agent's, if one comes
-            along, and ``spec`` is not trained for others.
+        options: the game's options.
         simulations: simulations per move, for a trained agent whose name sets no number.
 
     Returns:
@@ -162,9 +161,6 @@ def agent_for(
     """
     find_game(name)
     if spec is not None:
-        path = shipped_agent(name, options)
-        if path is not None and read_agent(spec).choose_game(options) is None:
-            options = load_header(path).options | options  # the same board for all opponents
         return *game_and_agent(spec, options, simulations, name), []
     reason, notes = why_untrained(name, options)
     if not reason:

@@ -78,8 +78,6 @@ class _PlainLoader(yaml.SafeLoader):
 class _PlainDumper(yaml.SafeDumper):
     """Writes what `_PlainLoader` reads back as it was."""
 
-    yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers}
-
 
 def _whole(_: _PlainLoader, node: yaml.ScalarNode) -> int:
     text = str(node.value)

@@ -526,7 +526,10 @@ class _Trial:
             f"of {expected[0]} and {expected[1]}",
         )
         if not self.faults:
-            self._check_turn(symmetries)
+            try:
+                self._check_turn(symmetries)
+            except Exception as error:  # a stranger's game may raise anything
+                self._expect(False, "turn", f"canonical_turn: {self._message_of(error)}")
         if self.game.random_start or self.faults:
             return  # nothing says which start is the image of another
         tried = range(1, min(len(symmetries), _MOST_SYMMETRIES))

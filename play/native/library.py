@@ -45,7 +45,7 @@ def write_library(
     if others:
         raise ValueError(
             f"{quoted(str(folder))} holds libraries for {', '.join(others)} of an earlier export, "
-            "which do not fit a new header: remove them, or name a new folder"
+            "which may not fit a new header: name all targets in one call, or a new folder"
         )
     find_zig()  # check before the long compilation
     chosen = {name: TARGETS[name] for name in targets}

@@ -285,6 +285,15 @@ def test_what_is_no_saved_game_is_refused(content, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "size"), [([], 6), (["--option", "swap_rule=true"], 12)], ids=["plain", "option"]
+)
+def test_any_opponent_plays_on_the_shipped_agents_board(arguments, size, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+    main(["play", "onyx", "--terminal", "--opponent", "random", "--json", *arguments])
+    assert json.loads(capsys.readouterr().out)["options"]["size"] == size
+
+
 def test_a_record_of_another_game_than_the_agents_is_refused(capsys):
     Path("game.json").write_text(SAVED % ("onyx", 0))
     agent = str(shipped_agents("corso")[0])

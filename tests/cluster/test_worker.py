@@ -168,6 +168,12 @@ def test_an_ipv6_address_is_asked_without_its_brackets(monkeypatch):
     assert asked == [("::1", 6379), ("10.0.0.1", 6379)]
 
 
+@pytest.mark.parametrize("address", ["host", ":6379", "host:x"])
+def test_an_address_has_a_host_and_a_port(address):
+    with pytest.raises(ValueError, match="give HOST:PORT, or auto"):
+        connection._check_answer(address)
+
+
 @pytest.mark.parametrize(("is_dead", "played"), [(False, [2, 2]), (True, [4, 1])])
 def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monkeypatch):
     """Of four chunks by two actors; after a silence the first replaces the second, if that died."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+import yaml
 
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config, read_yaml, write_yaml
@@ -222,6 +223,11 @@ def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
 def test_numbers_are_those_of_yaml_1_2(text, value):
     found = read_yaml(f"key: {text}", "it")["key"]
     assert (found, type(found)) == (value, type(value))
+
+
+def test_other_readers_of_yaml_are_left_alone():
+    assert yaml.safe_load("key: 08") == {"key": "08"}
+    assert yaml.safe_dump({"key": "08"}) == "key: 08\n"
 
 
 @pytest.mark.parametrize(

@@ -501,7 +501,6 @@ def test_a_turn_and_a_symmetry_whose_order_matters_are_reported():
         {"event_names": ("a",), "events": lambda *_: [[None]]},
         {"action_spots": lambda _: [[1, 2], [3]]},
     ],
-    ids=str,
 )
 def test_what_is_of_the_wrong_kind_is_reported(given):
     name = next(reversed(given))
