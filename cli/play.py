@@ -27,7 +27,7 @@ from ludarium.training.agents.checkpoints import (
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .arguments import add_options, add_simulations, read_count
-from .common import AGENTS_HELP, FALLBACK, read_options
+from .common import AGENTS_HELP, FALLBACK, game_of, read_options
 
 if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
@@ -141,7 +141,7 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
     if not isinstance(named, ShippedFactory | CheckpointFactory):
         raise _NoPageError(f"the page takes a game or a checkpoint, not {given.opponent_or_game}")
     opponent = named if given.opponent is None else read_agent(given.opponent)
-    game = _game_of(named, opponent, options)
+    game = _game_of(given, named, opponent, options)
     variant = (
         Variant.of_checkpoint(opponent, game)
         if isinstance(opponent, CheckpointFactory)
@@ -157,16 +157,16 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
 
 
 def _game_of(
-    named: ShippedFactory | CheckpointFactory, opponent: AgentFactory, options: dict[str, Any]
+    given: argparse.Namespace,
+    named: ShippedFactory | CheckpointFactory,
+    opponent: AgentFactory,
+    options: dict[str, Any],
 ) -> Game:
     """The game that the terminal would choose for the same arguments."""
     if isinstance(named, CheckpointFactory):
         return named.choose_game(options)
     if isinstance(opponent, CheckpointFactory):
-        game = opponent.choose_game(options)
-        if game.name != named.name:
-            raise ValueError(f"{opponent.path} plays {game.name}, not {named.name}")
-        return game
+        return game_of([given.opponent], options, named.name)
     return (
         named.choose_game(options)
         if shipped_agents(named.name)

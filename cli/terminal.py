@@ -24,9 +24,8 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import make_record, read_record_file
 from ludarium.envs.engine.storage import write_whole
 from ludarium.envs.registry import GAMES
-from ludarium.models import load_header
-from ludarium.training.agents import Agent, GameInPlay, make_agent, read_agent
-from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.agents import Agent, GameInPlay, make_agent
+from ludarium.training.agents.checkpoints import shipped_agents
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
@@ -91,10 +90,8 @@ def _find_opponent(
     if name not in GAMES:
         game, agent = game_and_agent(name, options, given.simulations)
         return game, agent if opponent is None else make_agent(opponent, game), []
-    if opponent is not None and not options and read_agent(opponent).choose_game({}) is None:
-        path = shipped_agent(name, {})
-        if path is not None:
-            options = dict(load_header(path).options)  # the same board for all opponents
+    if opponent is not None and not options and shipped_agents(name):
+        options = dict(game_of([opponent, name], {}, name).options)  # one board for all
     return agent_for(name, opponent, options, given.simulations)
 
 

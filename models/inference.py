@@ -222,6 +222,14 @@ class InferenceEngine:
     def _check_usable(self, network: Network) -> None:
         """Raise ``ValueError`` if the backend does not work for this network on this device."""
         device, backend = str(self.device), self.backend
+        if not isinstance(network, BoardLayers | VectorLayers):
+            from .family import FamilyNetwork
+
+            if isinstance(network, FamilyNetwork):
+                raise ValueError(
+                    f"{type(network).__name__} is a network for many sets of options: name its "
+                    "checkpoint, or give what `ludarium.training.networks.fitted` makes of it"
+                )
         if backend == "graph-fp16" and not device.startswith("cuda"):
             raise ValueError(
                 f"the backend {backend!r} runs on a GPU, not on {device}; take another backend"

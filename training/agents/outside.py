@@ -248,13 +248,7 @@ def _of_module(
 ) -> PolicyValueNetwork | Evaluator:
     """A network of this package as it is; else the module's evaluator in the board's own frame."""
     from ludarium.models import PolicyValueNetwork
-    from ludarium.models.family import FamilyNetwork
 
-    if isinstance(module, FamilyNetwork):
-        raise ValueError(
-            f"{name} is a network for many sets of options: name its checkpoint, or give the "
-            "network that `ludarium.training.networks.fitted` makes of it for one game"
-        )
     if isinstance(module, PolicyValueNetwork):
         return module
     evaluate = module_evaluator(module, game, name, needs_values=is_search)
