@@ -34,7 +34,7 @@ REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks moves analysis wasm
 LONG_BENCHMARKS := ppo ablations strength exact_moves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site dist cpu reports bench bench-quick lines fuzz cuda-compile clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site dist cpu reports bench bench-quick lines fuzz clean
 .PHONY: without-obsidio
 
 demo: $(VENV)/.train
@@ -147,10 +147,6 @@ lines:
 	show benchmarks "$$(count 'benchmarks/*.py' 'benchmarks/*.mjs')"; \
 	show tests "$$(count 'tests/*.py' 'tests/*.mjs')"; \
 	show documents "$$(count '*.md')"
-
-# Lets a test compile the rules for CUDA, without a GPU.
-cuda-compile: $(VENV)/.dev
-	$(PIP) --group cuda-compile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

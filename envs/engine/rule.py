@@ -1,9 +1,9 @@
 """The building blocks of rule functions: the decorator, outcomes, random numbers.
 
 A rule function works on one position. It runs as plain Python, and numba compiles it for this and
-other processors, and for CUDA, so inside it there is no allocation, no exception, no array
-expression, no recursion and no Python randomness; integers are computed as plain ``int``, or as
-``uint64`` (see `ludarium.envs.engine.bits`).
+other processors, so inside it there is no allocation, no exception, no array expression, no
+recursion and no Python randomness; integers are computed as plain ``int``, or as ``uint64`` (see
+`ludarium.envs.engine.bits`).
 """
 
 from collections.abc import Callable

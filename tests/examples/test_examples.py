@@ -57,7 +57,7 @@ def test_every_script_is_tested_and_documented():
     # What they share; tested where networks are exported; what other pages of the guide explain.
     others = {"scoring.py", "play_onnx.py", "own_agent.py", "own_logger.py"}
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
-    assert scripts == {*LEARNERS, "openspiel_algorithms.py", "supersuit_wrappers.py"}
+    assert scripts == {*LEARNERS, "openspiel_algorithms.py"}
     text = (EXAMPLES.parent / "docs" / "guide" / "plugs.md").read_text(encoding="utf-8")
     assert [script for script in scripts if f"examples/{script}" not in text] == []
 
@@ -78,12 +78,6 @@ def test_openspiels_algorithms_play_and_solve():
     assert found, output
     assert float(found[2]) < 0.1 < float(found[1])
     assert percent(r"score against random play: ([\d.]+)%", output) >= 70
-
-
-def test_supersuits_wrappers_play_legal_games():
-    require(["supersuit"])
-    output = run("supersuit_wrappers.py")
-    assert 45 <= percent(r"player_0 won ([\d.]+)%", output) <= 70  # 58 % in many random games
 
 
 def test_the_shared_measure_gives_random_play_half_of_the_points(monkeypatch):
