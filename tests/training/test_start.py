@@ -10,6 +10,7 @@ from ludarium.cli import main
 from ludarium.configs import load_config
 from ludarium.envs.corso import Corso
 from ludarium.models import load_checkpoint
+from tests.survival.test_folder import contents
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, PPO, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 3]}}]"
@@ -95,13 +96,17 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
         (VARIANTS, "the run learns many sets of options"),
     ],
 )
-def test_an_agent_that_does_not_fit_is_refused_and_leaves_no_folder(
+def test_an_agent_that_does_not_fit_is_refused_and_leaves_no_folder_and_the_old_run(
     tmp_path, teacher, setting, told
 ):
     settings = [setting] if setting.startswith("start") else [setting, f"start={teacher}"]
     with pytest.raises((ValueError, FileNotFoundError), match=told):
         RUNS.begun(tmp_path / "run", *settings)
     assert not (tmp_path / "run").exists()
+    before = contents(teacher)
+    with pytest.raises((ValueError, FileNotFoundError), match=told):
+        RUNS.begun(teacher, *settings, restart=True)
+    assert contents(teacher) == before
 
 
 def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, teacher, capsys):
