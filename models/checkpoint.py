@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ludarium.envs.engine.storage import write_whole
 
-from .architecture import make_network, state_types
+from .architecture import check_saved, make_network, state_types
 from .header import FORMAT, KEY, CheckpointHeader, open_checkpoint
 from .network import PolicyValueNetwork
 from .shape import NetworkShape
@@ -55,14 +55,25 @@ class Checkpoint(CheckpointHeader):
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Path:
-    """Write a checkpoint atomically; return the path."""
+    """Write a checkpoint atomically; return the path.
+
+    Raises:
+        ValueError: see `checkpoint_bytes`.
+    """
     path = Path(path)
     write_whole(path, checkpoint_bytes(checkpoint))
     return path
 
 
 def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
-    """The content of a checkpoint's file; the same checkpoint gives the same bytes."""
+    """The content of a checkpoint's file; the same checkpoint gives the same bytes.
+
+    Raises:
+        ValueError: it holds a user's network that would be another one once it is loaded, or whose
+            class is not registered.
+    """
+    if checkpoint.architecture.module is not None:
+        check_saved(checkpoint.network, checkpoint.shape, checkpoint.architecture)
     description: dict[str, Any] = {
         "format": FORMAT,
         "game": checkpoint.game,

@@ -176,6 +176,28 @@ class Expanded(Net):
         self.register_buffer("scale", torch.ones(1).expand(4))
 
 
+class Unsaved(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.register_buffer("scale", torch.randn(8), persistent=False)
+
+    def forward(self, observation):
+        x = self.hidden(observation.flatten(1)).relu() * self.scale
+        return self.policy(x), self.outcome(x), self.score(x).tanh().flatten()
+
+
+class Counts(Unsaved):
+    """Its answers depend on how often it was trained, which no state tells."""
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.scale = torch.ones(8)
+
+    def forward(self, observation):
+        self.scale += self.training
+        return super().forward(observation)
+
+
 class Lost(Net):
     def __init__(self, shape):
         raise KeyError("a file that is gone")
@@ -253,6 +275,8 @@ class Tied(Net):
         (NoMeta, "cannot be made on torch's device 'meta'"),
         (Diverged, "the outcome of mine:Bad is not finite"),
         (Expanded, r"mine:Bad cannot be loaded later: .*module\.scale.*of its own \(\.clone"),
+        (Unsaved, r"mine:Bad would be another network once .*\(not with persistent=False\)"),
+        (Counts, "mine:Bad would be another network once it is saved"),
         (Lost, r"mine:Bad cannot be made: KeyError: .* gone' \(test_own_network\.py, line \d+\)"),
         (Fails, r"mine:Bad must return .*: KeyError: 'a layer' \(test_own_network\.py, line"),
         (OneByOne, "mine:Bad must return .*: AssertionError: a batch of one"),
@@ -269,6 +293,23 @@ def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, messa
     chosen = Architecture({}, "mine:Bad")
     with pytest.raises(ValueError, match=message):
         check_network(make_network(SHAPE, chosen), SHAPE, chosen)
+
+
+def test_a_network_that_has_become_another_than_its_state_is_not_saved(tmp_path):
+    class Turns(Unsaved):
+        def __init__(self, shape):
+            super().__init__(shape)
+            self.scale = torch.arange(8.0)
+
+    register_network("mine:Net", Turns)
+    checkpoint = checkpoint_of()
+    drawn = torch.random.get_rng_state()
+    saved = save_checkpoint(checkpoint, tmp_path / "a.safetensors").read_bytes()
+    assert torch.equal(torch.random.get_rng_state(), drawn)
+    checkpoint.network.module.scale += 1
+    with pytest.raises(ValueError, match="mine:Net would be another network once it is saved"):
+        save_checkpoint(checkpoint, tmp_path / "a.safetensors")
+    assert (tmp_path / "a.safetensors").read_bytes() == saved
 
 
 def test_configurations_keep_a_networks_own_keys(tmp_path):
