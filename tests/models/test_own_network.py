@@ -253,16 +253,17 @@ class Note(Net):
 
 
 class Tied(Net):
-    """The outcome's second layer is its first, transposed."""
+    """The outcome's second layer has the weights of its first; there is no score."""
 
     def __init__(self, shape, width=8):
         super().__init__(shape, width)
+        del self.score
         self.again = nn.Linear(width, 3)
         self.again.weight = self.outcome.weight
 
     def forward(self, observation):
-        policy, outcome, score = super().forward(observation)
-        return policy, outcome + self.again(self.hidden(observation.flatten(1))), score
+        x = self.hidden(observation.flatten(1))
+        return self.policy(x.relu()), self.outcome(x.relu()) + self.again(x)
 
 
 @pytest.mark.parametrize(
@@ -338,19 +339,13 @@ def test_tied_weights_learn_and_are_saved(tmp_path):
     module = load_checkpoint(tmp_path / "run" / "agent.safetensors").network.module
     assert module.again.weight is module.outcome.weight
     assert (module.again.weight != 0).any()
+    for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
+        losses = [name for name in json.loads(line) if name.endswith("_loss")]
+        assert losses == ["policy_loss", "outcome_loss"]
 
 
 def test_a_network_without_a_score_says_so():
-    class Pointless(Net):
-        def __init__(self, shape):
-            super().__init__(shape)
-            del self.score
-
-        def forward(self, observation):
-            x = self.hidden(observation.flatten(1)).relu()
-            return self.policy(x), self.outcome(x)
-
-    register_network("mine:Net", Pointless)
+    register_network("mine:Net", Tied)
     chosen = Architecture({}, "mine:Net")
     network = make_network(SHAPE, chosen)
     check_network(network, SHAPE, chosen)
