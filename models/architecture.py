@@ -228,8 +228,8 @@ def check_saved(
             ) from error
         answers = [_answers(each, shape) for each in (ours, loaded)]
     if not all(
-        torch.allclose(*each, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
-        for each in zip(*answers, strict=True)
+        torch.allclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
+        for one, other in zip(*answers, strict=True)
     ):
         raise ValueError(
             f"{name} would be another network once it is saved and loaded: something that it "
