@@ -82,7 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--restart",
         action="store_true",
-        help="delete the run that the folder holds, and start again",
+        help="begin anew: the run that the folder holds is deleted when the first iteration of the "
+        "new one is saved",
     )
     add_json(parser)
 
@@ -193,7 +194,8 @@ def run(given: argparse.Namespace) -> Result:
         "seconds": round(outcome.seconds, 1),
     }
     if not outcome.iteration:
-        text = "stopped before the first iteration: there is no agent yet; the same command begins"
+        what = "the old run is unchanged" if folder.agent.is_file() else "there is no agent yet"
+        text = f"stopped before the first iteration: {what}; the same command begins"
         return Result(data, text)
     state = "finished" if outcome.finished else "stopped; the same command continues"
     lines = [

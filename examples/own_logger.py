@@ -29,7 +29,8 @@ class CSVLogger:
             writer = csv.writer(file)
             if is_new:
                 writer.writerow(COLUMNS)
-            writer.writerow([iteration.numbers[name] for name in COLUMNS])
+            # An iteration without a gradient step has no losses.
+            writer.writerow([iteration.numbers.get(name) for name in COLUMNS])
 
 
 class StrongEnough:

@@ -23,6 +23,9 @@ from .family import FamilyNetwork
 from .network import Output, PolicyValueNetwork, build_network
 from .shape import Architecture, NetworkShape
 
+_COMPARED = 4  # observations by which a network is compared with the saved one
+_TOLERANCE = 1e-3  # another device and another layout of the memory round otherwise
+
 
 class OwnNetwork(PolicyValueNetwork):
     """Wraps a user's network so that it returns an `Output`.
@@ -148,7 +151,7 @@ def check_network(
     Raises:
         ValueError: the network raises an error; an output is missing, has another shape or dtype,
             or is not finite; there are no parameters, or one does not learn or has no part in
-            the outputs; or the network cannot be saved, or loaded later.
+            the outputs; or the network cannot be saved, or would be another one once it is loaded.
     """
     name = architecture.module
     try:
@@ -196,13 +199,51 @@ def check_network(
         raise ValueError(
             f"{name} must have weights of the same names, shapes and dtypes whenever it is made"
         )
-    try:
-        twin.load_state_dict({each: value.clone() for each, value in twin.state_dict().items()})
-    except RuntimeError as error:
+    check_saved(twin, shape, architecture)
+
+
+def check_saved(
+    network: PolicyValueNetwork, shape: NetworkShape, architecture: Architecture
+) -> None:
+    """Check that a user's network is all in its ``state_dict``, which is what a checkpoint holds.
+
+    A new instance with this state must give the same answers; torch's random numbers go on as if it
+    had not been made.
+
+    Raises:
+        ValueError: the state cannot be loaded, or the answers differ.
+    """
+    name = architecture.module
+    ours = copy.deepcopy(network).cpu()
+    with torch.random.fork_rng(devices=[]):
+        loaded = make_network(shape, architecture)
+        try:
+            loaded.load_state_dict(
+                {each: value.clone() for each, value in ours.state_dict().items()}
+            )
+        except RuntimeError as error:
+            raise ValueError(
+                f"{name} cannot be loaded later: {shortened(str(error), 300)}; give each weight "
+                "and buffer memory of its own (.clone())"
+            ) from error
+        answers = [_answers(each, shape) for each in (ours, loaded)]
+    if not all(
+        torch.allclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
+        for one, other in zip(*answers, strict=True)
+    ):
         raise ValueError(
-            f"{name} cannot be loaded later: {shortened(str(error), 300)}; give each weight and "
-            "buffer memory of its own (.clone())"
-        ) from error
+            f"{name} would be another network once it is saved and loaded: something that it "
+            "computes with is not in its state_dict; register it as a parameter or as a buffer "
+            "(not with persistent=False), or let the constructor derive it from its arguments"
+        )
+
+
+@torch.no_grad()
+def _answers(network: PolicyValueNetwork, shape: NetworkShape) -> list[Tensor]:
+    """What a network on the CPU answers to some observations; one that draws draws the same."""
+    torch.default_generator.manual_seed(1)
+    observations = torch.rand(_COMPARED, *shape.observation)
+    return [answer for answer in network.eval()(observations) if answer is not None]
 
 
 def _check_output(name: str, tensor: Any, size: tuple[int, ...]) -> None:

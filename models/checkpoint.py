@@ -20,11 +20,11 @@ from torch import Tensor
 
 from ludarium.envs.engine.storage import write_whole
 
-from .architecture import make_network, state_types
-from .header import FORMAT, KEY, CheckpointHeader, open_checkpoint
+from .architecture import check_saved, make_network, state_types
+from .header import FORMAT, KEY, CheckpointHeader, load_header, open_checkpoint
 from .network import PolicyValueNetwork
 from .shape import NetworkShape
-from .weights import CHECKSUM, checksum_of, read_tensors
+from .weights import CHECKSUM, checksum_of, load_weights, read_tensors
 
 SUFFIX = ".safetensors"
 
@@ -55,14 +55,25 @@ class Checkpoint(CheckpointHeader):
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Path:
-    """Write a checkpoint atomically; return the path."""
+    """Write a checkpoint atomically; return the path.
+
+    Raises:
+        ValueError: see `checkpoint_bytes`.
+    """
     path = Path(path)
     write_whole(path, checkpoint_bytes(checkpoint))
     return path
 
 
 def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
-    """The content of a checkpoint's file; the same checkpoint gives the same bytes."""
+    """The content of a checkpoint's file; the same checkpoint gives the same bytes.
+
+    Raises:
+        ValueError: it holds a user's network that would be another one once it is loaded, or whose
+            class is not registered.
+    """
+    if checkpoint.architecture.module is not None:
+        check_saved(checkpoint.network, checkpoint.shape, checkpoint.architecture)
     description: dict[str, Any] = {
         "format": FORMAT,
         "game": checkpoint.game,
@@ -96,6 +107,12 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             network that is not registered (`ludarium.models.register_network`); the message names
             the file and says what is wrong, in a few hundred characters.
     """
+    if load_header(path).architecture.module is None:
+        fields = dict(vars(load_weights(path)))
+        network = make_network(fields["shape"], fields["architecture"])
+        weights = {name: torch.from_numpy(array) for name, array in fields.pop("weights").items()}
+        network.load_state_dict(weights)
+        return Checkpoint(**fields, network=network.eval())
     with open_checkpoint(path, "pt") as (file, description, header):
         needed = {
             name: (_DTYPES[dtype], shape)
@@ -110,7 +127,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
 @torch.inference_mode()
 def _check_numbers(network: PolicyValueNetwork, shape: NetworkShape) -> None:
-    """Raise ``ValueError`` unless the network's weights and answers are finite."""
+    """Raise ``ValueError`` unless a custom network's weights and answers are finite."""
     for name, tensor in network.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise ValueError(f"its weights are damaged: {name} is not finite")

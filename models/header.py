@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from ludarium.envs.engine.files import convert, load_json, open_regular_file
 
 from .options import option_features
-from .shape import Architecture, NetworkShape
+from .shape import Architecture, NetworkShape, check_member, check_shape
 
 KEY = "ludarium"  # key of the description in the header
 FORMAT = 3
@@ -150,7 +150,7 @@ class _Description(msgspec.Struct):
     variants: Annotated[list[dict[str, Any]], Meta(max_length=1 << 12)] = []
 
 
-class _Size(msgspec.Struct):
+class _Size(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Options of a network of this package."""
 
     channels: Annotated[int, Meta(ge=1, le=1 << 14)]
@@ -171,10 +171,13 @@ def _header_of(text: str, tensors: int) -> CheckpointHeader:
         raise ValueError(
             f"its description asks for more than {_MOST_ENTRIES:,} entries of an observation"
         )
-    features = None
+    options, features = network.options, None
     if network.module is None:
         size: _Size = convert(network.options, "its network", _Size)
-        features = size.features
+        options, features = msgspec.to_builtins(size), size.features
+        check_shape(network.shape)
+        if features is not None:
+            check_member(network.shape, network.shape)
         if _TENSORS_OF_A_BLOCK * size.blocks > tensors:
             raise ValueError(f"its weights do not fit its description: {size.blocks} blocks")
     names = set(found.options)
@@ -192,7 +195,7 @@ def _header_of(text: str, tensors: int) -> CheckpointHeader:
         version=found.version,
         options=found.options,
         shape=network.shape,
-        architecture=Architecture(network.options, network.module),
+        architecture=Architecture(options, network.module),
         step=found.step,
         variants=variants,
         notes=found.notes,

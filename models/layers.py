@@ -136,6 +136,73 @@ def layers(weights: Weights, shape: NetworkShape) -> Layers:
     return _board(weights, shape) if len(shape.observation) == 3 else _vector(weights, shape)
 
 
+def answers(layers: Layers, observations: np.ndarray) -> list[np.ndarray]:
+    """Logits of actions [B, A], of win, draw and loss [B, 3], and scores [B, 1], in plain numpy.
+
+    Slow: to check layers with. `ludarium.models.kernels` computes them for games.
+
+    Args:
+        layers: the layers.
+        observations: float32 [B, *shape.observation].
+    """
+    x = observations
+    if isinstance(layers, VectorLayers):
+        x = _applied(layers.stem, x)
+        for vector_block in layers.blocks:
+            hidden = _relu(_applied(vector_block.first, _normalised(vector_block.norm, x)))
+            x = x + _applied(vector_block.second, hidden)
+        x = _relu(_normalised(layers.norm, x))
+        policy = _applied(layers.policy, x)
+    else:
+        x = _relu(_convolved(layers.stem, x))
+        for block in layers.blocks:
+            y = _relu(_convolved(block.first, x))
+            if block.bias is not None:
+                y = y + _applied(block.bias, _pooled(y))[:, :, None, None]
+            x = _relu(x + _convolved(block.second, y))
+        pooled, cells = _pooled(x), _relu(_convolved(layers.policy_cells, x))
+        if layers.order is None:
+            policy = _applied(layers.policy, cells.reshape(len(x), -1))
+        else:
+            policy = _convolved(layers.policy, cells).reshape(len(x), -1)
+            if layers.others is not None:
+                policy = np.concatenate([policy, _applied(layers.others, pooled)], axis=1)
+            policy = policy[:, layers.order]
+        cells = _relu(_convolved(layers.value_cells, x))
+        seen = _pooled(cells) if layers.pools_value else cells.reshape(len(x), -1)
+        x = _relu(_applied(layers.value_hidden, np.concatenate([pooled, seen], axis=1)))
+    return [policy, _applied(layers.outcome, x), np.tanh(_applied(layers.score, x))]
+
+
+def _applied(layer: Linear, x: np.ndarray) -> np.ndarray:
+    return x @ layer.weight.T + layer.bias
+
+
+def _convolved(layer: Linear, x: np.ndarray) -> np.ndarray:
+    """A convolution, or a dense layer on each cell."""
+    weight = layer.weight if layer.weight.ndim == 4 else layer.weight[:, :, None, None]
+    rows, columns = weight.shape[2:]
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(x, ((0, 0), (0, 0), (rows // 2,) * 2, (columns // 2,) * 2)), (rows, columns), (2, 3)
+    )
+    summed = np.tensordot(windows, weight, axes=((1, 4, 5), (1, 2, 3)))
+    return np.moveaxis(summed, 3, 1) + layer.bias[:, None, None]
+
+
+def _pooled(x: np.ndarray) -> np.ndarray:
+    return np.concatenate([x.mean((2, 3)), x.max((2, 3))], axis=1)
+
+
+def _normalised(norm: Normalisation, x: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(1, keepdims=True)
+    deviation = np.sqrt((centred**2).mean(1, keepdims=True) + np.float32(EPSILON))
+    return centred / deviation * norm.weight + norm.bias
+
+
+def _relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
 def arrays_of(part: tuple[Any, ...], name: str = "") -> Iterator[tuple[str, np.ndarray]]:
     """The arrays of layers, each with a name such as ``blocks.0.first.weight``."""
     fields = getattr(part, "_fields", range(len(part)))

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from ludarium.envs.engine.messages import quoted
 
 from .layers import Layers, action_order, layers
-from .shape import NetworkShape
+from .shape import NetworkShape, check_shape
 
 
 class Output(NamedTuple):
@@ -297,28 +297,12 @@ def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValu
         ValueError: there is no network of these sizes, or for this shape.
     """
     check_sizes(channels, blocks)
-    if len(shape.observation) == 3:
-        _check_places(shape)
-        return BoardNetwork(shape, channels, blocks)
-    if len(shape.observation) == 1:
-        return VectorNetwork(shape, channels, blocks)
-    raise ValueError(f"no network for observations of shape {shape.observation}")
+    check_shape(shape)
+    kind = BoardNetwork if len(shape.observation) == 3 else VectorNetwork
+    return kind(shape, channels, blocks)
 
 
 def check_sizes(channels: int, blocks: int) -> None:
     """Raise ``ValueError`` for sizes that make no network."""
     if channels < 1 or blocks < 0:
         raise ValueError(f"a network needs channels >= 1 and blocks >= 0, not {channels}, {blocks}")
-
-
-def _check_places(shape: NetworkShape) -> None:
-    if shape.action_places is None:
-        return
-    on_board = [place for place in shape.action_places if place != -1]
-    if len(shape.action_places) != shape.num_actions or not on_board:
-        raise ValueError(
-            f"action_places has {len(shape.action_places)} entries, {len(on_board)} of them on "
-            f"the board; needed: one for each of {shape.num_actions} actions, some on the board"
-        )
-    if min(on_board) < 0 or len(set(on_board)) < len(on_board):
-        raise ValueError("action_places must be -1 or places from 0 on, none of them twice")

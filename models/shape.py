@@ -50,6 +50,22 @@ class Architecture:
         return ({} if self.module is None else {"module": self.module}) | self.options
 
 
+def check_shape(shape: NetworkShape) -> None:
+    """Raise ``ValueError`` unless a network of this package can have this shape."""
+    if len(shape.observation) not in (1, 3):
+        raise ValueError(f"no network for observations of shape {shape.observation}")
+    if len(shape.observation) == 1 or shape.action_places is None:
+        return
+    on_board = [place for place in shape.action_places if place != -1]
+    if len(shape.action_places) != shape.num_actions or not on_board:
+        raise ValueError(
+            f"action_places has {len(shape.action_places)} entries, {len(on_board)} of them on "
+            f"the board; needed: one for each of {shape.num_actions} actions, some on the board"
+        )
+    if min(on_board) < 0 or len(set(on_board)) < len(on_board):
+        raise ValueError("action_places must be -1 or places from 0 on, none of them twice")
+
+
 def check_member(family: NetworkShape, member: NetworkShape) -> None:
     """Check that a network made for the shape ``family`` can serve a game of shape ``member``.
 

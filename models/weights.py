@@ -1,7 +1,8 @@
 """The weights of a checkpoint as numpy arrays, read without torch.
 
-A file is checked as `ludarium.models.checkpoint` describes. Custom networks are loaded only by that
-module, because the names and shapes of their weights follow from their class.
+This is the one reader of the networks of this package: `ludarium.models.checkpoint` makes a torch
+module of what it returns. Custom networks are loaded only by that module, because the names and
+shapes of their weights follow from their class.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .header import CheckpointHeader, open_checkpoint
-from .layers import weight_shapes
+from .layers import answers, layers, member_weights, weight_shapes
 
 CHECKSUM = "sha256"  # key of the checksum in the description
 
@@ -56,7 +57,21 @@ def load_weights(path: str | os.PathLike[str]) -> StoredNetwork:
                 raise ValueError(f"its weights are damaged: {name} is not finite")
             if name.endswith("running_var") and (array < 0).any():
                 raise ValueError(f"its weights are damaged: a variance in {name} is negative")
+        _check_answers(weights, header)
     return StoredNetwork(**vars(header), weights=weights)
+
+
+def _check_answers(weights: dict[str, np.ndarray], header: CheckpointHeader) -> None:
+    """Raise ``ValueError`` unless a network's answers are finite."""
+    if header.variants:
+        features = [0.0] * header.architecture.options["features"]
+        weights = member_weights(weights, header.shape, header.shape, features)
+    observations = np.zeros((2, *header.shape.observation), np.float32)
+    observations[1] = 1
+    with np.errstate(all="ignore"):
+        found = answers(layers(weights, header.shape), observations)
+    if not all(np.isfinite(answer).all() for answer in found):
+        raise ValueError("its weights are damaged: the network's answers are not finite")
 
 
 def read_tensors(

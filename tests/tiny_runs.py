@@ -78,9 +78,9 @@ class TinyRuns:
         """The configuration, with further settings."""
         return apply_settings(load_config(self.shipped), [*self.settings, *settings])
 
-    def begun(self, folder: Path, *settings: str) -> Trainer:
+    def begun(self, folder: Path, *settings: str, restart: bool = False) -> Trainer:
         """A run, new or from its folder, that has yet to go on."""
-        return make_trainer(self.config(*settings), RunFolder(folder), Reporter())
+        return make_trainer(self.config(*settings), RunFolder(folder, restart), Reporter())
 
     def trained(self, folder: Path, *settings: str, iterations: int = 10**9) -> Trainer:
         """A run that was trained up to so many iterations, or to its end."""

@@ -17,6 +17,7 @@ import numpy as np
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
+from ludarium.envs.engine.options import check_options, check_stored
 from ludarium.models import (
     Architecture,
     CheckpointHeader,
@@ -295,6 +296,11 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
             f"{game.name} version {game.version}: train one for this, or take another agent "
             "(uct:1000)"
         )
+    try:
+        stored = check_stored(game.option_list, checkpoint.options)
+        check_options(game.name, game.option_list, stored)
+    except ValueError as error:
+        raise ValueError(f"checkpoint {name}: {error}") from None
     if not fits(checkpoint, game):
         if not checkpoint.variants and checkpoint.options == game.options:
             raise ValueError(

@@ -98,7 +98,8 @@ def train(
             a callback ends the call; the run can be resumed from there.
         settings: keys of the configuration to change, such as ``{"budget.minutes": 5}``.
         start: a trained agent to begin with, named as for ``--from``.
-        restart: delete the run that the folder holds, and begin again.
+        restart: begin anew: the run that the folder holds is deleted when the first iteration of
+            the new one is saved.
         show: print a table and a progress bar on standard error, and write TensorBoard curves.
         cluster: address of a Ray cluster to play on, ``auto`` for this machine's; ``""``
             starts one here; None: no cluster.

@@ -41,7 +41,8 @@ def new_player(measures=True, backend="eager", identity=None):
     for version in (3, 4):
         network = fresh_network(game, config.network)
         weights.append(Weights(version, (network,), (examples,)))
-    told = (games, mixture, part_of(config, 2, 1), identity or identity_of(game), measures)
+    part = part_of(config, 2, 1)
+    told = (games, mixture, part, identity or identity_of(game), measures)
     told, weights = pickle.loads(pickle.dumps((told, weights)))
     return SelfPlayer(*told), config, weights
 
@@ -55,16 +56,17 @@ def test_an_actor_plays_every_game_of_a_mixture():
     made = [game for game, _ in games]
     networks = tuple(fresh_network(game, config.network) for game in made)
     weights = Weights(3, networks, tuple(random_observations(game, 64, 1) for game in made))
-    player = SelfPlayer(games, Mixture(made), part_of(config, 2, 2), identity_of(made[0]), True)
+    part = part_of(config, 2, 2)
+    player = SelfPlayer(games, Mixture(made), part, identity_of(made[0]), True)
     for searched in (None, search_settings(config, 0.0)):
-        assert set(player.play(weights, searched).result.samples["game"]) == {0, 1}
+        assert set(player.play(weights, searched, part).result.samples["game"]) == {0, 1}
 
 
 @pytest.mark.parametrize("backend", ["eager", "compiled", "compiled-int8"])
 def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     player, config, (first, second) = new_player(backend=backend)
-    settings = search_settings(config, 0.0)
-    chunks = [player.play(weights, settings) for weights in (first, second, second)]
+    settings, part = search_settings(config, 0.0), part_of(config, 2, 1)
+    chunks = [player.play(weights, settings, part) for weights in (first, second, second)]
     assert [chunk.version for chunk in chunks] == [3, 4, 4]
     most = 16 if backend == "eager" else 16 + 9  # whole games
     assert all(16 <= chunk.result.positions <= most for chunk in chunks)
@@ -74,23 +76,40 @@ def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     assert [chunk.metrics.get("backend") for chunk in chunks] == [backend, backend, None]
     assert chunks[0].metrics["policy_deviation"] < 0.1
     other, _, weights = new_player(measures=False)
-    assert other.play(weights[0], settings).metrics == {}
+    assert other.play(weights[0], settings, part).metrics == {}
+
+
+@pytest.mark.parametrize("backend", ["eager", "compiled"])
+def test_an_actor_keeps_up_with_its_part_of_the_work(backend):
+    """And its games in progress go on."""
+    player, config, (weights, _) = new_player(backend=backend)
+    played = ended = 0
+    for count, wanted in ((1, 32), (2, 16), (1, 32), (1, 32), (2, 16)):
+        part = part_of(config, count, 1)
+        chunk = player.play(weights, search_settings(config, 0.0), part).result
+        assert wanted <= chunk.positions <= wanted + (0 if backend == "eager" else 9)
+        played, ended = played + chunk.positions, ended + len(chunk.samples)
+    states = player._actors.state().items()
+    going = sum(len(array) for name, array in states if name.endswith(".pending"))
+    assert ended + going == played
+    assert player.play(weights, None, part_of(config, 1, 1)).result.positions >= 32
 
 
 def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
-    player, _, (weights, _) = new_player()
-    first, second = (player.play(weights, None).result for _ in range(2))
+    player, config, (weights, _) = new_player()
+    part = part_of(config, 2, 1)
+    first, second = (player.play(weights, None, part).result for _ in range(2))
     assert first.positions >= 16
     assert first.samples.tobytes() != second.samples.tobytes()
 
 
 def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
-    player, _, (weights, _) = new_player(identity="ludarium 9.9.9, corso version 0 (abc)")
+    player, config, (weights, _) = new_player(identity="ludarium 9.9.9, corso version 0 (abc)")
     here = r"^node \S+ has ludarium 0\.\S+, corso version \d+ \(\w+\), compiled networks \(\w+\)"
     with pytest.raises(
         ValueError, match=here + r", this run has ludarium 9\.9\.9, .* \(abc\): inst"
     ):
-        player.play(weights, None)
+        player.play(weights, None, part_of(config, 2, 1))
 
 
 def test_nodes_must_have_the_same_networks_and_not_the_same_processors(monkeypatch):
@@ -176,13 +195,16 @@ def test_an_address_has_a_host_and_a_port(address):
 
 @pytest.mark.parametrize(("is_dead", "played"), [(False, [2, 2]), (True, [4, 1])])
 def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monkeypatch):
-    """Of four chunks by two actors; after a silence the first replaces the second, if that died."""
-    now, orders, said = [0.0], [], []
+    """Of four chunks by two actors; after a silence the first replaces the second, if that died.
+
+    If it was only late, its chunk is learnt from, and does not count as self-play.
+    """
+    now, orders, said, dead = [0.0], [], [], {1} if is_dead else set()
 
     def make(number):
-        def play(weights, settings):
+        def play(weights, settings, part):
             orders.append(number)
-            return number, len(orders)
+            return number, len(orders), settings and weights.version
 
         methods = {"play": play, "__ray_ready__": lambda: f"start of {number}"}
         return SimpleNamespace(
@@ -191,7 +213,7 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
 
     def wait(references, num_returns=1, timeout=0.0):
         now[0] += timeout
-        come = [each for each in references if not (is_dead and each[0] == 1)]
+        come = [each for each in references if each[0] not in dead]
         return come[:num_returns], references
 
     handles = map(make, range(2))
@@ -206,17 +228,22 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     result = SelfPlayResult(np.zeros(16), positions=16, simulations=0)
     monkeypatch.setattr(
-        actors, "received", lambda reference: PlayedChunk(result, 3, 1 + reference[0], {})
+        actors, "received", lambda chunk: PlayedChunk(result, chunk[2], 1 + chunk[0], {})
     )
     _, config, (weights, _) = new_player()
     config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
     games = games_of(config)
     reporter = SimpleNamespace(say=said.append)
     run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
-    found = ClusterActors(run, None, weights).bootstrap(lambda _: None)
+    cluster = ClusterActors(run, None, weights)
+    found = cluster.bootstrap(lambda _: None)
     assert found.positions == 64
     assert [orders.count(number) for number in range(2)] == played
     assert bool(said) == is_dead
+    dead.clear()
+    found = cluster.play(search_settings(config, 0.0), lambda _: None)
+    assert (found.positions, len(found.samples)) == (64, 80 if is_dead else 64)
+    assert cluster.publish(weights)["staleness"] == 0
 
 
 def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):

@@ -24,7 +24,10 @@ from ludarium.models import (
     save_checkpoint,
 )
 from ludarium.models.network import network_size
+from ludarium.models.weights import load_weights
 
+#: With torch and without: both take and refuse the same.
+BOTH = pytest.mark.parametrize("load", [load_checkpoint, load_weights])
 SHAPE = NetworkShape((5, 4, 4), 18, (*range(16), -1, -1))
 
 
@@ -76,6 +79,7 @@ def test_a_pickle_is_not_loaded(tmp_path):
     assert not (tmp_path / "touched").exists()
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -86,9 +90,14 @@ def test_a_pickle_is_not_loaded(tmp_path):
         (lambda d: d["network"]["options"].update(channels=0), "channels is 0"),
         (lambda d: d["network"]["options"].update(blocks=-3), "blocks is -3"),
         (lambda d: d["network"]["options"].update(blocks=10**9), "do not fit"),
+        (lambda d: d["network"]["options"].update(width=8), "unknown field `width`"),
+        (lambda d: d["network"]["options"].update(features=1), "give None features, not 1"),
+        (lambda d: d["network"]["shape"].update(observation=[5, 4]), "no network for"),
+        (lambda d: d["network"]["shape"].update(action_places=[0] * 16 + [-1] * 2), "twice"),
+        (lambda d: d["network"]["shape"].update(action_places=[0, 1]), "one for each of 18"),
     ],
 )
-def test_wrong_descriptions_are_refused(checkpoint, tmp_path, change, message):
+def test_wrong_descriptions_are_refused(checkpoint, tmp_path, change, message, load):
     from safetensors import safe_open
 
     path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
@@ -97,34 +106,36 @@ def test_wrong_descriptions_are_refused(checkpoint, tmp_path, change, message):
     change(description)
     save_file(checkpoint.network.state_dict(), path, metadata={"ludarium": json.dumps(description)})
     with pytest.raises(ValueError, match=message):
-        load_checkpoint(path)
+        load(path)
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [("outcome.bias", "nan"), ("stem.1.running_var", "inf")],  # with it the answers are finite
 )
-def test_weights_that_are_not_finite_are_refused_by_name(name, wrong, checkpoint, tmp_path):
+def test_weights_that_are_not_finite_are_refused_by_name(name, wrong, checkpoint, tmp_path, load):
     checkpoint.network.state_dict()[name][0] = float(wrong)
     path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
     with pytest.raises(ValueError, match=rf"{re.escape(name)} is not finite"):
-        load_checkpoint(path)
+        load(path)
 
 
-def test_negative_variances_and_answers_that_overflow_are_refused(checkpoint, tmp_path):
+@BOTH
+def test_negative_variances_and_answers_that_overflow_are_refused(checkpoint, tmp_path, load):
     path = tmp_path / "a.safetensors"
     with torch.no_grad():
         checkpoint.network.stem[1].running_var[3] = -1.0
     save_checkpoint(checkpoint, path)
-    with pytest.raises(ValueError, match=r"a\.safetensors .* answers are not finite"):
-        load_checkpoint(path)
+    with pytest.raises(ValueError, match=r"a\.safetensors .* a variance in stem\.1\.\w+ is neg"):
+        load(path)
     with torch.no_grad():
         checkpoint.network.stem[1].running_var[3] = 1.0
         checkpoint.network.outcome.weight.fill_(3e38)
         checkpoint.network.value_hidden.bias.fill_(3e38)
     save_checkpoint(checkpoint, path)
     with pytest.raises(ValueError, match=r"a\.safetensors .* answers are not finite"):
-        load_checkpoint(path)
+        load(path)
 
 
 # Files of strangers.
@@ -198,15 +209,16 @@ def test_what_cannot_be_read_is_refused_by_name(path: str) -> None:
             load_header(path)
 
 
+@BOTH
 @pytest.mark.parametrize("header", HOSTILE_HEADERS.values(), ids=list(HOSTILE_HEADERS))
-def test_hostile_headers_are_refused_by_name_at_once(header, tmp_path):
+def test_hostile_headers_are_refused_by_name_at_once(header, tmp_path, load):
     """In a second of the processor and a few hundred characters, whatever they declare."""
     path = tmp_path / "hostile.safetensors"
     write(path, header)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
     with pytest.raises(ValueError, match=r"hostile\.safetensors cannot be loaded: ") as refused:
-        load_checkpoint(path)
+        load(path)
     assert time.process_time() - started < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
     assert len(str(refused.value)) < 600

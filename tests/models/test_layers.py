@@ -16,8 +16,9 @@ from ludarium.models import (
     make_network,
     save_checkpoint,
 )
-from ludarium.models.layers import weight_shapes
+from ludarium.models.layers import answers, layers, member_weights, weight_shapes
 from ludarium.models.weights import load_weights
+from tests.checkpoints import in_use
 from tests.games import slow_but
 from tests.processes import ROOT, python
 
@@ -63,12 +64,21 @@ def test_shipped_weights_are_read_as_by_torch(path):
         assert getattr(stored, field) == getattr(checkpoint, field)
 
 
-def changed(name, change):
-    checkpoint = checkpoint_of()
-    value = checkpoint.network.get_parameter(name) if "running" not in name else None
-    with torch.no_grad():
-        change(checkpoint.network.get_buffer(name) if value is None else value)
-    return checkpoint
+@pytest.mark.parametrize("name", NETWORKS)
+def test_plain_numpy_answers_as_torch(name):
+    shape, others = NETWORKS[name]
+    torch.manual_seed(0)
+    options = {"channels": 8, "blocks": 2} | others
+    network = in_use(make_network(shape, Architecture(options)))
+    weights = {key: value.numpy() for key, value in network.state_dict().items()}
+    if others:
+        weights = member_weights(weights, shape, shape, [0.0] * others["features"])
+    observations = torch.rand(3, *shape.observation)
+    policy, outcome, score = answers(layers(weights, shape), observations.numpy())
+    with torch.inference_mode():
+        expected = network(observations)
+    for ours, theirs in zip((policy, outcome, score[:, 0]), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
 def test_damaged_weights_are_refused_by_name(tmp_path):
@@ -78,13 +88,6 @@ def test_damaged_weights_are_refused_by_name(tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.safetensors .* do not fit their checksum"):
         load_weights(path)
-    for name, change, message in (
-        ("outcome.bias", lambda value: value.fill_(torch.nan), "outcome.bias is not finite"),
-        ("stem.1.running_var", lambda value: value.fill_(-1), "a variance in stem.1.running_var"),
-    ):
-        save_checkpoint(changed(name, change), path)
-        with pytest.raises(ValueError, match=message):
-            load_weights(path)
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,28 @@ class Expanded(Net):
         self.register_buffer("scale", torch.ones(1).expand(4))
 
 
+class Unsaved(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.register_buffer("scale", torch.randn(8), persistent=False)
+
+    def forward(self, observation):
+        x = self.hidden(observation.flatten(1)).relu() * self.scale
+        return self.policy(x), self.outcome(x), self.score(x).tanh().flatten()
+
+
+class Counts(Unsaved):
+    """Its answers depend on how often it was trained, which no state tells."""
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.scale = torch.ones(8)
+
+    def forward(self, observation):
+        self.scale += self.training
+        return super().forward(observation)
+
+
 class Lost(Net):
     def __init__(self, shape):
         raise KeyError("a file that is gone")
@@ -231,16 +253,17 @@ class Note(Net):
 
 
 class Tied(Net):
-    """The outcome's second layer is its first, transposed."""
+    """The outcome's second layer has the weights of its first; there is no score."""
 
     def __init__(self, shape, width=8):
         super().__init__(shape, width)
+        del self.score
         self.again = nn.Linear(width, 3)
         self.again.weight = self.outcome.weight
 
     def forward(self, observation):
-        policy, outcome, score = super().forward(observation)
-        return policy, outcome + self.again(self.hidden(observation.flatten(1))), score
+        x = self.hidden(observation.flatten(1))
+        return self.policy(x.relu()), self.outcome(x.relu()) + self.again(x)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +276,8 @@ class Tied(Net):
         (NoMeta, "cannot be made on torch's device 'meta'"),
         (Diverged, "the outcome of mine:Bad is not finite"),
         (Expanded, r"mine:Bad cannot be loaded later: .*module\.scale.*of its own \(\.clone"),
+        (Unsaved, r"mine:Bad would be another network once .*\(not with persistent=False\)"),
+        (Counts, "mine:Bad would be another network once it is saved"),
         (Lost, r"mine:Bad cannot be made: KeyError: .* gone' \(test_own_network\.py, line \d+\)"),
         (Fails, r"mine:Bad must return .*: KeyError: 'a layer' \(test_own_network\.py, line"),
         (OneByOne, "mine:Bad must return .*: AssertionError: a batch of one"),
@@ -269,6 +294,23 @@ def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, messa
     chosen = Architecture({}, "mine:Bad")
     with pytest.raises(ValueError, match=message):
         check_network(make_network(SHAPE, chosen), SHAPE, chosen)
+
+
+def test_a_network_that_has_become_another_than_its_state_is_not_saved(tmp_path):
+    class Turns(Unsaved):
+        def __init__(self, shape):
+            super().__init__(shape)
+            self.scale = torch.arange(8.0)
+
+    register_network("mine:Net", Turns)
+    checkpoint = checkpoint_of()
+    drawn = torch.random.get_rng_state()
+    saved = save_checkpoint(checkpoint, tmp_path / "a.safetensors").read_bytes()
+    assert torch.equal(torch.random.get_rng_state(), drawn)
+    checkpoint.network.module.scale += 1
+    with pytest.raises(ValueError, match="mine:Net would be another network once it is saved"):
+        save_checkpoint(checkpoint, tmp_path / "a.safetensors")
+    assert (tmp_path / "a.safetensors").read_bytes() == saved
 
 
 def test_configurations_keep_a_networks_own_keys(tmp_path):
@@ -297,19 +339,13 @@ def test_tied_weights_learn_and_are_saved(tmp_path):
     module = load_checkpoint(tmp_path / "run" / "agent.safetensors").network.module
     assert module.again.weight is module.outcome.weight
     assert (module.again.weight != 0).any()
+    for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
+        losses = [name for name in json.loads(line) if name.endswith("_loss")]
+        assert losses == ["policy_loss", "outcome_loss"]
 
 
 def test_a_network_without_a_score_says_so():
-    class Pointless(Net):
-        def __init__(self, shape):
-            super().__init__(shape)
-            del self.score
-
-        def forward(self, observation):
-            x = self.hidden(observation.flatten(1)).relu()
-            return self.policy(x), self.outcome(x)
-
-    register_network("mine:Net", Pointless)
+    register_network("mine:Net", Tied)
     chosen = Architecture({}, "mine:Net")
     network = make_network(SHAPE, chosen)
     check_network(network, SHAPE, chosen)

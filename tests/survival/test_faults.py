@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.folder import RunFolder
 
 from .faults import FailingOS, Killed
 from .tiny import ALGORITHMS, TIMES, Listener, fingerprint, metrics, train
@@ -69,6 +70,35 @@ def test_a_failure_at_any_operation_changes_nothing(run, how, tmp_path, monkeypa
         assert found.keys() == expected.keys(), (number, done[number])
         differing = [name for name in expected if found[name] != expected[name]]
         assert (differing, said) == ([], []), (number, done[number])
+
+
+@pytest.mark.parametrize("how", ["kill", "power", "full"])
+def test_a_restart_that_fails_leaves_the_old_run_or_the_new_one(run, how, tmp_path, monkeypatch):
+    """Whole, and as it would be alone in its folder; the number of each is its seed."""
+    algorithm, begun, _ = run
+    train(algorithm, tmp_path / "new", 1, seed=2)
+    shutil.copytree(begun, tmp_path / "counted")
+    counting = FailingOS()
+    with monkeypatch.context() as patch:
+        counting.stand_in(patch)
+        train(algorithm, tmp_path / "counted", 1, seed=2, restart=True)
+    expected = {1: fingerprint(begun), 2: fingerprint(tmp_path / "new")}
+    assert fingerprint(tmp_path / "counted") == expected[2]
+    found = []
+    step = 1 if algorithm == "drift" or TIMES > 1 else 10
+    for number in range({"kill": 0, "power": 1, "full": 2}[how], len(counting.done), step):
+        folder = tmp_path / f"run-{number}"
+        shutil.copytree(begun, folder)
+        with monkeypatch.context() as patch, contextlib.suppress(Killed, StorageError):
+            FailingOS(number, how).stand_in(patch)
+            train(algorithm, folder, 1, seed=2, restart=True)
+        config = RunFolder(folder).begun()
+        assert config is not None
+        assert train(algorithm, folder, 0, seed=config.seed) == [], (number, counting.done[number])
+        assert fingerprint(folder) == expected[config.seed], (number, counting.done[number])
+        found.append(config.seed)
+    assert sorted({*found}) == [1, 2]
+    assert found == sorted(found)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -16,13 +17,14 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.cli.interrupt import STOPPED
+from ludarium.envs.engine.progress import StoppedError
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 
 from .killing import killed_at_random
 from .signals import KINDS, command
-from .tiny import TIMES, arguments_of, fingerprint, tiny_config, train
+from .tiny import TIMES, Drift, arguments_of, fingerprint, tiny_config, train
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,10 +92,24 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):
     assert train("drift", tmp_path, 2) == []
 
 
-def test_a_refused_configuration_throws_no_run_away(tmp_path):
+@pytest.mark.parametrize("error", [ValueError, MemoryError, ImportError, KeyboardInterrupt])
+def test_a_restart_that_ends_before_its_first_state_throws_no_run_away(error, tmp_path):
+    class Refused(Drift):
+        def __init__(self, run, saved):
+            raise error("no")
+
+    class Interrupted(Drift):
+        def learn(self, played):
+            raise StoppedError if error is KeyboardInterrupt else error("no")
+
     train("drift", tmp_path, 2)
     before = fingerprint(tmp_path)
+    for kind in (Refused, Interrupted):
+        with pytest.raises(BaseException, match="no") if kind is Refused else suppress(error):
+            train("drift", tmp_path, restart=True, kind=kind)
+        assert fingerprint(tmp_path) == before
     config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
     with pytest.raises(ValueError, match="cuda:77"):
         make_trainer(config, RunFolder(tmp_path, restart=True), Reporter())
+    assert train("drift", tmp_path, 2) == []
     assert fingerprint(tmp_path) == before

@@ -126,10 +126,11 @@ class Listener(Reporter):
         self.said.append(text)
 
 
-def tiny_config(algorithm: str) -> TrainingConfig:
+def tiny_config(algorithm: str, seed: int = 1) -> TrainingConfig:
     """The configuration of a tiny run."""
     shipped = f"corso/{algorithm}" if algorithm == "ppo" else "corso/demo"
-    return apply_settings(load_config(shipped), [*_COMMON, *_OWN.get(algorithm, [])])
+    settings = [*_COMMON, *_OWN.get(algorithm, []), f"seed={seed}"]
+    return apply_settings(load_config(shipped), settings)
 
 
 def arguments_of(algorithm: str, path: Path) -> list[str]:
@@ -145,10 +146,11 @@ def tiny_run(
     path: Path,
     reporter: Reporter,
     kind: type[Drift] = Drift,
+    seed: int = 1,
     **of_folder: bool,
 ) -> Trainer:
     """A tiny run, new or from its folder; ``drift`` is of this kind."""
-    config, folder = tiny_config(algorithm), RunFolder(path, **of_folder)
+    config, folder = tiny_config(algorithm, seed), RunFolder(path, **of_folder)
     if algorithm == "drift":
         return Trainer(config, folder, reporter, kind)
     return make_trainer(config, folder, reporter)
@@ -159,11 +161,11 @@ def train(
     path: Path,
     iterations: int = ITERATIONS,
     listener: Listener | None = None,
-    **of_folder: bool,
+    **of_run: Any,
 ) -> list[str]:
     """Begin a run or go on with it, up to so many iterations; returns what was said."""
     listener = listener or Listener()
-    trainer = tiny_run(algorithm, path, listener, **of_folder)
+    trainer = tiny_run(algorithm, path, listener, **of_run)
     try:
         trainer.run(stop=lambda: trainer.iteration >= iterations)
     finally:

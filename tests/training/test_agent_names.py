@@ -41,6 +41,8 @@ def test_a_checkpoint_of_another_game_or_other_rules_is_named(tmp_path, game, op
     path = save_checkpoint(checkpoint, tmp_path / "strange.safetensors")
     with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: "):
         read_agent(str(path)).choose_game({})
+    with pytest.raises(ValueError, match=r"^checkpoint strange"):  # also where its shapes fit
+        make_agent(str(path), make_game("corso"))
 
 
 def test_a_checkpoint_of_another_board_says_that_it_has_one(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +19,11 @@ from ludarium.training.agents import (
     Searcher,
     UCTSearcher,
     make_agent,
+    uct_search,
 )
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
-from ludarium.training.search import Budget, Finding
+from ludarium.training.search import Budget, Finding, watch
 from tests.games import ALL_GAMES, after, children, random_positions, slow_but, states_of
 from tests.processes import python
 from tests.tictactoe import TicTacToe
@@ -98,6 +100,23 @@ def test_cores_change_nothing(
     alone, shared = found
     for name, array in vars(shared).items():
         np.testing.assert_array_equal(getattr(alone, name), array)
+
+
+def test_every_thread_of_uct_asks_whether_it_is_to_stop(
+    corso: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one thread does the work of all, as within another search."""
+    monkeypatch.setattr(uct_search, "split", lambda share, count, threads: share(0, count))
+    monkeypatch.setattr(sys.modules[UCTSearcher.__module__], "available_cores", lambda: 4)
+    search = UCTSearcher(corso).deep_search(corso.start().states, np.random.default_rng(1))
+    search.think(Budget(simulations=400, stop=lambda: search.simulations >= 300))
+    assert search.simulations == 300
+    search.restart(corso.start().states)
+    ticks = itertools.count()  # a second for each look at the clock, of which a portion has three
+    for module in (uct_search, watch):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    search.think(Budget(simulations=400, seconds=300))
+    assert 100 < search.simulations < 400
 
 
 def test_long_searches_go_in_portions_that_change_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 
 import numpy as np
@@ -322,6 +323,19 @@ def run_folder(tmp_path_factory):
     evaluation = "evaluation={every: 2, against: random, games: 4, simulations: 0}"
     folder = tmp_path_factory.mktemp("runs") / "run"
     return run_by_command(folder, "ppo", [*PPO[:-1], evaluation])
+
+
+@pytest.mark.parametrize("explained", [0.25, math.nan])
+def test_what_the_value_explains_of_returns_that_are_all_the_same_is_absent(tmp_path, explained):
+    run = RUNS.begun(tmp_path)
+    logged = run.algorithm.model.logger.name_to_value
+    for name in ("entropy_loss", "policy_gradient_loss", "value_loss", "approx_kl"):
+        logged[f"train/{name}"] = 0.5
+    logged["train/clip_fraction"], logged["train/explained_variance"] = 0.5, explained
+    found = run.algorithm._metrics(8, 1.0, 1.0, 0.1)
+    run.close()
+    assert found.get("explained_variance", math.nan) == pytest.approx(explained, nan_ok=True)
+    assert ("explained_variance" in found) == (explained == 0.25)
 
 
 def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from types import ModuleType
 
@@ -67,6 +68,21 @@ def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_
     assert second.split()[3] == "13"
     assert "score against uct:1000: 90 % (95 %: 77 to 96)" in score
     assert list((tmp_path / "tensorboard").iterdir())
+
+
+@pytest.mark.parametrize("absent", [(), ("policy_loss", "outcome_loss", "score_loss")])
+def test_what_an_iteration_has_no_data_for_is_left_blank(absent, tmp_path):
+    """Without a gradient step, and where a local run goes on on a cluster."""
+    stream = io.StringIO()
+    reporter = TerminalReporter(RunFolder(tmp_path), columns_of("alphazero", True), stream)
+    reporter.iteration({name: value for name, value in METRICS.items() if name not in absent})
+    reporter.close()
+    heading, row = stream.getvalue().splitlines()
+    assert len(heading) == len(row)
+    assert ("0.457" in row) == (not absent)
+    assert re.search("250,000 {20,}13 min$", row)
+    for events in map(str, (tmp_path / "tensorboard").iterdir()):
+        assert not {*absent} & {*EventAccumulator(events).Reload().Tags()["scalars"]}
 
 
 def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):

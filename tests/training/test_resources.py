@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +62,12 @@ def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, na
         ("alphazero", ["replay.last=1000000000"], r"most of all its replay\.last, would take"),
         ("alphazero", ["self_play.cache=1000000"], r"most of all its self_play\.cache, would"),
         ("alphazero", ["device=cuda"], "device is 'cuda', which is not on this machine.* cpu"),
+        ("ppo", ["rollout={games: 65536, steps: 65536}"], r"its rollout\.games or rollout\.steps,"),
+        (
+            "ppo",
+            ["network={channels: 1024, blocks: 20}", "opponents.pool=1000"],
+            r"opponents\.pool",
+        ),
         ("ppo", ["device='cuda:1'"], "device is 'cuda:1', which is not on"),
         ("ppo", ["device=nonsense"], "device is 'nonsense'"),
     ],
@@ -91,6 +98,20 @@ def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device,
     made = sum(array.nbytes for array in tree)
     reckoned = memory_of(config, [game])["self_play.games or self_play.simulations"]
     assert 0.9 * made <= reckoned <= 1.1 * made
+
+
+def test_what_ppo_keeps_is_reckoned_as_it_is_made(tmp_path, game):
+    config = config_of("ppo", "rollout={games: 16, steps: 8}", "network={channels: 8, blocks: 3}")
+    run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+    buffer = run.algorithm.model.rollout_buffer
+    network = run.algorithm.network.state_dict().values()
+    run.close()
+    assert memory_of(config, [game]) == {
+        "rollout.games or rollout.steps": sum(
+            each.nbytes for each in vars(buffer).values() if isinstance(each, np.ndarray)
+        ),
+        "opponents.pool": config.opponents.pool * 4 * sum(weight.numel() for weight in network),
+    }
 
 
 def test_on_a_cluster_trees_are_those_of_others(monkeypatch, machine, game):

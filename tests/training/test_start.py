@@ -10,6 +10,9 @@ from ludarium.cli import main
 from ludarium.configs import load_config
 from ludarium.envs.corso import Corso
 from ludarium.models import load_checkpoint
+from ludarium.training.alphazero.learner import Losses
+from ludarium.training.alphazero.self_play import SelfPlayResult
+from tests.survival.test_folder import contents
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, PPO, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 3]}}]"
@@ -95,13 +98,17 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
         (VARIANTS, "the run learns many sets of options"),
     ],
 )
-def test_an_agent_that_does_not_fit_is_refused_and_leaves_no_folder(
+def test_an_agent_that_does_not_fit_is_refused_and_leaves_no_folder_and_the_old_run(
     tmp_path, teacher, setting, told
 ):
     settings = [setting] if setting.startswith("start") else [setting, f"start={teacher}"]
     with pytest.raises((ValueError, FileNotFoundError), match=told):
         RUNS.begun(tmp_path / "run", *settings)
     assert not (tmp_path / "run").exists()
+    before = contents(teacher)
+    with pytest.raises((ValueError, FileNotFoundError), match=told):
+        RUNS.begun(teacher, *settings, restart=True)
+    assert contents(teacher) == before
 
 
 def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, teacher, capsys):
@@ -154,6 +161,14 @@ def test_without_a_game_there_must_be_a_run(tmp_path, monkeypatch, teacher, caps
     assert [item.name for item in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.parametrize(("game", "has_score"), [("corso", True), ("osiron", False)])
+def test_a_game_without_points_has_no_score_to_learn(game, has_score, tmp_path):
+    trainer = RUNS.begun(tmp_path, f"game={game}", "options={}", "backend=eager")
+    found = trainer.algorithm._metrics(SelfPlayResult([], seconds=1.0), Losses(steps=1), 1.0)
+    trainer.close()
+    assert ("score_loss" in found) == has_score
+
+
 def test_a_run_that_learns_nothing_says_so(tmp_path, capsys):
     command = ["train", "corso", "--folder", str(tmp_path / "run"), *ARGUMENTS]
     settings = ["--set=budget={iterations: 1}", "--set=learner.batch=4096", "--json"]
@@ -161,3 +176,5 @@ def test_a_run_that_learns_nothing_says_so(tmp_path, capsys):
     told = capsys.readouterr()
     assert json.loads(told.out)["step"] == 0
     assert "nothing was learnt" in told.err
+    (line,) = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert not [name for name in json.loads(line) if name.endswith("_loss")]

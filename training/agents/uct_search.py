@@ -105,8 +105,7 @@ class UCTSearch:
                     portion = min(2 * portion, _MOST_PLAYOUTS_AT_ONCE)
                 elif portion > 1:
                     portion //= 2
-                if thread == 0:
-                    watch.look()
+                watch.look()
         except BaseException:
             watch.is_over = True
             raise

@@ -20,7 +20,7 @@ from .samples import Batch
 
 @dataclass
 class Losses:
-    """Mean losses over the learner steps so far.
+    """Mean losses over the learner steps so far; before the first one they mean nothing.
 
     ``policy`` is the cross-entropy minus the entropy of the target (the KL divergence).
     """

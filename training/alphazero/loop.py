@@ -22,9 +22,11 @@ import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig
+from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import StoppedError
 from ludarium.envs.engine.progress_bar import as_time
 from ludarium.models import PolicyValueNetwork
+from ludarium.models.architecture import OwnNetwork
 from ludarium.training.networks import random_observations
 from ludarium.training.runs.state import (
     State,
@@ -58,6 +60,7 @@ class AlphaZero:
         workers: number of threads that play, and that learn on a CPU.
         mixture: packs the samples of all games into records, and makes batches of records.
         replay: the latest positions.
+        has_score: whether there is a score to learn.
         learner: learner of the network.
         actors: the actors.
     """
@@ -84,8 +87,9 @@ class AlphaZero:
             self.games, config.self_play.solve > 0, config.self_play.keep_decided
         )
         self.replay = ReplayBuffer(self.mixture.dtype, config.replay.last)
+        self.has_score = run.game.max_score > 0 and _gives_score(self.network, run.game)
         self.learner = Learner(
-            self.network, config.learner, run.game.max_score > 0, run.device, self.workers
+            self.network, config.learner, self.has_score, run.device, self.workers
         )
         self.actors: Actors
         if actors is not None:
@@ -257,12 +261,21 @@ class AlphaZero:
             "cache_hits": played.hits / max(1, played.hits + played.evaluations),
             "play_seconds": play_seconds,
             "learn_seconds": learn_seconds,
-            "policy_loss": losses.policy,
-            "outcome_loss": losses.outcome,
-            "score_loss": losses.score,
         }
+        if losses.steps:
+            metrics |= {"policy_loss": losses.policy, "outcome_loss": losses.outcome}
+            if self.has_score:
+                metrics["score_loss"] = losses.score
         if played.games:
             metrics["mean_plies"] = played.plies / played.games
         if self.config.self_play.solve:
             metrics["solved"] = played.solved / max(1, played.ended_positions)
         return metrics
+
+
+@torch.no_grad()
+def _gives_score(network: PolicyValueNetwork, game: Game) -> bool:
+    """Whether a network's answers include a score; those of this package's networks do."""
+    if not isinstance(network, OwnNetwork):
+        return True
+    return network.eval()(torch.zeros(1, *game.observation_shape)).score is not None

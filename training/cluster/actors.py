@@ -44,14 +44,12 @@ class _Actor:
     Attributes:
         handle: Ray's handle.
         starts: Ray's reference that tells whether it has started.
-        bootstrap: positions of a chunk of the bootstrap.
         orders: how many chunks it was ordered to play that have not arrived yet.
         process: number of the process that played its latest chunk; 0 before the first.
     """
 
     handle: Any
     starts: Any
-    bootstrap: int
     orders: int = 0
     process: int = 0
 
@@ -73,6 +71,7 @@ class ClusterActors(Actors):
         self._actors: list[_Actor] = []
         self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
         self._arrived: list[PlayedChunk] = []
+        self._is_bootstrapping = False
         self._backend_metrics: dict[str, Any] = {}  # metrics of an actor's backend
         self._delivered: set[_Actor] = set()  # actors that delivered since the last version
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
@@ -100,12 +99,14 @@ class ClusterActors(Actors):
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         """Have the actors play the bootstrap."""
         began, seconds = time.perf_counter(), self.config.bootstrap_seconds
+        self._is_bootstrapping = True
         self._wait(self.config.bootstrap.positions, None, advance, seconds)
         # Long games end late: without them the network would learn from short ones only.
         end = min(2 * time.perf_counter() - began, began + seconds)
         while self._ordered and time.perf_counter() < end:
             advance(0)
             self._receive()
+        self._is_bootstrapping = False
         return self._take(math.inf, advance)
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
@@ -144,8 +145,8 @@ class ClusterActors(Actors):
 
         run, cluster = self._run, self.config.cluster
         room = room_in(ray.cluster_resources(), cluster)
-        wanted = cluster.actors or max(1, room)
-        config = part_of(self.config, wanted, len(run.games))
+        wanted = max(cluster.actors or max(1, room), len(self._actors))
+        self._part = part_of(self.config, wanted, len(run.games))
         while len(self._actors) < wanted:
             actor = ray.remote(SelfPlayer).options(
                 num_cpus=cluster.actor_cpus,
@@ -154,10 +155,10 @@ class ClusterActors(Actors):
                 max_task_retries=_FOREVER,
             )
             handle: Any = actor.remote(
-                run.games, self._mixture, config, identity_of(run.game), not self._actors
+                run.games, self._mixture, self._part, identity_of(run.game), not self._actors
             )
             starts = handle.__ray_ready__.remote()
-            self._actors.append(_Actor(handle, starts, config.bootstrap.positions))
+            self._actors.append(_Actor(handle, starts))
         if self._has_room and not room:
             run.reporter.say(
                 "the cluster has no room for an actor, which takes "
@@ -179,7 +180,8 @@ class ClusterActors(Actors):
             while actor.starts in started and actor.orders < most:
                 if settings is None and self._is_bootstrap_ordered():
                     return
-                self._ordered[actor.handle.play.remote(self._weights, settings)] = actor
+                chunk = actor.handle.play.remote(self._weights, settings, self._part)
+                self._ordered[chunk] = actor
                 actor.orders += 1
 
     def _is_bootstrap_ordered(self) -> bool:
@@ -187,7 +189,7 @@ class ClusterActors(Actors):
 
         After a silence only those that have arrived count: the actors of others may be dead.
         """
-        ordered = sum(actor.orders * actor.bootstrap for actor in self._actors)
+        ordered = len(self._ordered) * self._part.bootstrap.positions
         coming = 0 if self._is_silent else ordered
         return _positions(self._arrived) + coming >= self.config.bootstrap.positions
 
@@ -239,6 +241,9 @@ class ClusterActors(Actors):
             actor.process = chunk.process
             actor.orders -= 1
             self._delivered.add(actor)
+            if chunk.version is None and not self._is_bootstrapping:
+                # Ordered before the bootstrap ended: to learn from, but no part of self-play.
+                chunk = replace(chunk, result=replace(chunk.result, positions=0, simulations=0))
             self._arrived.append(chunk)
             self._backend_metrics = chunk.metrics or self._backend_metrics
         return bool(come)
@@ -262,8 +267,8 @@ class ClusterActors(Actors):
         taken: list[PlayedChunk] = []
         while self._arrived and _positions(taken) < wanted:
             taken.append(self._arrived.pop(0))
-        ages = [self._version - chunk.version for chunk in taken]
-        self._staleness = sum(ages) / len(ages)
+        ages = [self._version - chunk.version for chunk in taken if chunk.version is not None]
+        self._staleness = sum(ages) / max(1, len(ages))
         advance(_positions(taken))
         return join_results([chunk.result for chunk in taken])
 

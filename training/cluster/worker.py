@@ -31,14 +31,14 @@ class PlayedChunk:
 
     Attributes:
         result: positions of the games that have ended, and counts.
-        version: version of the weights.
+        version: version of the weights; None of the bootstrap, which needs none.
         process: number of the process that played it.
         metrics: backend and its distance from PyTorch, for the log; one actor sends it, once
             a version.
     """
 
     result: SelfPlayResult
-    version: int
+    version: int | None
     process: int
     metrics: dict[str, Any]
 
@@ -86,20 +86,27 @@ class SelfPlayer:
         self._actors: LocalActors | None = None
         self._version: int | None = None
 
-    def play(self, weights: Weights, settings: SearchSettings | None) -> PlayedChunk:
+    def play(
+        self, weights: Weights, settings: SearchSettings | None, config: AlphaZeroConfig
+    ) -> PlayedChunk:
         """Play a chunk.
 
         Args:
             weights: a version of the weights.
             settings: settings of the search; None for bootstrap games, which need no network.
+            config: the run's configuration with this actor's present part, which gets smaller when
+                actors join. Games in progress go on.
 
         Raises:
             ValueError: this node has another ludarium or other rules than the driver.
         """
         metrics = None
         with one_core() if self._threads == 1 else nullcontext():
-            if self._actors is None:
+            if self._actors is None or config != self._config:
+                playing = self._actors.state() if self._actors is not None else {}
+                self._config = config
                 self._actors = self._make_actors(weights)
+                self._actors.restore(playing)
             if weights.version != self._version:
                 load = self._actors.publish if self._measures else self._actors.load
                 metrics, self._version = load(weights), weights.version
@@ -107,7 +114,8 @@ class SelfPlayer:
                 result = self._actors.bootstrap(lambda _: None)
             else:
                 result = self._actors.play(settings, lambda _: None)
-        return PlayedChunk(result, weights.version, os.getpid(), metrics or {})
+        version = None if settings is None else weights.version
+        return PlayedChunk(result, version, os.getpid(), metrics or {})
 
     def _make_actors(self, weights: Weights) -> LocalActors:
         """Make actors with a seed from the operating system, so that no two play the same games."""

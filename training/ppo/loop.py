@@ -12,6 +12,7 @@ with illegal actions masked, by sb3-contrib; this module gives it games, opponen
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator
 from typing import Any
@@ -171,12 +172,14 @@ class PPO:
             "entropy": -float(logged["train/entropy_loss"]),
             "policy_loss": float(logged["train/policy_gradient_loss"]),
             "value_loss": float(logged["train/value_loss"]),
-            "explained_variance": float(logged["train/explained_variance"]),
             "approx_kl": float(logged["train/approx_kl"]),
             "clip_fraction": float(logged["train/clip_fraction"]),
         }
         if pool.finished:
             metrics["self_play_score"] = pool.points / pool.finished
+        explained = float(logged["train/explained_variance"])
+        if not math.isnan(explained):
+            metrics["explained_variance"] = explained
         return metrics
 
     def _measure_statistics(self) -> None:

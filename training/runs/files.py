@@ -63,6 +63,19 @@ def write_file(path: Path, content: bytes) -> None:
         raise storage_error(path, error) from error
 
 
+def move_file(source: Path, target: Path) -> None:
+    """Rename a file within its folder, atomically; a file ``target`` is replaced.
+
+    Raises:
+        StorageError: it cannot be renamed.
+    """
+    try:
+        take_place(source, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise storage_error(target, error) from error
+
+
 def append(path: Path, content: bytes) -> None:
     """Append to a file. A kill may leave part of ``content`` there.
 

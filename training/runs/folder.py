@@ -7,6 +7,8 @@
     agents/000012.safetensors   the agent after iteration 12, of those that are kept
     replay/000012.npy      the replay chunk of iteration 12: the positions that it added (not PPO)
     state-000012.zip       everything else after iteration 12
+    state-000000.zip       the first state of a new run, and replay/000000.npy, until they have
+                           the place of an old run
     curve.jsonl            measurements of the agents by `ludarium curve`
     lock                   held by the process that writes here
 
@@ -15,6 +17,10 @@ and of its replay chunks, and the configuration. A file is written under a tempo
 name and renamed once it is on the disk, and the previous state is kept. So the folder holds a whole
 state whenever the run is killed. Configuration, log and latest agent follow from the state: a
 resumed run writes them again.
+
+A new run's first state gets the number 0, beside whatever the folder holds. Once it is on the disk
+the old run is deleted, and 0 becomes 1. A kill before leaves the old run, a kill after leaves the
+new one: whoever opens the folder next goes on here.
 
 No file is written through a link, and only files with the names above are removed.
 """
@@ -48,12 +54,14 @@ from .files import (
     StorageError,
     append,
     make_folders,
+    move_file,
     remove_file,
     write_file,
 )
 from .lock import FolderLock
 from .state import State, array_bytes, digest_of, pack_state, unpack_state
 
+_FIRST = 0  # number of the first state of a new run, until it has its place
 _KEPT_STATES = 2
 _FORMAT = 4
 _NOT_COMPARED = ("cluster", "save")  # sections that change no result
@@ -89,7 +97,8 @@ class RunFolder:
 
     Args:
         path: path of the folder; `open` makes it if needed.
-        restart: delete the run that the folder holds.
+        restart: begin a new run; the one that the folder holds is deleted when the new one's
+            first state is saved.
 
     Raises:
         ValueError: the path is empty, or ``restart`` is not a flag.
@@ -138,9 +147,8 @@ class RunFolder:
                 self._check_free()
             self._lock.acquire()
             self._made = made
-            if self._restart and self._states():
-                self._clear()
-            if self._states():
+            self._take_place()
+            if self._states() and not self._restart:
                 return self._resume(say)
         except BaseException:
             self.close()
@@ -154,15 +162,9 @@ class RunFolder:
             ValueError: there are states, and none can be read; or the latest readable one has a
                 configuration that is not accepted.
         """
-        faults: list[str] = []
-        for number in () if self._restart else reversed(self._states()):
-            try:
-                return self._config_in(self._unpacked(number), number)
-            except DamagedError as error:  # `open` reports it
-                faults.append(str(error))
-        if faults:
-            raise self._lost(faults)
-        return None
+        if self._restart or not self._states():
+            return None
+        return self._config_in(*self._latest(self._unpacked, []))
 
     def close(self) -> None:
         """Release the folder; remove it if it is new and nothing was saved in it."""
@@ -195,36 +197,63 @@ class RunFolder:
                 "run: give another --folder, or move away what is there"
             )
 
-    def _clear(self) -> None:
-        """Delete the run, its states last, so that a kill leaves a run that can be deleted."""
+    def _clear(self, *spared: Path) -> None:
+        """Delete what runs wrote, but for the files in ``spared``."""
         for folder, pattern in (
             (self._replay, _CHUNK),
             (self._agents, _PAST_AGENT),
             (self.tensorboard, _CURVES),
+            (self.path, _STATE),
         ):
             for item in _files_in(folder, pattern):
-                remove_file(item)
-            with suppress(OSError):  # it does not exist, or is not empty
-                folder.rmdir()
+                if item not in spared:
+                    remove_file(item)
+            if folder != self.path:
+                with suppress(OSError):  # it does not exist, or is not empty
+                    folder.rmdir()
         for item in (self._config, self.agent, self.metrics, self.curve):
             remove_file(item)
             remove_file(item.with_name(item.name + PARTIAL))
-        for item in _files_in(self.path, _STATE):
-            remove_file(item)
+
+    def _take_place(self) -> None:
+        """Give a new run's first state its place, if there is one: the old run is deleted.
+
+        After a kill the next call does the rest: the state has its place last.
+        """
+        if self._states() != [_FIRST]:
+            return
+        chunk = self._chunk(_FIRST)
+        has_chunk = chunk in _files_in(self._replay, _CHUNK)
+        # Without one it has its place already, where an old one would be.
+        self._clear(self._state(_FIRST), chunk if has_chunk else self._chunk(1))
+        if has_chunk:
+            move_file(chunk, self._chunk(1))
+        move_file(self._state(_FIRST), self._state(1))
 
     # Resuming.
+
+    def _latest(self, read: Callable[[int], State], faults: list[str]) -> tuple[State, int]:
+        """The latest state that ``read`` finds whole, and its number.
+
+        The faults of later ones are added to ``faults``.
+
+        Raises:
+            ValueError: none is whole; the message names the faults of all.
+        """
+        for number in reversed(self._states()):
+            try:
+                return read(number), number
+            except DamagedError as error:
+                faults.append(str(error))
+        raise ValueError(
+            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
+            "what is missing, take the version of ludarium that wrote it, or start anew (--restart)"
+        )
 
     def _resume(self, say: Callable[[str], None]) -> SavedRun:
         """Load the latest whole state, and write configuration and log to match it."""
         faults: list[str] = []
-        for number in reversed(self._states()):
-            try:
-                state = self._read_state(number)
-                break
-            except DamagedError as error:
-                faults.append(str(error))
-        else:
-            raise self._lost(faults)
+        state, number = self._latest(self._read_state, faults)
         self._check_config(state, number)
         saved = state.description
         logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
@@ -241,13 +270,6 @@ class RunFolder:
             number, replace(state, description=saved["algorithm"]), saved["loop"], saved["metrics"]
         )
 
-    def _lost(self, faults: list[str]) -> ValueError:
-        """The error if no state is whole."""
-        return ValueError(
-            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
-            "what is missing, take the version of ludarium that wrote it, or start anew (--restart)"
-        )
-
     def _write_log(
         self, logged: dict[int, bytes], metrics: dict[str, Any], say: Callable[[str], None]
     ) -> None:
@@ -262,16 +284,20 @@ class RunFolder:
         write_file(self.metrics, b"".join(lines))
 
     def write_agent(self, content: bytes) -> None:
-        """Write the latest agent."""
+        """Write the latest agent, and keep a copy if it is one of those that are kept."""
+        if self._iteration in kept_agents(self._wanted.save, self._iteration):
+            make_folders(self._agents)
+            write_file(self.past_agent(self._iteration), content)
         write_file(self.agent, content)
 
     def _states(self) -> list[int]:
-        """Iterations of the states in the folder, ascending."""
-        return sorted(
+        """Iterations of the run's states, ascending; of a run without its place `_FIRST` alone."""
+        numbers = sorted(
             _number(item, _STATE)
             for item in _files_in(self.path, _STATE)
             if not item.name.endswith(PARTIAL)
         )
+        return [_FIRST] if _FIRST in numbers else numbers
 
     def _state(self, number: int) -> Path:
         return self.path / f"state-{number:06d}.zip"
@@ -315,7 +341,7 @@ class RunFolder:
                     f"another version of ludarium wrote it, in format {saved['format']}; this one "
                     f"reads format {_FORMAT}"
                 )
-            if saved["iteration"] != number:
+            if saved["iteration"] != (1 if number == _FIRST else number):
                 raise ValueError("it is of another iteration")
         except (ValueError, LookupError, zipfile.BadZipFile) as error:
             raise DamagedError(f"{path} is damaged ({shortened(str(error))})") from None
@@ -351,7 +377,7 @@ class RunFolder:
         """Write the state after ``iteration``, then the agent and the log.
 
         The previous state is kept; older ones are deleted, as are past agents that
-        `kept_agents` leaves out.
+        `kept_agents` leaves out. The first state replaces the run that the folder holds.
 
         Args:
             iteration: the iteration's number, from 1.
@@ -365,32 +391,32 @@ class RunFolder:
                 is whole.
         """
         self._lock.check()
+        number = _FIRST if iteration == 1 else iteration
         if state.chunk is not None:
             make_folders(self._replay)
             content = array_bytes(state.chunk)
-            write_file(self._chunk(iteration), content)
+            write_file(self._chunk(number), content)
             self._chunks[iteration] = digest_of(content)
-        if iteration in kept_agents(self._wanted.save, iteration):
-            make_folders(self._agents)
-            write_file(self.past_agent(iteration), agent)
-        first_chunk = min(self._chunks, default=iteration)  # the previous state may need it
-        self._chunks = {number: self._chunks[number] for number, _ in state.replay}
+        # The previous state may need it; without a replay nothing does.
+        first_chunk = min(self._chunks, default=iteration + 1)
+        self._chunks = {chunk: self._chunks[chunk] for chunk, _ in state.replay}
         description = {
             "format": _FORMAT,
             "iteration": iteration,
             "loop": loop,
             "algorithm": state.description,
-            "replay": [(number, count, self._chunks[number]) for number, count in state.replay],
+            "replay": [(chunk, count, self._chunks[chunk]) for chunk, count in state.replay],
             "first_chunk": first_chunk,
             "metrics": metrics,
             "config": msgspec.to_builtins(self._wanted),
         }
-        write_file(self._state(iteration), pack_state(state, description))
+        write_file(self._state(number), pack_state(state, description))
+        self._take_place()
+        self._iteration = iteration
         self.write_agent(agent)
         if iteration == 1:
             write_file(self._config, text_of(self._wanted))
         append(self.metrics, _line(metrics))
-        self._iteration = iteration
         self._prune(first_chunk)
 
     def _prune(self, first_chunk: int) -> None:

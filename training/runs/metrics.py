@@ -18,7 +18,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "deliveries to the learner",
         "learn_seconds": "wall time of this iteration's gradient steps",
         "policy_loss": "AlphaZero: cross-entropy of the policy less the entropy of its target, in "
-        "nats, so that 0 is the best possible; PPO: minus the clipped policy objective",
+        "nats, so that 0 is the best possible, absent without a gradient step; PPO: minus the "
+        "clipped policy objective",
     },
     "Evaluation, in the iterations that have one": {
         "opponent": "the one opponent, if `evaluation.against` names one",
@@ -43,9 +44,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "evaluations_per_second": "positions per second that the network evaluated",
         "cache_hits": "fraction of the evaluations that came from the evaluation cache",
         "mean_plies": "mean length of the finished games; absent if there are none",
-        "outcome_loss": "cross-entropy of win, draw and loss, in nats",
-        "score_loss": "mean squared error of the final score, as a share of the largest; 0 in "
-        "games without points",
+        "outcome_loss": "cross-entropy of win, draw and loss, in nats; absent without a gradient "
+        "step",
+        "score_loss": "mean squared error of the final score, as a share of the largest; absent "
+        "without a gradient step, in games without points, and if the network gives no score",
         "backend": "what runs the network in self-play",
         "policy_deviation": "mean Kullback-Leibler divergence of the backend's policy from "
         "PyTorch's, in nats; of several games the largest",
@@ -63,7 +65,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "pool_score": "mean of the expected scores against the past selves",
         "entropy": "mean entropy of the policy over the legal actions, in nats",
         "value_loss": "mean squared error of the value",
-        "explained_variance": "share of the returns' variance that the value explains",
+        "explained_variance": "share of the returns' variance that the value explains; absent if "
+        "all returns are the same",
         "approx_kl": "Kullback-Leibler divergence of the new policy from that of the rollout",
         "clip_fraction": "share of the samples whose probability ratio was clipped",
     },

@@ -77,7 +77,7 @@ class TerminalReporter(Reporter):
             heading = "  ".join(f"{column.name:>{column.width}}" for column in self.columns)
             self._print(heading, style="bold")
             self._heading_due = False
-        cells = [f"{column.cell(metrics):>{column.width}}" for column in self.columns]
+        cells = [f"{_cell(column, metrics):>{column.width}}" for column in self.columns]
         self._print("  ".join(cells))
         if "score" in metrics:
             self._print(f"{'':7}{_score(metrics)}", style="green")
@@ -138,7 +138,9 @@ class _Curves:
 class Column(NamedTuple):
     """A column of the table: heading, width, formatter of a cell, and rank.
 
-    If the terminal is too narrow, the columns with the highest ranks are left out.
+    A cell is blank if the iteration lacks its metric: losses without a gradient step, those of a
+    cluster if there was none. If the terminal is too narrow, the columns with the highest ranks are
+    left out.
     """
 
     name: str
@@ -160,6 +162,13 @@ def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:
     while sum(column.width + 2 for column in fitting) - 2 > width and len(fitting) > 1:
         fitting.remove(max(fitting, key=lambda column: column.rank))
     return fitting
+
+
+def _cell(column: Column, metrics: dict[str, Any]) -> str:
+    try:
+        return column.cell(metrics)
+    except KeyError:
+        return ""
 
 
 def _rating(metrics: dict[str, Any]) -> str:
@@ -207,7 +216,7 @@ _COLUMNS = {
     "ppo": (
         Column("steps", 10, lambda m: f"{m['step']:,}", 1),
         Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
-        Column("self-play", 9, lambda m: percent(m["self_play_score"]) if m["games"] else ""),
+        Column("self-play", 9, lambda m: percent(m["self_play_score"])),
         Column("entropy", 7, lambda m: f"{m['entropy']:.2f}"),
         Column("value", 6, lambda m: f"{m['value_loss']:.3f}"),
         Column("kl", 6, lambda m: f"{m['approx_kl']:.4f}", 2),

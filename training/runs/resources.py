@@ -6,16 +6,19 @@ are added up, because the system would kill the process without a message.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 
-from ludarium.configs import AlphaZeroConfig, TrainingConfig
+from ludarium.configs import AlphaZeroConfig, PPOConfig, TrainingConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
+from ludarium.models.layers import weight_shapes
+from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.search.tree import EDGE, NODE
 
 _TREES = "self_play.games or self_play.simulations"  # the keys on which the size of trees depends
@@ -37,20 +40,22 @@ def check_resources(
             message names the keys.
     """
     check_device(config.device)
-    if not isinstance(config, AlphaZeroConfig):
-        return
     parts = memory_of(config, games)
     if on_cluster:
-        del parts[_TREES], parts[_CACHE]
+        parts = {keys: size for keys, size in parts.items() if keys not in (_TREES, _CACHE)}
     largest = max(parts, key=lambda keys: parts[keys])
     require_memory(f"the run, most of all its {largest},", sum(parts.values()))
 
 
-def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
-    """Bytes of trees, evaluation cache and replay, by the keys on which they depend.
+def memory_of(config: TrainingConfig, games: Sequence[Game]) -> dict[str, int]:
+    """Bytes of the largest parts, by the keys on which they depend.
 
-    Trees are counted as if every action were legal, and all games as the one with most actions.
+    AlphaZero: trees, evaluation cache and replay. Trees are counted as if every action were legal,
+    and all games as the one with most actions. PPO: the rollout, and on a CPU the past selves.
     """
+    if isinstance(config, PPOConfig):
+        return _memory_of_ppo(config, games[0])
+    assert isinstance(config, AlphaZeroConfig)
     largest = max(games, key=lambda each: each.num_actions)
     play = config.self_play
     state, actions = largest.state_dtype.itemsize, largest.num_actions
@@ -62,6 +67,20 @@ def memory_of(config: AlphaZeroConfig, games: Sequence[Game]) -> dict[str, int]:
         _TREES: trees * (play.most_simulations + 2) * node,
         _CACHE: int(play.cache * 2**20),
         "replay.last": config.replay.last * sample,
+    }
+
+
+def _memory_of_ppo(config: PPOConfig, game: Game) -> dict[str, int]:
+    rollout = config.rollout
+    # sb3-contrib keeps observation, mask and six numbers as float32, and the action as int64.
+    step = 4 * (math.prod(game.observation_shape) + game.num_actions + 6) + 8
+    network = 0
+    if config.network.module is None and check_device(config.device) == "cpu":
+        shapes = weight_shapes(network_shape(game), chosen_architecture(game, config.network))
+        network = 4 * sum(math.prod(shape) for shape in shapes.values())
+    return {
+        "rollout.games or rollout.steps": rollout.games * rollout.steps * step,
+        "opponents.pool": config.opponents.pool * network,
     }
 
 

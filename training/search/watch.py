@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -11,11 +12,12 @@ from .finding import Budget
 
 
 class Watch:
-    """Decides when to stop thinking.
+    """Decides when to stop thinking; any thread that thinks may `look`.
 
     Args:
         budget: the budget; its simulations are ignored.
-        report: function called about every ``every`` seconds, by the thread that calls `look`.
+        report: function called about every ``every`` seconds, by the thread that made this object
+            and calls `look`.
         every: see ``report``.
 
     Attributes:
@@ -41,13 +43,19 @@ class Watch:
         self._report = report
         self._every = every
         self._report_at = now + every
+        self._caller = threading.get_ident()
+        self._asking = threading.Lock()  # ``stop`` may be anything: one call at a time
 
     def look(self) -> None:
         """Report if it is time to, and check whether the thinking is to end."""
         now = time.perf_counter()
-        if self._report is not None and now >= self._report_at:
+        is_caller = threading.get_ident() == self._caller
+        if is_caller and self._report is not None and now >= self._report_at:
             self._report()
             now = time.perf_counter()
             self._report_at = now + self._every
-        if now >= self._deadline or (self._stop is not None and self._stop()):
+        if now >= self._deadline:
             self.is_over = True
+        elif self._stop is not None and not self.is_over:
+            with self._asking:
+                self.is_over |= bool(self._stop())
