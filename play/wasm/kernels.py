@@ -54,7 +54,7 @@ def game_seed(game, seed):
 @kernel
 def game_start(game):
     """Start a new game and show it; return ``2 * outcome + mover``."""
-    return start_one(game.tables, game.states, game.rngs, game.mask, game.planes)
+    return start_one(game.tables, game.states, game.rngs, game.mask, game.planes, False)
 
 
 @kernel
@@ -73,7 +73,7 @@ def game_play(game, action):
 
     Returns -1 if the action is not legal; then nothing is written.
     """
-    return play_one(game.tables, game.states, action, game.mask, game.planes)
+    return play_one(game.tables, game.states, action, game.mask, game.planes, False)
 
 
 @kernel

@@ -149,7 +149,7 @@ def test_observation_depends_on_nothing_but_the_position(game: Game) -> None:
         for player in (0, 1):
             expected = position.observation(player)
             planes = garbage(np.empty(game.planes_shape, np.float32), position.ply)
-            game.kernels.observe(game.tables, position.states, player, planes)
+            game.kernels.observe(game.tables, position.states, player, planes, False)
             np.testing.assert_array_equal(planes.reshape(game.observation_shape), expected)
             np.testing.assert_array_equal(position.copy().observation(player), expected)
 
