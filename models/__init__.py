@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from .evaluation import Evaluation, Evaluator
 from .header import CheckpointHeader, load_header
 from .shape import Architecture, NetworkShape
-from .turn import Turn
 
 if TYPE_CHECKING:
     from .architecture import make_network, register_network
@@ -36,7 +35,6 @@ __all__ = [
     "NetworkShape",
     "Output",
     "PolicyValueNetwork",
-    "Turn",
     "build_network",
     "load_checkpoint",
     "load_header",

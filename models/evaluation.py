@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from .kernels import Called
+
+Function = TypeVar("Function", bound=Callable)
 
 _ROUNDING = 1e-3  # values may leave their range, -1 to 1, by this much
 
@@ -63,7 +65,8 @@ class NetworkInSearch(NamedTuple):
     network: Any
 
 
-#: A network in any form: takes float32 [n, *observation_shape], and returns an `Evaluation`.
+#: A network in any form: takes float32 [n, *observation_shape], and returns an `Evaluation`. Both
+#: are in one frame, see `is_canonical`.
 Evaluator = Callable[[np.ndarray], Evaluation]
 
 
@@ -80,6 +83,21 @@ def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
     """
     made = getattr(evaluate, "in_search", None)
     return None if made is None else made(searches)
+
+
+def in_canonical_frame(evaluate: Function) -> Function:
+    """Mark a function as an evaluator in the canonical frame, see `is_canonical`; a decorator."""
+    evaluate.canonical = True  # type: ignore[attr-defined]
+    return evaluate
+
+
+def is_canonical(evaluate: Evaluator) -> bool:
+    """Whether an evaluator sees positions, and numbers actions, in the canonical frame.
+
+    Networks of this package do. A function sees the board's own frame, as environments show it by
+    default, unless it is marked by `in_canonical_frame`.
+    """
+    return bool(getattr(evaluate, "canonical", False))
 
 
 def version_of(evaluate: Evaluator) -> int | None:

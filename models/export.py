@@ -1,9 +1,9 @@
 """Export: ONNX files that also describe their inputs and outputs, for other programs.
 
 An exported network takes ``observation`` [batch, *shape], for any batch size, and returns the
-arrays of `MEANINGS`. Both are in the board's own frame, as in the environments: the file contains
-the canonical turn of the game. A JSON text in the file describes it, see `metadata_of`. Every file
-is read back and compared with the network before it is put in place.
+arrays of `MEANINGS`. Both are in the canonical frame, as in an environment with ``canonical=True``.
+A JSON text in the file describes it, see `metadata_of`. Every file is read back and compared with
+the network before it is put in place.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.storage import replacing
 
 from .backends import evaluation_of
 from .checkpoint import Checkpoint
-from .evaluation import Evaluation
-from .network import BoardNetwork, Evaluating, Output, VectorNetwork, layers_of
+from .evaluation import Evaluation, in_canonical_frame
+from .network import BoardNetwork, Evaluating, VectorNetwork, layers_of
 from .onnx_graph import INPUT, OUTPUTS, onnx_by_torch, onnx_of
-from .turn import Turn
 
 #: Suffix of the files.
 SUFFIX = ".onnx"
@@ -47,7 +47,7 @@ MEANINGS = {
 }
 
 _METADATA_KEY = "ludarium"
-_METADATA_FORMAT = 1
+_METADATA_FORMAT = 2
 _MOST_BYTES = 1 << 30
 _BATCH = 256  # batch size of the comparison
 
@@ -104,9 +104,7 @@ def export_checkpoint(
     path = Path(path)
     if path.suffix != SUFFIX:
         raise ValueError(f"{path} is not a name for an ONNX file: it must end in {SUFFIX}")
-    network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
-    if description["canonical_turn"] is not None:
-        network = _InBoardFrame(network, Turn(**description["canonical_turn"]))
+    network = copy.deepcopy(checkpoint.network).cpu()
     module = Evaluating(network, has_score=bool(description["max_score"])).eval()
     with replacing(path) as partial:
         _write(module, checkpoint, description, partial)
@@ -136,6 +134,7 @@ class ExportedNetwork:
         """The outputs by name, for float32 [B, *shape], B at least 1."""
         return dict(zip(self.metadata["outputs"], self.run(observations), strict=True))
 
+    @in_canonical_frame
     def evaluate(self, observations: np.ndarray) -> Evaluation:
         """The outputs as an `Evaluation`, which searches take."""
         return evaluation_of(self.run(np.ascontiguousarray(observations)))
@@ -166,38 +165,16 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
         raise ValueError(f"{path} is not a readable ONNX file: {str(error)[:200]!r}") from error
     if not isinstance(metadata, dict) or not isinstance(metadata.get("outputs"), dict):
         raise ValueError(f"{path} has no metadata of ludarium; write it with `ludarium export`")
+    if metadata.get("format") != _METADATA_FORMAT:
+        raise ValueError(
+            f"{path} is of format {quoted(metadata.get('format'))}, not {_METADATA_FORMAT}: export "
+            "its network again"
+        )
 
     def run(observations: np.ndarray) -> list[np.ndarray]:
         return session.run(None, {INPUT: observations})
 
     return ExportedNetwork(metadata, run)
-
-
-class _InBoardFrame(nn.Module):
-    """A network with its turn, for observations and actions in the board's own frame."""
-
-    cells: Tensor
-    actions: Tensor
-
-    def __init__(self, network: nn.Module, turn: Turn) -> None:
-        super().__init__()
-        self.network = network
-        self.upright = turn.upright
-        self.register_buffer("cells", torch.tensor(turn.cells))
-        self.register_buffer("actions", torch.tensor(turn.actions))
-
-    def forward(self, observation: Tensor) -> Output:
-        planes = observation.flatten(2) if observation.dim() == 4 else observation[:, None]
-        entries = (
-            planes[:, self.upright, :1]
-            if observation.dim() == 4
-            else observation[:, self.upright : self.upright + 1]
-        )
-        is_turned = entries < 0.5
-        seen = torch.where(is_turned[:, :, None], planes[:, :, self.cells], planes)
-        output = self.network(seen.reshape(observation.shape))
-        policy = torch.where(is_turned, output.policy[:, self.actions], output.policy)
-        return Output(policy, output.outcome, output.score)
 
 
 def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.ndarray) -> dict:
@@ -235,7 +212,7 @@ def _write(
 
     network, shape = checkpoint.network, checkpoint.shape.observation
     if isinstance(network, BoardNetwork | VectorNetwork):
-        model = onnx_of(layers_of(network), description["canonical_turn"], module.has_score)
+        model = onnx_of(layers_of(network), module.has_score)
     else:
         with torch.inference_mode():
             outputs = module(torch.zeros(1, *shape))

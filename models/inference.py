@@ -29,7 +29,6 @@ from ludarium.envs.engine.threads import available_cores, split
 from .evaluation import Evaluation, Evaluator, NetworkInSearch
 from .kernels import CompiledNetwork, ranges_of
 from .layers import BoardLayers, Layers, VectorLayers, arrays_of
-from .turn import Turn
 
 if TYPE_CHECKING:
     from .network import PolicyValueNetwork
@@ -116,19 +115,21 @@ class InferenceEngine:
         device: a torch device.
         examples: float32 [n, *observation_shape], some hundred typical observations as the network
             itself sees them; ``compiled-int8`` takes the ranges of its numbers from them.
-        turn: the game's turn, if it has one: calls then take observations in the board's own frame.
 
     Calling it is safe from several threads at once. The compiled backends divide a large batch
     among the available cores, unless another call is using these; the others run in the calling
     thread, with torch's settings.
 
     Attributes:
+        canonical: True: networks see the canonical frame, see `evaluation.is_canonical`.
         version: how often weights were loaded; see `evaluation.version_of`.
 
     Raises:
         ValueError: an unknown backend, or one that does not work here; or the network's weights or
             answers are not finite.
     """
+
+    canonical = True
 
     def __init__(
         self,
@@ -138,7 +139,6 @@ class InferenceEngine:
         backend: Backend = "auto",
         device: Any = "cpu",
         examples: np.ndarray | None = None,
-        turn: Turn | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"backend is {quoted(backend)}; accepted: auto, {', '.join(BACKENDS)}")
@@ -149,7 +149,6 @@ class InferenceEngine:
         self._cores = available_cores()
         self._observation_shape = observation_shape
         self._examples = examples
-        self._turn = turn
         if backend == "auto":
             self.backend = self._usual_backend(network)
         self._check_usable(network)
@@ -201,9 +200,7 @@ class InferenceEngine:
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
         """Evaluate float32[n, *observation_shape]."""
-        if self._turn is None:
-            return self._evaluate(observations)
-        return self._turn.ask(self._evaluate, observations)
+        return self._evaluate(observations)
 
     def in_search(self, searches: int) -> NetworkInSearch | None:
         """See `evaluation.in_search`: a compiled backend is called by compiled searches."""
@@ -285,7 +282,7 @@ class InferenceEngine:
             if backend == "compiled-int8":
                 assert self._examples is not None, "checked before"
                 ranges = ranges_of(layers, self._examples)
-            return CompiledNetwork(layers, ranges, self._turn)
+            return CompiledNetwork(layers, ranges)
 
         return _once(self._compiled, backend, compiled)
 

@@ -28,16 +28,11 @@ INPUT = "observation"
 OUTPUTS = ("policy_logits", "outcome", "value", "score")
 
 
-def onnx_of(
-    layers: Layers, turn: Mapping[str, Any] | None = None, has_score: bool = True
-) -> onnx.ModelProto:
+def onnx_of(layers: Layers, has_score: bool = True) -> onnx.ModelProto:
     """The ONNX model of a network, for any batch size: from `INPUT` to `OUTPUTS`.
 
     Args:
         layers: the network's layers.
-        turn: the fields of a `Turn` by name, for a network that sees the board turned for one of
-            the players; input and outputs are in the board's own frame all the same. None: the
-            network sees the board's own frame.
         has_score: whether the score is among the outputs.
 
     Returns:
@@ -45,14 +40,8 @@ def onnx_of(
         minus loss [batch], score [batch].
     """
     graph = _OnnxGraph()
-    observation, is_turned = INPUT, ""
-    if turn is not None:
-        observation, is_turned = _turned(graph, layers.shape.observation, turn)
     write = _board if isinstance(layers, BoardLayers) else _vector
-    policy, outcome, score = write(graph, layers, observation)  # type: ignore[arg-type]
-    if turn is not None:
-        turned = graph.add("Gather", policy, graph.constant(turn["actions"]), axis=1)
-        policy = graph.add("Where", is_turned, turned, policy)
+    policy, outcome, score = write(graph, layers, INPUT)  # type: ignore[arg-type]
     probabilities = graph.add("Softmax", outcome, axis=1)
     win, loss = (
         graph.add("Gather", probabilities, graph.constant(number), axis=1) for number in (0, 2)
@@ -63,21 +52,6 @@ def onnx_of(
         outputs.append(graph.add("Tanh", flat))
     sizes: list[list[int]] = [[layers.shape.num_actions], [3], [], []]
     return graph.model(layers.shape.observation, dict(zip(outputs, sizes, strict=False)))
-
-
-def _turned(graph: _OnnxGraph, shape: Sequence[int], turn: Mapping[str, Any]) -> tuple[str, str]:
-    """The observation in the network's frame, and bool [batch, 1], whether it is turned."""
-    is_board = len(shape) == 3
-    rows = [0, shape[0], -1] if is_board else [0, 1, -1]
-    planes = graph.add("Reshape", INPUT, graph.constant(rows))
-    plane, entry = (turn["upright"], 0) if is_board else (0, turn["upright"])
-    upright = graph.add("Gather", planes, graph.constant([plane]), axis=1)
-    upright = graph.add("Gather", upright, graph.constant(entry), axis=2)
-    is_turned = graph.add("Less", upright, graph.constant(np.float32(0.5)))
-    turned = graph.add("Gather", planes, graph.constant(turn["cells"]), axis=2)
-    everywhere = graph.add("Unsqueeze", is_turned, graph.constant([2]))
-    seen = graph.add("Where", everywhere, turned, planes)
-    return graph.add("Reshape", seen, graph.constant([0, *shape])), is_turned
 
 
 def _board(graph: _OnnxGraph, layers: BoardLayers, observation: str) -> tuple[str, str, str]:

@@ -20,7 +20,7 @@ from ludarium.envs.engine import kernels as batch_kernels
 from ludarium.envs.engine import storage
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
-from ludarium.models import layers, options, shape, turn, weights
+from ludarium.models import layers, options, shape, weights
 from ludarium.models.layers import BoardLayers, VectorLayers
 from ludarium.training import networks
 from ludarium.training.networks import stored_network
@@ -34,7 +34,7 @@ from .wasm.exact import build_solver, solver_digest
 BUILT = Path(__file__).with_name("built")
 
 #: Sources that determine a network's file, besides the kernels, whose digest is in its layout.
-_PACKERS = (layers, options, shape, turn, weights, networks, batch, of_networks)
+_PACKERS = (layers, options, shape, weights, networks, batch, of_networks)
 
 Say = Callable[[str], None]
 

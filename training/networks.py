@@ -24,9 +24,9 @@ from ludarium.models import (
     Evaluation,
     Evaluator,
     NetworkShape,
-    Turn,
     load_header,
 )
+from ludarium.models.evaluation import in_canonical_frame, is_canonical
 from ludarium.models.inference import BATCH_INVARIANT, InferenceEngine, is_network
 from ludarium.models.layers import layers, member_weights
 from ludarium.models.options import option_features
@@ -114,14 +114,6 @@ def _features(variants: Sequence[Game], game: Game) -> list[float]:
     return option_features([each.options for each in variants], game.options)
 
 
-def turn_of(game: Game) -> Turn | None:
-    """How a game's networks see the board turned (see `CanonicalTurn`); None if they never do."""
-    turn = game.canonical_turn
-    if turn is None:
-        return None
-    return Turn(list(game.observation_names).index(turn.upright), turn.cells, turn.actions)
-
-
 def inference_engine(
     game: Game,
     network: Network,
@@ -130,10 +122,8 @@ def inference_engine(
     device: str = "cpu",
     examples: np.ndarray | None = None,
 ) -> InferenceEngine:
-    """The network of a game as an evaluator in the board's own frame; see `InferenceEngine`."""
-    return InferenceEngine(
-        network, game.observation_shape, batch, backend, device, examples, turn_of(game)
-    )
+    """The network of a game as an evaluator in the canonical frame; see `InferenceEngine`."""
+    return InferenceEngine(network, game.observation_shape, batch, backend, device, examples)
 
 
 def evaluator_of(
@@ -193,7 +183,7 @@ def shared_by_threads(evaluate: Evaluator) -> Evaluator:
             return evaluate(observations)
 
     evaluate_alone.__name__ = getattr(evaluate, "__name__", type(evaluate).__name__)
-    return evaluate_alone
+    return in_canonical_frame(evaluate_alone) if is_canonical(evaluate) else evaluate_alone
 
 
 def cache_size(evaluate: Evaluator) -> float:

@@ -108,11 +108,6 @@ def _faults_of_turn(spec: Spec) -> Iterator[str]:
         )
     if all((table == np.arange(len(table))).all() for table in (turn.cells, turn.actions)):
         yield "its canonical turn leaves every cell and every action where it is; say how they turn"
-    if turn.upright not in spec.observation_names:
-        yield (
-            f"its canonical turn has upright {quoted(turn.upright)}, which is not among the "
-            "observation_names"
-        )
 
 
 def _faults_of_clock(game: Game, spec: Spec) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """`Codec`: encodes positions for a network that learns.
 
 Both players share one network, so it sees every position from the side of its player to move: in
-the canonical frame, if the game has a `CanonicalTurn`, and optionally in one of the game's
-symmetries. Observation, action mask and action numbers are always in the same frame.
+the canonical frame, if the game has a `BoardTurn`, and optionally in one of the game's symmetries.
+Observation, action mask and action numbers are always in the same frame.
 """
 
 from __future__ import annotations
@@ -15,38 +15,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from .game import Game
-
-
-@dataclass(frozen=True)
-class CanonicalTurn:
-    """The turn of the board after which both players play in the same direction.
-
-    The rule function ``is_turned(tables, state, player)`` says which player sees the board turned.
-    Both permutations are their own inverses, so they lead to the canonical frame and back:
-    ``canonical = planes[:, cells]``, and ``actions[number]`` is the other frame's number.
-
-    Attributes:
-        upright: which of the ``observation_names`` is 1 (all over, if it is a plane) where the
-            player sees the board's own frame, and 0 where it is turned.
-        cells: int[cells], or int[features] of a flat observation.
-        actions: int[num_actions].
-
-    Raises:
-        ValueError: a table is not a permutation, or not its own inverse.
-    """
-
-    upright: str
-    cells: np.ndarray
-    actions: np.ndarray
-
-    def __post_init__(self) -> None:
-        for name in ("cells", "actions"):
-            table = np.asarray(getattr(self, name))
-            each = np.arange(len(table))
-            if not np.array_equal(np.sort(table), each) or (table[table] != each).any():
-                raise ValueError(
-                    f"{name} of a canonical turn must be a permutation that is its own inverse"
-                )
 
 
 @dataclass(frozen=True)
@@ -115,7 +83,7 @@ def shown(
     Args:
         game: the rules.
         states: structured array [N] of ``game.state_dtype``, contiguous.
-        canonical: see `CanonicalTurn`.
+        canonical: see `spec.BoardTurn`.
 
     Returns:
         Observations float32 [N, planes, cells], masks int8 [N, A] and the game's numbers of the

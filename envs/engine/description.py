@@ -17,9 +17,9 @@ def describe_game(game: Game) -> dict[str, Any]:
           (``names``);
         - ``actions``: ``names`` by number, and ``notation``, a sentence on how their text differs
           from the name, empty where it does not;
-        - ``canonical_turn``: None, or the turn from the board's own frame to a player's canonical
-          view, if plane or feature number ``upright`` is 0: the permutations ``cells``, of every
-          plane (or of the features), and ``actions``, of the action numbers.
+        - ``canonical_turn``: None, or how the board is turned in the canonical frame for one of
+          the sides: the permutations ``cells``, of every plane (or of the features), and
+          ``actions``, of the action numbers.
     """
     return {
         "game": game.name,
@@ -45,8 +45,4 @@ def _describe_turn(game: Game) -> dict[str, Any] | None:
     turn = game.canonical_turn
     if turn is None:
         return None
-    return {
-        "upright": list(game.observation_names).index(turn.upright),
-        "cells": turn.cells.tolist(),
-        "actions": turn.actions.tolist(),
-    }
+    return {"cells": turn.cells.tolist(), "actions": turn.actions.tolist()}

@@ -214,18 +214,19 @@ def start(tables, states, rngs):
 
 
 @kernel
-def start_one(tables, states, rngs, mask, planes):
+def start_one(tables, states, rngs, mask, planes, canonical):
     """`start` for ``states[0]`` alone, and show it; return ``2 * outcome + mover``."""
     state = states[0]
     rules.init(tables[0], state, rngs[0])
-    show(tables[0], state, mask, planes, False)
+    show(tables[0], state, mask, planes, canonical)
     return 2 * state.outcome + state.mover
 
 
 @kernel
-def play(tables, states, action, mask, planes):
+def play(tables, states, action, mask, planes, canonical):
     """Play ``action`` in ``states[0]``, then write the next mover's mask and observation.
 
+    The action is the board's number; mask and planes are in the canonical frame, if asked for.
     Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal; then
     nothing is written. It is one large call, because calls from Python cost more than the game.
     """
@@ -236,7 +237,7 @@ def play(tables, states, action, mask, planes):
     if not rules.is_legal(table, state, action):
         return -1
     rules.step(table, state, action)
-    show(table, state, mask, planes, False)
+    show(table, state, mask, planes, canonical)
     return 2 * state.outcome + state.mover
 
 
@@ -248,9 +249,9 @@ def legal_actions(tables, states, masks):
 
 
 @kernel
-def observe(tables, states, player, planes):
+def observe(tables, states, player, planes, canonical):
     """Write the observation of ``states[0]`` from ``player``'s side into ``planes``."""
-    rules.observe(tables[0], states[0], player, planes)
+    observe_as(tables[0], states[0], player, planes, canonical)
 
 
 @kernel

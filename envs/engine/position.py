@@ -84,13 +84,19 @@ class Position:
         return np.empty(game.num_actions, np.int8), np.empty(game.planes_shape, np.float32)
 
     def _restart(
-        self, seed: int | np.random.SeedSequence | None, mask: np.ndarray, planes: np.ndarray
+        self,
+        seed: int | np.random.SeedSequence | None,
+        mask: np.ndarray,
+        planes: np.ndarray,
+        canonical: bool = False,
     ) -> None:
         """Like `restart`, with a checked seed; writes mask and observation too, as `_play` does."""
         game = self.game
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
-            code = int(game.kernels.start_one(game.tables, self._states, rng, mask, planes))
+            code = int(
+                game.kernels.start_one(game.tables, self._states, rng, mask, planes, canonical)
+            )
         except COMPILE_ERRORS as error:  # most games are first compiled here
             raise compile_error(game, error) from None
         self._mask = None
@@ -195,17 +201,22 @@ class Position:
         self._mask = mask
         return outcome
 
-    def _play(self, action: int, mask: np.ndarray, planes: np.ndarray) -> int:
+    def _play(
+        self, action: int, mask: np.ndarray, planes: np.ndarray, canonical: bool = False
+    ) -> int:
         """Like `play`; writes mask and observation of the next player to move too.
 
         Args:
             action: as for `play`.
             mask: int8[num_actions].
             planes: float32 of ``game.planes_shape``.
+            canonical: the frame in which mask and observation are written.
         """
         game, number = self.game, self._number(action)
         try:
-            code = int(game.kernels.play(game.tables, self._states, number, mask, planes))
+            code = int(
+                game.kernels.play(game.tables, self._states, number, mask, planes, canonical)
+            )
         except COMPILE_ERRORS as error:
             raise compile_error(game, error) from None
         if code < 0:
@@ -264,10 +275,7 @@ class Position:
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
         viewer = self._viewer(player)
-        game.kernels.observe(game.tables, self._states, viewer, planes)
-        if canonical and self.is_turned(viewer):
-            assert game.canonical_turn is not None
-            planes[:] = planes[:, game.canonical_turn.cells]
+        game.kernels.observe(game.tables, self._states, viewer, planes, canonical)
         return observation
 
     def _viewer(self, player: int | None) -> int:

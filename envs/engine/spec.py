@@ -7,7 +7,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .codec import CanonicalTurn
+
+@dataclass(frozen=True)
+class BoardTurn:
+    """The turn of the board after which both players play in the same direction.
+
+    The rule function ``is_turned(tables, state, player)`` says which player sees the board turned
+    in the canonical frame. Both permutations are their own inverses, so they lead to that frame and
+    back: ``canonical = planes[:, cells]``, and ``actions[number]`` is the other frame's number.
+
+    Attributes:
+        cells: int[cells], or int[features] of a flat observation.
+        actions: int[num_actions].
+
+    Raises:
+        ValueError: a table is not a permutation, or not its own inverse.
+    """
+
+    cells: np.ndarray
+    actions: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("cells", "actions"):
+            table = np.asarray(getattr(self, name))
+            each = np.arange(len(table))
+            if not np.array_equal(np.sort(table), each) or (table[table] != each).any():
+                raise ValueError(
+                    f"{name} of a turn of the board must be a permutation that is its own inverse"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +79,7 @@ class Spec:
     binary_observation: bool = False
     random_start: bool = False
     action_places: np.ndarray | None = None
-    canonical_turn: CanonicalTurn | None = None
+    canonical_turn: BoardTurn | None = None
     words: Sequence[str] = ()
     tasks: Sequence[str] = ("move",)
     reasons: Sequence[str] = ("it is not legal in this position",)

@@ -270,7 +270,6 @@ class _Trial:
             "mask",
             "no action is legal, and the game is not over",
         )
-        turn = self.game.canonical_turn
         for player in (0, 1):
             seen = self._observation(states, player)
             missing = self._planes_where(seen == _NOTHING)
@@ -285,15 +284,6 @@ class _Trial:
                 "binary",
                 "observe writes fractions, but binary_observation is True",
             )
-            if turn is not None:
-                upright = seen[list(self.game.observation_names).index(turn.upright)]
-                is_turned = bool(self._call("is_turned", states[0], player))
-                self._expect(
-                    (upright == (not is_turned)).all(),
-                    "upright",
-                    f"is_turned is {is_turned} for player_{player}, so {turn.upright!r} must be "
-                    f"{int(not is_turned)} in what that player observes",
-                )
         changed = [name for name in before.dtype.names or () if _differ(name, before, states)]
         self._expect(
             not changed, "looking", f"is_legal or observe changes state.{', state.'.join(changed)}"

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..engine.codec import CanonicalTurn
 from ..engine.draw.grid import Frame, cell_name, draw_frame, orthogonal_neighbours
 from ..engine.draw.picture import (
     DARK,
@@ -26,7 +25,7 @@ from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
 from ..engine.rule import table_record
-from ..engine.spec import Spec
+from ..engine.spec import BoardTurn, Spec
 from . import rules, view
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
@@ -115,8 +114,7 @@ class Onyx(Game):
             max_plies=max_plies,
             binary_observation=True,
             action_places=np.append(self.places, -1).astype(np.int32),
-            canonical_turn=CanonicalTurn(
-                "plays V",
+            canonical_turn=BoardTurn(
                 exchanged,
                 self._actions_at(np.concatenate([exchanged, corners + exchanged])),
             ),

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..engine.codec import CanonicalTurn
 from ..engine.draw.picture import (
     DARK,
     GOLD,
@@ -33,7 +32,7 @@ from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import DRAW, table_record
-from ..engine.spec import Spec
+from ..engine.spec import BoardTurn, Spec
 from . import rules, view
 from .rules import (
     ALL_CIRCLES,
@@ -297,9 +296,7 @@ class Osiron(Game):
             binary_observation=True,
             random_start=setup == "random",
             action_places=_action_places()[kept],
-            canonical_turn=CanonicalTurn(
-                "is light", _cell_images(HALF_TURN), self._action_images(HALF_TURN)
-            ),
+            canonical_turn=BoardTurn(_cell_images(HALF_TURN), self._action_images(HALF_TURN)),
             words=[*action_names, *backwards[: self.num_pairs]],
             tasks=_tasks(is_advanced, pair_names),
             reasons=_REASONS,

@@ -30,11 +30,10 @@ from ludarium.envs.engine.compile import GivenPart
 from ludarium.models.evaluation import Evaluation, NetworkInSearch
 from ludarium.models.layers import BoardLayers, Layers
 from ludarium.models.shape import NetworkShape
-from ludarium.models.turn import Turn
 
 from . import address, block, evaluate, packing, parts, target, vector
 from .address import NONE, Called, answer
-from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
+from .packing import PackedNetwork, pack, with_memory_of_its_own
 
 _SMALLER = 4  # weights in eight bits are smaller by this factor
 _BITS = 8  # significant bits of the ends of a range
@@ -61,7 +60,6 @@ class CompiledNetwork:
         layers: the network's layers.
         ranges: ranges of the inputs of the trunk's layers, see `ranges_of`: the trunk's products
             are then of eight-bit integers; None: all is float32.
-        turn: the game's turn, for searches, which know the board's own frame only.
 
     Attributes:
         batch: number of observations from which one call for all of them is faster than calls from
@@ -69,42 +67,34 @@ class CompiledNetwork:
             caches, and a call reads them once per `Target.rows` observations.
     """
 
-    def __init__(
-        self, layers: Layers, ranges: np.ndarray | None = None, turn: Turn | None = None
-    ) -> None:
+    def __init__(self, layers: Layers, ranges: np.ndarray | None = None) -> None:
         self.shape = layers.shape
         self.batch = math.inf
         if not isinstance(layers, BoardLayers):
             self.batch = target.HOST.rows * (1 if ranges is None else _SMALLER)
-        self._is_board = isinstance(layers, BoardLayers)
-        self._turn = turn
         self._packed = pack(layers, ranges)
         self._kernel = _kernel_for(layers, self._packed)
         self._memory = threading.local()
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
-        """Evaluate float32 [n, *shape.observation], in the network's frame.
+        """Evaluate float32 [n, *shape.observation].
 
         Raises:
             ValueError: the observations are of another shape.
         """
-        return _evaluated(self._kernel, self._of_thread()[0], self.shape, observations)
+        return _evaluated(self._kernel, self._of_thread(), self.shape, observations)
 
     def in_search(self) -> NetworkInSearch:
         """The network for compiled searches in the calling thread."""
-        network = self._of_thread()[1]
+        network = self._of_thread()
         return NetworkInSearch(Called(address.code_of(self._kernel), network.handle), network)
 
-    def _of_thread(self) -> tuple[_Placed, _Placed]:
-        """The network with the calling thread's memory, without the turn and with it."""
-        if not hasattr(self._memory, "networks"):
-            packed = with_memory_of_its_own(self._packed)
-            of_search = packed
-            if self._turn is not None:
-                of_search = turned(packed, self._turn, self._is_board)
-            self._memory.networks = _Placed(packed), _Placed(of_search)
-        networks: tuple[_Placed, _Placed] = self._memory.networks
-        return networks
+    def _of_thread(self) -> _Placed:
+        """The network with the calling thread's memory."""
+        if not hasattr(self._memory, "network"):
+            self._memory.network = _Placed(with_memory_of_its_own(self._packed))
+        network: _Placed = self._memory.network
+        return network
 
 
 class _Placed:

@@ -173,33 +173,21 @@ def answer_vectors(net, rows, logits, wdl, scores, start):
         write_outcome(net.policy, at + actions, wdl, scores, start + row)
 
 
-# Whole networks. Observations and answers are in the board's own frame, see `Turn`.
+# Whole networks.
 
 
 @part
-def is_turned(turn_cells, upright, planes, n):
-    """Whether the network sees observation ``n`` turned."""
-    return len(turn_cells) > 0 and planes[n, upright[0], upright[1]] < 0.5
-
-
-@part
-def see(turn_cells, turns, planes, n, seen, at):
-    """Copy observation ``n`` into ``seen`` from ``at`` on, in the network's frame."""
+def read(planes, n, seen, at):
+    """Copy observation ``n`` into ``seen`` from ``at`` on."""
     cells = planes.shape[2]
     for row in range(planes.shape[1]):
         for cell in range(cells):
-            of = turn_cells[cell] if turns else cell
-            seen[at + row * cells + cell] = planes[n, row, of]
+            seen[at + row * cells + cell] = planes[n, row, cell]
 
 
 @part
-def end_answer(turn_actions, turns, logits, wdl, scores, n):
-    """Turn answer ``n`` back to the board's own frame; return whether its numbers are finite."""
-    if turns:
-        for action in range(len(turn_actions)):
-            other = turn_actions[action]
-            if action < other:
-                logits[n, action], logits[n, other] = logits[n, other], logits[n, action]
+def is_finite_answer(logits, wdl, scores, n):
+    """Whether the numbers of answer ``n`` are finite."""
     total = scores[n] * 0
     for action in range(logits.shape[1]):
         total += logits[n, action] * 0
@@ -223,11 +211,10 @@ def evaluate_boards(net, planes, logits, wdl, scores, first, end):
     """
     is_finite = True
     for n in range(first, end):
-        turns = is_turned(net.turn_cells, net.upright, planes, n)
-        see(net.turn_cells, turns, planes, n, net.seen, 0)
+        read(planes, n, net.seen, 0)
         trunk_of_board(net, net.seen)
         heads_of_board(net, logits, wdl, scores, n)
-        is_finite = end_answer(net.turn_actions, turns, logits, wdl, scores, n) and is_finite
+        is_finite = is_finite_answer(logits, wdl, scores, n) and is_finite
     return is_finite
 
 
@@ -243,14 +230,10 @@ def evaluate_vectors(net, planes, logits, wdl, scores, first, end):
     while n < end:
         rows = target.ROWS if n + target.ROWS <= end else 1
         for row in range(rows):
-            turns = is_turned(net.turn_cells, net.upright, planes, n + row)
-            see(net.turn_cells, turns, planes, n + row, net.features, row * of_each)
+            read(planes, n + row, net.features, row * of_each)
         answer_vectors(net, rows, logits, wdl, scores, n)
         for row in range(rows):
-            turns = is_turned(net.turn_cells, net.upright, planes, n + row)
-            is_finite = (
-                end_answer(net.turn_actions, turns, logits, wdl, scores, n + row) and is_finite
-            )
+            is_finite = is_finite_answer(logits, wdl, scores, n + row) and is_finite
         n += rows
     return is_finite
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.models.layers import BoardLayers, Layers, Linear, VectorLayers
-from ludarium.models.turn import Turn
 
 from .block import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
@@ -62,8 +61,6 @@ class PackedNetwork(NamedTuple):
         heads: records of `LAYER`, see `evaluate`.
         head_weights, head_bias, head_scale: of the heads, float32.
         order: int64 [A], the index in ``policy`` of each action's logit.
-        turn_cells, turn_actions: int64, a `Turn`; empty if the network sees the board as it is.
-        upright: int64 [2], row and cell of the observation's entry that is 0 if it is turned.
         ranges: float32 [layers of the trunk, 2], which the kernels widen so that they hold all
             values that a layer reads; or empty.
         x, y, q, sums, seen, features, cells, policy, pooled, bias, hidden, outcome, head_sums,
@@ -83,9 +80,6 @@ class PackedNetwork(NamedTuple):
     head_bias: np.ndarray
     head_scale: np.ndarray
     order: np.ndarray
-    turn_cells: np.ndarray
-    turn_actions: np.ndarray
-    upright: np.ndarray
     ranges: np.ndarray
     x: np.ndarray
     y: np.ndarray
@@ -118,15 +112,6 @@ def pack(layers: Layers, ranges: np.ndarray | None = None, target: Target = HOST
     """
     pack_layers = _pack_board if isinstance(layers, BoardLayers) else _pack_vector
     return pack_layers(layers, ranges, target)  # type: ignore[arg-type]
-
-
-def turned(network: PackedNetwork, turn: Turn, is_board: bool) -> PackedNetwork:
-    """The same network for searches in a game with a turn."""
-    return network._replace(
-        turn_cells=np.array(turn.cells, np.int64),
-        turn_actions=np.array(turn.actions, np.int64),
-        upright=np.array([turn.upright, 0] if is_board else [0, turn.upright]),
-    )
 
 
 def with_memory_of_its_own(network: PackedNetwork) -> PackedNetwork:
@@ -407,8 +392,6 @@ def _network(sizes: np.ndarray, trunk: _Packer, heads: _Packer, **others: Any) -
     others = {"q": others["x"], "y": others["x"], "ranges": 0} | others
     arrays = (
         dict.fromkeys(("stem", "stem_bias", "norms"), np.zeros(1, np.float32))
-        | dict.fromkeys(("turn_cells", "turn_actions"), np.zeros(0, np.int64))
-        | {"upright": np.zeros(2, np.int64)}
         | {name: others.get(name, 1) for name in WRITTEN}
         | {name: each for name, each in others.items() if isinstance(each, np.ndarray)}
     )

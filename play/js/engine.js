@@ -385,6 +385,7 @@ export class Search {
   #begun = false;
   #slice = 1; // answers of the network before the next check for other tasks
   #answerer = null; // the `evaluate` that gave the cached answers; null: the engine's network
+  #isCanonical = true; // the frame of these answers
 
   /** Called by `Game`. */
   constructor(game, memory, functions, hasNetwork) {
@@ -444,6 +445,8 @@ export class Search {
    *   network: takes the mover's observation and returns the same as `evaluate` above; the score may
    *   be left out if the setting `score` is 0. The observation is a view of the module's memory, so
    *   read it at once.
+   * @param {boolean} [run.canonical] whether `evaluate` sees the canonical frame and numbers actions
+   *   in it, as networks do; default: the board's own frame.
    * @param {AbortSignal} [run.signal] ends the search early, with the results so far; the
    *   network is asked at least once.
    * @param {(simulations: number) => any} [run.onProgress] called every few milliseconds, or after
@@ -466,7 +469,7 @@ export class Search {
     }
     room.fill(0);
     if (noise) room.set(noise);
-    return this.#go(() => this.#functions.search_begin(), run);
+    return this.#go((canonical) => this.#functions.search_begin(canonical), run);
   }
 
   /**
@@ -474,7 +477,7 @@ export class Search {
    * @param {object} knobs the level's knobs, see levels.js.
    * @param {number} seed a whole number from 0 to 2**53 - 1, for everything that is drawn: the same
    *   seed gives the same move everywhere.
-   * @param {object} [run] evaluate, signal and onProgress, as for `run`.
+   * @param {object} [run] evaluate, canonical, signal and onProgress, as for `run`.
    * @returns {Promise<object>} the results, with the level's `action` instead of the best one.
    * @throws {RangeError | Error} as `run`.
    */
@@ -487,16 +490,17 @@ export class Search {
       if (!isInRange) throw new RangeError(`the knob ${name} is ${knobs[name]}, not 0 to ${most}`);
       this.#memory.view("search_knobs", name)[0] = knobs[name];
     }
-    const found = await this.#go(() => this.#functions.level_begin(seed), run);
+    const found = await this.#go((canonical) => this.#functions.level_begin(seed, canonical), run);
     return { ...found, action: this.#functions.level_choose() };
   }
 
   /** Begin a search and run it to its end; return the results. */
-  async #go(begin, { evaluate = null, signal, onProgress }) {
+  async #go(begin, { evaluate = null, canonical = evaluate === null, signal, onProgress }) {
     if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
-    if (evaluate !== this.#answerer) this.forget();
+    if (evaluate !== this.#answerer || canonical !== this.#isCanonical) this.forget();
     this.#answerer = evaluate;
-    if (begin() < 0) throw new RangeError("the search cannot begin");
+    this.#isCanonical = canonical;
+    if (begin(Number(canonical)) < 0) throw new RangeError("the search cannot begin");
     this.#running = true;
     this.#begun = false;
     let evaluations = 0;

@@ -11,13 +11,12 @@ from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.storage import write_whole
 from ludarium.models.kernels import ranges_of
-from ludarium.models.kernels.packing import PackedNetwork
+from ludarium.models.kernels.packing import PackedNetwork, pack
 from ludarium.models.kernels.target import Target
 from ludarium.training.networks import examples_of
 
 from ..objects import in_own_process
 from ..wasm.linker import find_zig, run_zig
-from ..wasm.network import packed_network
 from . import texts
 from .compiler import PLAIN, compile_game, compile_network, write_network
 from .targets import TARGETS, Platform
@@ -51,9 +50,9 @@ def write_library(
     chosen = {name: TARGETS[name] for name in targets}
     say(f"compiling {library.game} and its network")
     ranges = ranges_of(library.network, examples_of(library.game))
-    plain = packed_network(library.game, library.network, ranges, PLAIN)
+    plain = pack(library.network, ranges, PLAIN)
     networks = {
-        blocks: packed_network(library.game, library.network, ranges, blocks)
+        blocks: pack(library.network, ranges, blocks)
         for blocks in dict.fromkeys(
             m.network for target in chosen.values() for m in target.machines.values()
         )

@@ -13,7 +13,7 @@ import numpy as np
 from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine import views
 from ludarium.envs.engine.compile import kernel, part
-from ludarium.envs.engine.kernels import random_action, show
+from ludarium.envs.engine.kernels import observe_as, random_action, show, swap_entries
 from ludarium.envs.engine.rule import ONGOING, seed_stream
 from ludarium.training.search import level, simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
@@ -54,7 +54,7 @@ def game_seed(game, seed):
 @kernel
 def game_start(game):
     """Start a new game and show it; return ``2 * outcome + mover``."""
-    return start_one(game.tables, game.states, game.rngs, game.mask, game.planes)
+    return start_one(game.tables, game.states, game.rngs, game.mask, game.planes, False)
 
 
 @kernel
@@ -73,7 +73,7 @@ def game_play(game, action):
 
     Returns -1 if the action is not legal; then nothing is written.
     """
-    return play_one(game.tables, game.states, action, game.mask, game.planes)
+    return play_one(game.tables, game.states, action, game.mask, game.planes, False)
 
 
 @kernel
@@ -196,7 +196,7 @@ def search_seed(game, search, seed):
 
 
 @part
-def begin_search(game, search, settings):
+def begin_search(game, search, settings, canonical):
     """Begin a search from the game's position; see `search_begin`."""
     tree = search.tree
     room = len(tree.nodes[0]) - 1
@@ -208,7 +208,7 @@ def begin_search(game, search, settings):
     if game.states[0].outcome != ONGOING:
         return -1
     tree.states[0, 0] = game.states[0]
-    begin(game.tables, tree, search.cache, search.planes, 0, 1)
+    begin(game.tables, tree, search.cache, search.planes, canonical != 0, 0, 1)
     legal = tree.nodes[0, 0].end - tree.nodes[0, 0].first
     considered = min(settings.max_considered, legal)
     write_schedule(considered, settings.simulations, tree.considered_visits[considered])
@@ -216,16 +216,20 @@ def begin_search(game, search, settings):
 
 
 @kernel
-def search_begin(game, search):
+def search_begin(game, search, canonical):
     """Begin a search from the game's position, with the settings in memory.
 
     The planes of the search then hold its mover's observation; answer them and call
     `search_advance`. If ``settings.noise`` is 0, ``roots.noise`` is used as it is.
 
+    Args:
+        canonical: 1 for networks, which see the canonical frame and number actions in it; 0 shows
+            the board's own.
+
     Returns:
         1, or -1 if the settings do not fit the memory, or the game is over.
     """
-    return begin_search(game, search, settings_of(search))
+    return begin_search(game, search, settings_of(search), canonical)
 
 
 @kernel
@@ -261,12 +265,18 @@ def ask(net, planes, evaluation, n):
 def network_evaluate(game, search, network):
     """Write the network's answer to the game's position into ``evaluation``.
 
+    The logits are in the order of the board's own numbers.
+
     Returns:
         1, or 0 if a number of the answer is not finite.
     """
-    state = game.states[0]
-    rules.observe(game.tables[0], state, int(state.mover), search.planes[0])
-    return int(ask(network, search.planes, search.evaluation, 0))
+    table, state = game.tables[0], game.states[0]
+    mover = int(state.mover)
+    observe_as(table, state, mover, search.planes[0], True)
+    is_finite = ask(network, search.planes, search.evaluation, 0)
+    if rules.is_turned(table, state, mover):
+        swap_entries(search.evaluation.logits[0], table.turned_actions)
+    return int(is_finite)
 
 
 @kernel
@@ -364,7 +374,7 @@ def search_forget(game, search):
 
 
 @kernel
-def level_begin(game, search, seed):
+def level_begin(game, search, seed, canonical):
     """Begin the search of a level, whose knobs are in memory, from the game's position.
 
     This writes the settings and the noise of that search; continue it as after `search_begin`, and
@@ -372,6 +382,7 @@ def level_begin(game, search, seed):
 
     Args:
         seed: a whole number below 2**53, for all that the level draws in this position.
+        canonical: as for `search_begin`.
 
     Returns:
         1, or -1 if this many simulations do not fit, or the game is over; then nothing is
@@ -385,7 +396,7 @@ def level_begin(game, search, seed):
     settings = search.settings[0]
     settings.simulations = knobs.simulations
     settings.prove = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
-    return begin_search(game, search, settings_of(search))
+    return begin_search(game, search, settings_of(search), canonical)
 
 
 @kernel

@@ -18,25 +18,16 @@ from ludarium.envs.engine.compile import GivenPart
 from ludarium.envs.engine.game import Game
 from ludarium.models import Architecture
 from ludarium.models.kernels import digest_of, network_part, ranges_of
-from ludarium.models.kernels.packing import WRITTEN, PackedNetwork, pack, turned
-from ludarium.models.kernels.target import WASM, Target
-from ludarium.models.layers import BoardLayers, Layers, layers, weight_shapes
-from ludarium.training.networks import examples_of, network_shape, turn_of
+from ludarium.models.kernels.packing import WRITTEN, PackedNetwork, pack
+from ludarium.models.kernels.target import WASM
+from ludarium.models.layers import Layers, layers, weight_shapes
+from ludarium.training.networks import examples_of, network_shape
 
 from ..objects import LINE
 
 #: The first bytes of a file.
 MAGIC = b"ludarium network"
 _FORMAT = 2
-
-
-def packed_network(
-    game: Game, network: Layers, ranges: np.ndarray, target: Target
-) -> PackedNetwork:
-    """A game's network in eight bits, in the form of compiled searches; see `pack`."""
-    packed = pack(network, ranges, target)
-    turn = turn_of(game)
-    return packed if turn is None else turned(packed, turn, isinstance(network, BoardLayers))
 
 
 def any_network(game: Game) -> PackedNetwork:
@@ -73,7 +64,7 @@ def network_content(game: Game, network: Layers) -> bytes:
     parts: list[list[int | bool]] = []
     content, end = b"", 0
     ranges = ranges_of(network, examples_of(game))
-    packed = packed_network(game, network, ranges, WASM)
+    packed = pack(network, ranges, WASM)
     for number, (name, array) in enumerate(packed._asdict().items()):
         places.append([end, len(array)])
         end += -(-array.nbytes // LINE) * LINE

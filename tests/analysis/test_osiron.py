@@ -128,7 +128,7 @@ def complete(game: Game, light: np.ndarray, ply: np.ndarray, forbidden: np.ndarr
     for row, spaces in enumerate(light):
         tables["start"] = spaces
         game.kernels.start_one(
-            tables, whole[row : row + 1], np.ones((1, 2), np.int64), mask, planes
+            tables, whole[row : row + 1], np.ones((1, 2), np.int64), mask, planes, False
         )
     whole["counting"] = game.start(0).state.counting
     whole["ply"], whole["mover"], whole["forbidden"] = ply, ply % 2, forbidden

@@ -11,7 +11,8 @@ import pytest
 from ludarium.envs import Game, Spec, make_game
 from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
-from ludarium.envs.engine.codec import CanonicalTurn, Codec
+from ludarium.envs.engine.codec import Codec
+from ludarium.envs.engine.spec import BoardTurn
 from tests.games import random_game, random_positions, slow_but, states_of
 from tests.oddity import Oddity
 
@@ -30,26 +31,20 @@ def turned_game(request: pytest.FixtureRequest) -> Game:
 @pytest.mark.parametrize("table", [[0, 0, 1], [1, 2, 0], [0, 1, 3]])
 def test_a_turn_undoes_itself(table: list[int]) -> None:
     identity = np.arange(3)
-    with pytest.raises(ValueError, match="actions of a canonical turn"):
-        CanonicalTurn("up", identity, np.array(table))
-    with pytest.raises(ValueError, match="cells of a canonical turn"):
-        CanonicalTurn("up", np.array(table), identity)
+    with pytest.raises(ValueError, match="actions of a turn of the board"):
+        BoardTurn(identity, np.array(table))
+    with pytest.raises(ValueError, match="cells of a turn of the board"):
+        BoardTurn(np.array(table), identity)
 
 
 @pytest.mark.parametrize(
     ("turn", "problem"),
     [
         (None, "go together"),
-        (CanonicalTurn("to move", np.arange(4), np.arange(7)), "4 cells and 7 actions"),
-        (
-            CanonicalTurn("is red", np.arange(5)[::-1], np.arange(7)[::-1]),
-            "has upright 'is red', which is",
-        ),
+        (BoardTurn(np.arange(4), np.arange(7)), "4 cells and 7 actions"),
     ],
 )
-def test_a_game_whose_turn_does_not_fit_is_refused(
-    turn: CanonicalTurn | None, problem: str
-) -> None:
+def test_a_game_whose_turn_does_not_fit_is_refused(turn: BoardTurn | None, problem: str) -> None:
     class Misfit(Oddity):
         def setup(self) -> Spec:
             return replace(super().setup(), canonical_turn=turn)

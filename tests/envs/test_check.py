@@ -56,7 +56,7 @@ PICTURE = """
             roles=[Role("", svg_text(0, 0, symbol, 50, "#2b2b2b")) for symbol in "XO"],
         )
 """
-IMPORTS = """from ludarium.envs.engine.codec import CanonicalTurn
+IMPORTS = """from ludarium.envs.engine.spec import BoardTurn
 from ludarium.envs.engine.draw.grid import cell_name, draw_frame, square_symmetries
 from ludarium.envs.engine.draw.picture import last_mark, square, svg_text
 from ludarium.envs.engine.draw.scene import Role, Scene, slots_at
@@ -114,7 +114,7 @@ def _with_view(function: str, value: str) -> Change:
         ('name = "tictactoe"', 'name = "tic-tac-toe"', "has the name 'tic-tac-toe'; a name is"),
         (
             "max_score=1",
-            "canonical_turn=CanonicalTurn(PLANES[0], np.arange(9), np.arange(9))",
+            "canonical_turn=BoardTurn(np.arange(9), np.arange(9))",
             "its canonical turn leaves every cell and every action where it is",
         ),
         ("board=(_SIDE, _SIDE)", "board=[3, 3]", "board is [3, 3]; write (height, w"),

@@ -149,7 +149,7 @@ def test_observation_depends_on_nothing_but_the_position(game: Game) -> None:
         for player in (0, 1):
             expected = position.observation(player)
             planes = garbage(np.empty(game.planes_shape, np.float32), position.ply)
-            game.kernels.observe(game.tables, position.states, player, planes)
+            game.kernels.observe(game.tables, position.states, player, planes, False)
             np.testing.assert_array_equal(planes.reshape(game.observation_shape), expected)
             np.testing.assert_array_equal(position.copy().observation(player), expected)
 
@@ -278,19 +278,19 @@ def test_positions_that_look_the_same_have_the_same_legal_actions(game: Game) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "change"),
+    ("name", "options", "change", "side"),
     [
-        ("onyx", {"size": 6, "start": "open"}, {"v_player": 1}),
-        ("osiron", {}, {"mover": 1}),
-        ("osiron", {"movement": "advanced"}, {"mover": 1}),
+        ("onyx", {"size": 6, "start": "open"}, {"v_player": 1}, "plays V"),
+        ("osiron", {}, {"mover": 1}, "is light"),
+        ("osiron", {"movement": "advanced"}, {"mover": 1}, "is light"),
     ],
 )
 def test_the_turned_game_is_the_same_game_for_the_other_side(
-    name: str, options: dict[str, Any], change: dict[str, int]
+    name: str, options: dict[str, Any], change: dict[str, int], side: str
 ) -> None:
     """If the other side begins, the turned game looks the same to both, but for which is theirs."""
     game = make_game(name, **options)
-    codec, upright = Codec(game), game.observation_names.index(game.canonical_turn.upright)
+    codec, own_side = Codec(game), game.observation_names.index(side)
     for seed in range(5):
         twin = changed(game.start(), **change)
         for position, action in random_game(game, seed):
@@ -298,8 +298,8 @@ def test_the_turned_game_is_the_same_game_for_the_other_side(
                 viewer = player if twin.mover == position.mover else 1 - player
                 seen = position.observation(player, canonical=True)
                 of_twin = twin.observation(viewer, canonical=True)
-                assert (seen[upright] == 1 - of_twin[upright]).all()
-                seen[upright] = of_twin[upright]
+                assert (seen[own_side] == 1 - of_twin[own_side]).all()
+                seen[own_side] = of_twin[own_side]
                 np.testing.assert_array_equal(seen, of_twin)
                 assert position.rewards[player] == twin.rewards[viewer]
             assert twin.is_over == position.is_over
@@ -333,9 +333,7 @@ def test_descriptions_are_json_and_tell_the_canonical_turn(game: Game) -> None:
         for player in (0, 1):
             planes = position.observation(player).reshape(game.planes_shape)
             if turn is not None:
-                upright = position.observation(player)[turn["upright"]]
-                assert upright.min() == upright.max() == (not position.is_turned(player))
-                planes = planes if upright.max() else planes[:, turn["cells"]]
+                planes = planes[:, turn["cells"]] if position.is_turned(player) else planes
             canonical = position.observation(player, canonical=True)
             np.testing.assert_array_equal(planes, canonical.reshape(game.planes_shape))
 

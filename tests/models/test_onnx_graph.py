@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ludarium.models import NetworkShape, Turn, build_network
+from ludarium.models import NetworkShape, build_network
 from ludarium.models.evaluation import Evaluation
 from ludarium.models.network import layers_of
 from ludarium.models.onnx_graph import onnx_by_torch, onnx_of
@@ -76,18 +76,6 @@ def test_networks_are_written_layer_by_layer(name):
         observations = observations.astype(np.float32)
         assert_same(run(model, observations), answers(network, observations))
     assert "score" not in run(onnx_of(layers_of(network), has_score=False), observations)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_turn_is_part_of_the_model(name):
-    shape = SHAPES[name]
-    cells = int(np.prod(shape.observation[-2:]))
-    turn = Turn(1, list(range(cells))[::-1], list(range(shape.num_actions))[::-1])
-    network = in_use(build_network(SHAPES[name], 8, 2))
-    observations = np.random.default_rng(0).random((9, *shape.observation)).astype(np.float32)
-    observations[:, turn.upright] = np.arange(9).reshape(-1, *(1,) * (observations.ndim - 2)) % 2
-    expected = turn.ask(lambda seen: answers(network, seen), observations)
-    assert_same(run(onnx_of(layers_of(network), vars(turn)), observations), expected)
 
 
 def test_other_modules_are_written_by_torchs_exporter():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludarium.envs.engine.codec import CanonicalTurn
 from ludarium.envs.engine.draw.picture import HEAD
 from ludarium.envs.engine.draw.scene import Role, Scene, Slot
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.options import Option, ply_cap
 from ludarium.envs.engine.rule import table_record
-from ludarium.envs.engine.spec import Spec
+from ludarium.envs.engine.spec import BoardTurn, Spec
 
 from . import rules, view
 from .rules import ADD, HIGHEST, PILES
@@ -44,8 +43,7 @@ class Oddity(Game):
             observation_names=["pile a", "pile b", "pile c", "to move", "is player 0"],
             max_plies=max_plies,
             random_start=True,
-            canonical_turn=CanonicalTurn(
-                upright="is player 0",
+            canonical_turn=BoardTurn(
                 cells=np.array([0, 2, 1, 3, 4]),
                 actions=np.array([0, 1, 4, 5, 2, 3, ADD]),
             ),

@@ -33,6 +33,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
+from ludarium.models.kernels.packing import pack
 from ludarium.models.kernels.target import HOST
 from ludarium.play.build import main as build_modules
 from ludarium.play.native import TARGETS, Library
@@ -40,7 +41,7 @@ from ludarium.play.native.texts import LIMITS, build_number
 from ludarium.play.parts import module_part
 from ludarium.play.wasm import kernels, linker
 from ludarium.play.wasm.memory import memory_of, named_arrays
-from ludarium.play.wasm.network import network_content, packed_network
+from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
 from ludarium.training.search import Budget
@@ -698,7 +699,7 @@ def test_there_is_room_for_the_strongest_level():
 def test_builds_are_told_apart():
     library, other = library_of_corso(), library_of_corso(simulations=3000)
     ranges = np.ones((2 * len(library.network.blocks), 2), np.float32)
-    packed = packed_network(library.game, library.network, ranges, HOST)
+    packed = pack(library.network, ranges, HOST)
     weights = packed.weights.copy()
     weights[-1] += 1
     numbers = [

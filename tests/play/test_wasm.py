@@ -194,7 +194,9 @@ def digests_of_searches(
 def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
     rng, states = seed_rng(5), game.new_states(1)
     mask, planes = np.empty(game.num_actions, np.int8), np.empty(game.planes_shape, np.float32)
-    game.kernels.start_one(game.tables, states, rng, mask, planes)  # may draw, as it does there
+    game.kernels.start_one(
+        game.tables, states, rng, mask, planes, False
+    )  # may draw, as it does there
     counts = np.zeros(5, np.int64)
     plies = game.kernels.random_games(game.tables, states, rng[0], game.num_actions, 100, counts)
     return {

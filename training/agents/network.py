@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludarium.envs.engine.codec import observations_of
+from ludarium.envs.engine.codec import shown
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.models import Evaluation, Evaluator
-from ludarium.models.evaluation import checked
+from ludarium.models.evaluation import checked, is_canonical
 from ludarium.training.networks import cache_size, evaluator_of, shared_by_threads
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import SETTINGS
@@ -173,9 +173,13 @@ class NetworkSearcher(Searcher):
             ValueError: ``states`` is not such an array, or the evaluator's answer is not valid, see
                 `Evaluation`.
         """
-        answer = self._evaluator(observations_of(self.game, as_positions(self.game, states)))
-        found = checked(answer, len(states), self.game.num_actions, self._evaluator)
-        if self.game.max_score:
+        game, count = self.game, len(states)
+        planes, _, actions = shown(game, as_positions(game, states), is_canonical(self._evaluator))
+        answer = self._evaluator(planes.reshape(count, *game.observation_shape))
+        found = checked(answer, count, game.num_actions, self._evaluator)
+        # A turn is its own inverse: it leads from the board's numbers to the network's too.
+        found = found._replace(logits=np.take_along_axis(found.logits, actions, axis=1))
+        if game.max_score:
             return found
         return found._replace(score=np.full_like(found.score, np.nan))  # no score was learnt
 

@@ -22,9 +22,8 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask
 from ludarium.models import Evaluation, Evaluator
-from ludarium.models.evaluation import checked
+from ludarium.models.evaluation import checked, in_canonical_frame
 
-from ..networks import turn_of
 from .agent import Agent, AgentFactory, Seed
 from .checkpoints import NetworkFactory
 from .settings import (
@@ -246,14 +245,13 @@ def _makes_agents(player: Any) -> bool:
 def _of_module(
     module: Any, game: Game, name: str, is_search: bool, canonical: bool
 ) -> PolicyValueNetwork | Evaluator:
-    """A network of this package as it is; else the module's evaluator in the board's own frame."""
+    """A network of this package as it is; else the module's evaluator in its frame."""
     from ludarium.models import PolicyValueNetwork
 
     if isinstance(module, PolicyValueNetwork):
         return module
     evaluate = module_evaluator(module, game, name, needs_values=is_search)
-    turn = turn_of(game) if canonical else None
-    return evaluate if turn is None else lambda observations: turn.ask(evaluate, observations)
+    return in_canonical_frame(evaluate) if canonical else evaluate
 
 
 def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> Evaluator:

@@ -31,13 +31,14 @@ def add_pending(nodes, leaf, count):
 
 
 @kernel
-def show_root(tables, search, cache, planes, is_new):
+def show_root(tables, search, cache, planes, canonical, is_new):
     """Show the root, as request 0; ``is_new`` begins a tree with the position in ``states[0]``."""
+    root = search.roots[0]
     if is_new:
-        start_search(tables[0], search)
-    search.roots[0].waiting = 0
-    search.roots[0].simulation = 0
-    show(tables[0], search.states[0], cache, planes, 0)
+        start_search(tables[0], search, canonical)
+    root.waiting = 0
+    root.simulation = 0
+    show(tables[0], root, search.states[0], cache, planes, 0)
 
 
 @kernel
@@ -85,11 +86,11 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
             collisions += 1
             add_pending(nodes, leaf, 1)
             continue
-        show(table, states[leaf], cache, planes, waiting)
+        show(table, root, states[leaf], cache, planes, waiting)
         slot = lookup(cache, waiting)
         if slot != NO_SLOT:
             logits, wdl, score = stored(cache, slot)
-            value = write_evaluation(search, settings, leaf, logits, wdl, score)
+            value = write_evaluation(table, search, settings, leaf, logits, wdl, score)
             expand_leaf(search, leaf, value)
             continue
         add_pending(nodes, leaf, 1)
@@ -99,7 +100,7 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
 
 
 @kernel
-def receive(search, cache, settings, leaves, blocked, evaluation):
+def receive(tables, search, cache, settings, leaves, blocked, evaluation):
     """Expand the leaves that `gather` found; undo the pending visits of these and of blocked ones.
 
     ``evaluation``, an `Evaluation` of n, answers the observations that `gather` showed.
@@ -109,7 +110,9 @@ def receive(search, cache, settings, leaves, blocked, evaluation):
     for index in range(len(leaves)):
         store(cache, index, evaluation, index)
         leaf = leaves[index]
-        value = write_evaluation(search, settings, leaf, logits[index], wdl[index], score[index])
+        value = write_evaluation(
+            tables[0], search, settings, leaf, logits[index], wdl[index], score[index]
+        )
         expand_leaf(search, leaf, value)
         add_pending(nodes, leaf, -1)
     for index in range(len(blocked)):

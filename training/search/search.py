@@ -19,7 +19,14 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 from ludarium.envs.engine.threads import available_cores, take_turns
-from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search, version_of
+from ludarium.models.evaluation import (
+    Evaluation,
+    Evaluator,
+    checked,
+    in_search,
+    is_canonical,
+    version_of,
+)
 from ludarium.models.kernels import NONE, Called
 
 from . import simulate
@@ -151,7 +158,10 @@ class Search:
         evaluation = Evaluation.empty(count, num_actions)
         parts = self._parts(count, min(len(self._caches), count) if is_inside else 1)
         for cache, first, last in parts:
-            kernels.begin(self.game.tables, tree, cache, self._planes, first, last)
+            kernels.begin(
+                *(self.game.tables, tree, cache, self._planes, is_canonical(evaluate)),
+                *(first, last),
+            )
         waiting = (
             self._run_inside(kernels, count, evaluate, evaluation, parts) if is_inside else count
         )

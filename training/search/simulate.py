@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
+from ludarium.envs.engine.kernels import observe_as
 from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 from ludarium.models.kernels import answer
@@ -32,9 +33,9 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 
 
 @part
-def show(table, state, cache, planes, b):
+def show(table, root, state, cache, planes, b):
     """Write the observation of search ``b``: the position as its player to move sees it."""
-    rules.observe(table, state, int(state.mover), planes[b])
+    observe_as(table, state, int(state.mover), planes[b], root.canonical != 0)
     set_request(cache, b)
 
 
@@ -68,9 +69,13 @@ def new_node(table, search, number, parent):
 
 
 @part
-def start_search(table, search):
-    """Begin a search from the root's position; the root then waits for the network."""
+def start_search(table, search, canonical):
+    """Begin a search from the root's position; the root then waits for the network.
+
+    ``canonical`` says in which frame the network sees positions and numbers actions.
+    """
     root = search.roots[0]
+    root.canonical = canonical
     root.size = 1
     root.edges = 0
     new_node(table, search, 0, NO_NODE)
@@ -146,11 +151,14 @@ def draw_noise(root, node, edges, settings, rng):
 
 
 @part
-def write_evaluation(search, settings, number, logits, wdl, score):
+def write_evaluation(table, search, settings, number, logits, wdl, score):
     """Write a row of an `Evaluation` to a node; return its value in player 0's view."""
-    node, edges = search.nodes[number], search.edges
+    node, edges, state = search.nodes[number], search.edges, search.states[number]
+    turns = search.roots[0].canonical != 0 and rules.is_turned(table, state, int(state.mover))
     for edge in range(node.first, node.end):
-        edges[edge].logit = logits[edges[edge].action]
+        action = int(edges[edge].action)
+        # A turn is its own inverse: it leads from the board's numbers to the network's too.
+        edges[edge].logit = logits[table.turned_actions[action] if turns else action]
     node.draw = wdl[1]
     return value_of(wdl, score, settings) * node.sign
 
@@ -160,7 +168,7 @@ def expand(table, search, settings, rng, logits, wdl, score):
     """Expand the waiting node with a row of an `Evaluation`."""
     root = search.roots[0]
     number = root.waiting
-    value = write_evaluation(search, settings, number, logits, wdl, score)
+    value = write_evaluation(table, search, settings, number, logits, wdl, score)
     if number == 0:
         evaluate_root(search, settings, rng, value)
         if settings.prove:
@@ -311,7 +319,8 @@ def next_leaf(table, search, settings, considered_visits):
 @part
 def answer_from_cache(table, search, settings, rng, cache, planes, b):
     """Write the waiting node's observation; if it is cached, expand the node and return True."""
-    show(table, search.states[search.roots[0].waiting], cache, planes, b)
+    root = search.roots[0]
+    show(table, root, search.states[root.waiting], cache, planes, b)
     slot = lookup(cache, b)
     if slot == NO_SLOT:
         return False
@@ -321,11 +330,14 @@ def answer_from_cache(table, search, settings, rng, cache, planes, b):
 
 
 @kernel
-def begin(tables, tree, cache, planes, first, last):
-    """Begin searches ``first`` to before ``last`` from ``tree.states[:, 0]``; show the roots."""
+def begin(tables, tree, cache, planes, canonical, first, last):
+    """Begin searches ``first`` to before ``last`` from ``tree.states[:, 0]``; show the roots.
+
+    ``canonical`` says in which frame the network sees positions and numbers actions.
+    """
     for b in range(first, last):
-        start_search(tables[0], search_of(tree, b))
-        show(tables[0], tree.states[b, 0], cache, planes, b)
+        start_search(tables[0], search_of(tree, b), canonical)
+        show(tables[0], tree.roots[b], tree.states[b, 0], cache, planes, b)
 
 
 @part

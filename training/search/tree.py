@@ -66,7 +66,8 @@ def root_dtype(actions: int) -> np.dtype:
 
     ``size`` nodes and ``edges`` edges are in use; ``simulation`` simulations and ``evaluations``
     network evaluations are done; ``waiting`` is the node that waits for the network, or NO_NODE;
-    ``greedy`` whether the best action is played, see `SearchSettings`. By action: ``noise`` of
+    ``greedy`` whether the best action is played, see `SearchSettings`; ``canonical`` whether the
+    network sees positions, and numbers actions, in the canonical frame. By action: ``noise`` of
     the root, and ``policy``, the network's target. ``visited``, ``values``, ``best_unvisited`` and
     ``unvisited_prior`` are scratch space of `gumbel` and `puct`, for the edges of one node.
     """
@@ -78,6 +79,7 @@ def root_dtype(actions: int) -> np.dtype:
             ("evaluations", np.int32),
             ("waiting", np.int32),
             ("greedy", np.int8),
+            ("canonical", np.int8),
             ("best_unvisited", np.int32),
             ("unvisited_prior", np.float32),
             ("noise", np.float32, (actions,)),

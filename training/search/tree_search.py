@@ -18,7 +18,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 from ludarium.envs.engine.threads import available_cores, split
-from ludarium.models.evaluation import Evaluation, Evaluator, checked
+from ludarium.models.evaluation import Evaluation, Evaluator, checked, is_canonical
 
 from . import leaves
 from .cache import Cache, new_cache
@@ -346,6 +346,7 @@ class TreeSearch:
         """Add the network's answers to the tree."""
         self.evaluations += batch.waiting
         self._kernels.receive(
+            self.game.tables,
             self._search(),
             batch.cache,
             self._settings,
@@ -384,7 +385,8 @@ class TreeSearch:
         planes = batch.observations.reshape(-1, *self.game.planes_shape)
         self._make_room(2)  # this may move the arrays
         search = self._search()
-        self._kernels.show_root(self.game.tables, search, batch.cache, planes, is_new)
+        canonical = is_canonical(self._evaluate)
+        self._kernels.show_root(self.game.tables, search, batch.cache, planes, canonical, is_new)
         evaluation = self._ask(batch.observations[:1])
         self.evaluations += 1
         self._kernels.open_root(self.game.tables, search, self._settings, self._rng, evaluation)

@@ -68,7 +68,9 @@ def planes_text(game: Game, state: np.record) -> list[str]:
     A flat observation gives the features that are not 0.
     """
     planes = np.empty(game.planes_shape, np.float32)
-    game.kernels.observe(game.tables, np.asarray(state, game.state_dtype).reshape(1), 0, planes)
+    game.kernels.observe(
+        game.tables, np.asarray(state, game.state_dtype).reshape(1), 0, planes, False
+    )
     names = _planes(game)
     if len(game.observation_shape) == 1:
         marked = [

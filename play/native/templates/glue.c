@@ -18,11 +18,11 @@ i64 ludarium_game_game_start(void *), ludarium_game_game_set_up(void *, i64);
 i64 ludarium_game_game_play(void *, i64), ludarium_game_game_score(void *);
 i64 ludarium_game_game_random_action(void *), ludarium_game_game_view(void *, i64);
 i64 ludarium_game_game_word(void *, i64), ludarium_game_search_seed(void *, i64);
-i64 ludarium_game_search_begin(void *), ludarium_game_search_run(void *, i64);
+i64 ludarium_game_search_begin(void *, i64), ludarium_game_search_run(void *, i64);
 i64 ludarium_game_search_results(void *);
-i64 ludarium_game_level_begin(void *, i64), ludarium_game_level_choose(void *);
+i64 ludarium_game_level_begin(void *, i64, i64), ludarium_game_level_choose(void *);
 
-enum { ALIGNMENT = 16, SAVE_VERSION = 1, SAVE_HEAD = 52, CRC_BYTES = 4 };
+enum { CANONICAL = 1, ALIGNMENT = 16, SAVE_VERSION = 1, SAVE_HEAD = 52, CRC_BYTES = 4 };
 enum { NO_SEARCH, RUNNING, DONE };
 enum { PROCESSORS = sizeof orders / sizeof *orders };
 static const i64 READY = 0x4c554441 ^ RULES ^ BUILD;
@@ -424,7 +424,7 @@ int32_t ludarium_game_begin(void *buffer, int32_t simulations, i64 seed) {
     given[0] = simulations;
     __builtin_memset(at(buffer, AT_noise), 0, ACTIONS * sizeof(float));
     ludarium_game_search_seed(buffer, seed);
-    return begun(kept, ludarium_game_search_begin(buffer), 0);
+    return begun(kept, ludarium_game_search_begin(buffer, CANONICAL), 0);
 }
 
 int32_t ludarium_game_begin_level(void *buffer, int32_t level, i64 seed) {
@@ -434,7 +434,7 @@ int32_t ludarium_game_begin_level(void *buffer, int32_t level, i64 seed) {
     if (level < 1 || level > LEVELS) return LUDARIUM_LEVEL;
     if (levels[level - 1].knobs[0] > MOST_SIMULATIONS) return LUDARIUM_SETTING;
     __builtin_memcpy(at(buffer, AT_search_knobs), levels[level - 1].knobs, sizeof levels[0].knobs);
-    return begun(kept, ludarium_game_level_begin(buffer, seed), 1);
+    return begun(kept, ludarium_game_level_begin(buffer, seed, CANONICAL), 1);
 }
 
 int32_t ludarium_game_run(void *buffer, int32_t most) {

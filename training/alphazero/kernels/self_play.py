@@ -119,7 +119,7 @@ def start_game(table, games, b):
             rules.step(table, state, random_action(table, state, rng, num_actions))
     if state.outcome != ONGOING:  # the opening ended the game
         rules.init(table, state, rng)
-    start_search(table, search_of(games.tree, b))
+    start_search(table, search_of(games.tree, b), True)
 
 
 @part
@@ -155,7 +155,7 @@ def advance_root(table, search, settings, edge, rng):
     _, nodes, edges, states = search
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
-    start_search(table, search)
+    start_search(table, search, True)
     if child != NO_NODE and nodes[child].evaluated:  # `simulate` has looked for its winning edges
         first = nodes[child].first  # these edges come after the root's, so their logits are intact
         for edge in range(nodes[0].end):
@@ -175,7 +175,7 @@ def begin_games(tables, games):
 def begin_searches(tables, games):
     """Begin the search of every game's present move again."""
     for b in range(len(games.numbers)):
-        start_search(tables[0], search_of(games.tree, b))
+        start_search(tables[0], search_of(games.tree, b), True)
 
 
 @kernel
