@@ -18,6 +18,7 @@ from pettingzoo import AECEnv
 
 from .engine.draw.picture import Window, pixels
 from .engine.game import Game
+from .engine.memory import sealed
 from .engine.messages import quoted
 from .engine.numbers import checked_flag, checked_seed, index
 from .engine.position import IllegalActionError, Position
@@ -41,6 +42,14 @@ _SET_BY_RESET = frozenset(
         "position",
     }
 )
+
+
+def unit_box(shape: tuple[int, ...], dtype: Any) -> spaces.Box:
+    """The space of arrays of numbers from 0 to 1; its bounds are read-only."""
+    kind = np.dtype(dtype).type
+    box = spaces.Box(kind(0), kind(1), shape, kind)
+    sealed(vars(box))
+    return box
 
 
 class BoardGameEnv(AECEnv):
@@ -88,8 +97,8 @@ class BoardGameEnv(AECEnv):
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": spaces.Box(0.0, 1.0, game.observation_shape, np.float32),
-                    "action_mask": spaces.Box(0, 1, (game.num_actions,), np.int8),
+                    "observation": unit_box(game.observation_shape, np.float32),
+                    "action_mask": unit_box((game.num_actions,), np.int8),
                 }
             )
             for agent in AGENTS

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from .aec import AGENTS, BoardGameEnv
+from .aec import AGENTS, BoardGameEnv, unit_box
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
 from .engine.position import IllegalActionError, Position
@@ -92,8 +92,7 @@ class SingleAgentEnv(gymnasium.Env):
         self._made = make_opponent(opponent, self.game, None)
         self.board = BoardGameEnv(self.game, render_mode, canonical)
         self.render_mode = render_mode
-        shape = self.game.observation_shape
-        self.observation_space = spaces.Box(0.0, 1.0, shape, np.float32)
+        self.observation_space = unit_box(self.game.observation_shape, np.float32)
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.seat = 0
         self._seats = seat
