@@ -23,6 +23,7 @@ from .aec import AGENTS, BoardGameEnv, unit_box
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
 from .engine.position import IllegalActionError, Position
+from .engine.record import Forfeit
 from .opponents import (
     MOST_BEGINNINGS,
     SEATS,
@@ -144,6 +145,7 @@ class SingleAgentEnv(gymnasium.Env):
             if self._raises or not board.is_action(action):
                 raise
             self._is_over = True
+            board._forfeit = Forfeit(self.seat, int(board._on_board(action)))
             self._finish(is_forfeit=True)
             info = self._info() | {"illegal_action": str(refusal)}
             return self._observation(), -1.0, True, False, info
