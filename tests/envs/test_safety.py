@@ -20,7 +20,7 @@ from ludarium.envs.engine.position import contents_of
 from ludarium.envs.one_side import OneSide
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
-from ludarium.training.agents import Agent
+from ludarium.training.agents import Agent, make_agent
 from tests.games import first_legal
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -157,6 +157,16 @@ def plays_for_stable_baselines(game: Game) -> Iterator[Any]:
         handed = envs.step(actions)
 
 
+def searches(game: Game) -> Iterator[Any]:
+    agents = [make_agent(name, game, seed=1) for name in ("uct:20", "alphabeta:1")]
+    position = game.start(1)
+    while not position.is_over and position.ply < 6:
+        found = [agent.search(position.states) for agent in agents]
+        action = int(found[0].actions[0])
+        yield [*map(vars, found), found]
+        position.play(action)
+
+
 FACES: dict[str, Face] = {
     "rules": shows_its_rules,
     "env": plays_both_sides(GuardedBoardGameEnv),
@@ -167,6 +177,7 @@ FACES: dict[str, Face] = {
     "vector": plays_as_vector("random"),
     "vector, both": plays_as_vector("both"),
     "stable-baselines": plays_for_stable_baselines,
+    "search": searches,
 }
 
 
