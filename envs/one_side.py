@@ -33,6 +33,7 @@ from .opponents import (
 
 #: The most random plies that a game may start with.
 MOST_OPENING_PLIES = 100
+_SHOWN = "seats", "rewards", "terminated", "truncated"
 
 
 class OneSide:
@@ -57,6 +58,11 @@ class OneSide:
     These arrays change in place, and are read-only for the caller.
     """
 
+    seats: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
     def __init__(
         self,
         game: Game,
@@ -78,13 +84,13 @@ class OneSide:
         self.batch = BatchEnv(
             game, num_envs, threads=1, observation_dtype=observation_dtype, canonical=canonical
         )
-        self._sides = np.zeros(num_envs, np.int64)
+        self._seats = np.zeros(num_envs, np.int64)
         self._rewards = np.zeros(num_envs, np.float32)
         self._terminated = np.zeros(num_envs, np.bool_)
         self._truncated = np.zeros(num_envs, np.bool_)
         self.opening_plies = checked_whole("opening_plies", opening_plies, 0, MOST_OPENING_PLIES)
         self._every = sealed(np.arange(num_envs))
-        self._seats = seat
+        self._seat = seat
         self._raises = illegal == "raise"
         self._opponents: Opponents | None = None
         self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
@@ -92,26 +98,20 @@ class OneSide:
         self._in_play = np.zeros(num_envs, np.bool_)  # the opponent still has to learn of the end
         self._is_ready = False  # in every unfinished game the agent is to move
         self._random = np.random.default_rng()
+        self._show()
 
-    @property
-    def seats(self) -> np.ndarray:
-        """See the class."""
-        return read_only(self._sides)
+    def _show(self) -> None:
+        """Show the arrays to callers, as views."""
+        for name in _SHOWN:
+            setattr(self, name, read_only(getattr(self, f"_{name}")))
 
-    @property
-    def rewards(self) -> np.ndarray:
-        """See the class."""
-        return read_only(self._rewards)
+    def __getstate__(self) -> dict[str, Any]:
+        """The state to copy or pickle; it leaves out the views, which would become copies."""
+        return {name: value for name, value in vars(self).items() if name not in _SHOWN}
 
-    @property
-    def terminated(self) -> np.ndarray:
-        """See the class."""
-        return read_only(self._terminated)
-
-    @property
-    def truncated(self) -> np.ndarray:
-        """See the class."""
-        return read_only(self._truncated)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._show()
 
     @property
     def is_over(self) -> np.ndarray:
@@ -130,7 +130,7 @@ class OneSide:
             self._random = random or self._random
             self.batch.reset(int(self._random.integers(2**63)))
             self._opponents = self._ready_opponents()
-        self._sides[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
+        self._seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
         self._begin(self._every)
         self._take_sides()
         self._is_ready = True
@@ -142,7 +142,7 @@ class OneSide:
             ValueError: see `BatchEnv.resume`.
         """
         self.batch.resume(snapshot)
-        self._sides[:] = seats
+        self._seats[:] = seats
 
     def abandon(self) -> None:
         """Tell the opponents that the games in play are abandoned; `reset` begins others."""
@@ -191,7 +191,7 @@ class OneSide:
 
     def _rewards_of(self, games: np.ndarray) -> np.ndarray:
         """float32[K], the agent's rewards in some of the games, by the rules."""
-        outcomes, seats = self.batch._states["outcome"][games], self._sides[games]
+        outcomes, seats = self.batch._states["outcome"][games], self._seats[games]
         won, lost = outcomes == PLAYER_0_WINS + seats, outcomes == PLAYER_1_WINS - seats
         return won.astype(np.float32) - lost.astype(np.float32)
 
@@ -216,19 +216,19 @@ class OneSide:
 
     def _take_sides(self) -> None:
         """With ``"both"``, make the mover of each game the agent's side."""
-        if self._seats == BOTH:
-            self._sides[:] = self.batch._states["mover"]
+        if self._seat == BOTH:
+            self._seats[:] = self.batch._states["mover"]
 
     def observe_ends(self) -> np.ndarray:
         """Write the agent's observations of finished games; return their indices, int64[K]."""
         games = np.flatnonzero(self.is_over)
-        self.batch.observe(games, self._sides[games])
+        self.batch.observe(games, self._seats[games])
         return games
 
     def other_views(self, games: np.ndarray) -> np.ndarray:
         """Observations of some games from the other side, [K, ...]; the agent's own are kept."""
         own = self.batch._observations[games]
-        self.batch.observe(games, 1 - self._sides[games])
+        self.batch.observe(games, 1 - self._seats[games])
         others = self.batch._observations[games]
         self.batch._observations[games] = own
         return others
@@ -241,19 +241,19 @@ class OneSide:
             if not len(games):
                 return
             self._restart(games)
-            if self._seats == "random":
-                self._sides[games] = self._random.integers(2, size=len(games))
-            elif self._seats == "alternate":
-                self._sides[games] = 1 - self._sides[games]
-            elif self._seats != BOTH:
-                self._sides[games] = int(self._seats)
+            if self._seat == "random":
+                self._seats[games] = self._random.integers(2, size=len(games))
+            elif self._seat == "alternate":
+                self._seats[games] = 1 - self._seats[games]
+            elif self._seat != BOTH:
+                self._seats[games] = int(self._seat)
             self._play_openings(games)
             self._in_play[games] = True
             self._opponents.begin(games.copy())
             self._play_opponents(np.ones(len(self._every), np.bool_))
             games = games[self._is_finished(games)]
             self._finish(games, self._rewards_of(games))
-        raise no_turn(self._seats)
+        raise no_turn(self._seat)
 
     def _is_finished(self, games: np.ndarray) -> np.ndarray:
         """bool[K], whether games are over by the rules."""
@@ -274,9 +274,9 @@ class OneSide:
     def _play_opponents(self, goes_on: np.ndarray) -> None:
         """Let the opponents play until the agent is to move in each game that goes on."""
         batch = self.batch
-        while self._seats != BOTH:
+        while self._seat != BOTH:
             is_over = self._is_finished(self._every)
-            is_opponents = batch._states["mover"] != self._sides
+            is_opponents = batch._states["mover"] != self._seats
             games = np.flatnonzero(is_opponents & ~is_over & goes_on)
             if not len(games):
                 return
@@ -319,7 +319,7 @@ class OneSide:
         if not isinstance(self._made, Player):
             return in_batch(self._made)
         self._actions = [[] for _ in self._every]
-        return PlayerOpponents(self._made, self.batch, self._sides, self._seeds, self._actions)
+        return PlayerOpponents(self._made, self.batch, self._seats, self._seeds, self._actions)
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:
