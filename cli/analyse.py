@@ -164,7 +164,7 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
 def _run_game(given: argparse.Namespace) -> Result:
     if given.moves:
         raise ValueError("--record is a whole game: leave out --moves")
-    game, seed, actions, _ = read_record(
+    game, seed, actions, forfeit, record = read_record(
         given.record, given.game, read_options(given.option), given.seed
     )
     agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
@@ -182,9 +182,12 @@ def _run_game(given: argparse.Namespace) -> Result:
     if not analysis.is_complete:
         say(f"ludarium: stopped at move {len(analysis.moves)} of {len(actions)}")
     lines = _game_lines(analysis)
+    if forfeit is not None:
+        lines.append(f"{forfeit.told(game)}: player_{1 - forfeit.player} has won")
     if given.picture is not None:
         lines.append(f"wrote {given.picture}")
-    data = {"record": given.record, "seed": seed, **analysis.as_json()}
+    ending = {name: record.get(name) for name in ("result", "illegal_action")}
+    data = {"record": given.record, "seed": seed, **ending, **analysis.as_json()}
     return Result(data, "\n".join(lines), 0 if analysis.is_complete else STOPPED)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record, read_record_file, split_moves
+from ludarium.envs.engine.record import Forfeit, check_record, read_record_file, split_moves
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent, read_agent
@@ -77,7 +77,7 @@ def options_as_text(options: dict[str, Any]) -> list[str]:
 
 def read_record(
     file: str, name: str | None = None, options: dict[str, Any] | None = None, seed: int = 0
-) -> tuple[Game, int, list[int], dict[str, Any]]:
+) -> tuple[Game, int, list[int], Forfeit | None, dict[str, Any]]:
     """Read a game from a file: a record, or a plain list of moves if the game is known.
 
     Args:
@@ -87,7 +87,8 @@ def read_record(
         seed: seed of the start, for a plain list.
 
     Returns:
-        The game, the seed of its start, the action numbers, and the whole record.
+        The game, the seed of its start, the action numbers, how it was lost if these do not end it,
+        and the whole record.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -96,14 +97,15 @@ def read_record(
     """
     plain = None if name is None else make_game(name, **(options or {}))
     record = read_record_file(file, plain, seed)
-    game, seed, actions = check_record(record, GAMES, f"the game record in {quoted(file, 100)}")
+    what = f"the game record in {quoted(file, 100)}"
+    game, seed, actions, forfeit = check_record(record, GAMES, what)
     if plain is not None and game.name != name:
         raise ValueError(f"{file} is a game of {game.name}, not of {name}")
     if options and game != plain:
         raise ValueError(
             f"{file} is a game of {game}: a record has its own options, leave out --option"
         )
-    return game, seed, actions, record
+    return game, seed, actions, forfeit, record
 
 
 def play_moves(position: Position, text: str) -> list[tuple[int, str]]:

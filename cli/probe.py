@@ -158,7 +158,7 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
     if given.record is None:
         game = make_game(given.game, **options)
     else:
-        game, seed, actions, _ = read_record(given.record, given.game, options, seed)
+        game, seed, actions, *_ = read_record(given.record, given.game, options, seed)
     position = game.start(seed)
     position.play_all(actions)
     actions += [action for action, _ in play_moves(position, given.moves)]

@@ -11,7 +11,7 @@ import numpy as np
 from ludarium.envs.engine.console import output
 from ludarium.envs.engine.draw.film import contact_sheet, gif
 from ludarium.envs.engine.draw.layers import HEATS, LAYERS
-from ludarium.envs.engine.draw.picture import png, size_of
+from ludarium.envs.engine.draw.picture import png, size_of, with_result
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task
 from ludarium.envs.engine.storage import write_whole
@@ -108,7 +108,8 @@ def run(given: argparse.Namespace) -> int:
     """Draw a game."""
     target = given.output
     _check(given, target)
-    game, seed, actions, _ = read_record(given.record, given.game, read_options(given.option))
+    options = read_options(given.option)
+    game, seed, actions, forfeit, _ = read_record(given.record, given.game, options)
     plies = _plies(given, target, len(actions))
     agent = None
     if given.agent is not None:
@@ -122,6 +123,8 @@ def run(given: argparse.Namespace) -> int:
             if ply in plies:
                 layers = _layers(given.layer, position, agent)
                 pictures[ply] = position.svg(last, before, layers)
+                if forfeit is not None and ply == len(actions):
+                    pictures[ply] = with_result(pictures[ply], forfeit.told(game))
                 task.advance()
             if ply < max(plies):
                 before, last = position.copy(), actions[ply]

@@ -21,7 +21,7 @@ from ludarium.envs.engine.console import plain_console, say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import make_record, read_record_file
+from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
 from ludarium.envs.engine.storage import write_whole
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import Agent, GameInPlay, make_agent
@@ -61,9 +61,10 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
     options = read_options(given.option)
     seed, saved_seat = random.SystemRandom().getrandbits(32), None
     moves: list[int] = []
+    forfeit = None
     if given.resume is not None:
         name = given.opponent_or_game if given.opponent_or_game in GAMES else None
-        recorded, seed, moves, saved = read_record(given.resume, name, options)
+        recorded, seed, moves, forfeit, saved = read_record(given.resume, name, options)
         options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
         if name is None:
             game_of([given.opponent_or_game], {}, recorded.name)  # refuses an agent of another game
@@ -72,6 +73,7 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
     session = _TerminalGame(position, seed, opponent, _command_line(given), given.json)
     for action in moves:
         session.play(action)
+    session.forfeit = forfeit
     session.seat, why = _choose_seat(given, saved_seat, session.position)
     for note in [*remarks, *notes, why]:
         if note:
@@ -136,7 +138,7 @@ class _TerminalGame:
         position: the present position.
         seat: the person's seat.
         history: the position before each move, and the move's text.
-        has_resigned: whether the person has resigned.
+        forfeit: how the game was lost, if the person has resigned, or the saved game says so.
     """
 
     seat: int
@@ -146,7 +148,7 @@ class _TerminalGame:
     ) -> None:
         self.position = position
         self.history: list[tuple[Position, str]] = []
-        self.has_resigned = False
+        self.forfeit: Forfeit | None = None
         self._gone = ""  # the error, once the terminal is closed
         self._seed = seed
         self._opponent = opponent
@@ -175,9 +177,7 @@ class _TerminalGame:
     def record(self) -> dict[str, Any]:
         """The game so far, with the person's seat."""
         moves = [text for _, text in self.history]
-        record = make_record(self.position.game, self._seed, moves, self.position)
-        if self.has_resigned:
-            record["result"] = [-1, 1] if self.seat == 0 else [1, -1]
+        record = make_record(self.position.game, self._seed, moves, self.position, self.forfeit)
         return record | {"seat": self.seat}
 
     def play(self, action: int) -> str:
@@ -195,7 +195,7 @@ class _TerminalGame:
         self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")
         status = 0
         try:
-            while not self.position.is_over and self._go_on():
+            while not self.position.is_over and self.forfeit is None and self._go_on():
                 pass
         except KeyboardInterrupt:
             status = STOPPED
@@ -262,7 +262,7 @@ class _TerminalGame:
         if word in ("quit", "exit", "q"):
             return False
         if word == "resign":
-            self.has_resigned = True
+            self.forfeit = Forfeit(self.seat)
             return False
         try:
             if word in self._commands:
@@ -292,8 +292,11 @@ class _TerminalGame:
 
     def _tell_result(self) -> None:
         name = self._opponent.name
-        if self.has_resigned:
+        if self.forfeit == Forfeit(self.seat):
             self.say(f"You resign: {name} wins.", "bold")
+        elif self.forfeit is not None:
+            winner = "you win" if self.forfeit.player != self.seat else f"{name} wins"
+            self.say(f"{self.forfeit.told(self.position.game)}: {winner}.", "bold")
         elif self.position.is_over:
             self.say("\n" + self.position.game.terminal_text(self.position.state))
             tally = self.position.game.tally(self.position.state)

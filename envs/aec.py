@@ -16,12 +16,13 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
-from .engine.draw.picture import Window, pixels
+from .engine.draw.picture import Window, pixels, with_result
 from .engine.game import Game
+from .engine.memory import sealed
 from .engine.messages import quoted
 from .engine.numbers import checked_flag, checked_seed, index
 from .engine.position import IllegalActionError, Position
-from .engine.record import make_record
+from .engine.record import Forfeit, make_record
 from .engine.rule import ONGOING, TRUNCATED
 from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
 
@@ -41,6 +42,14 @@ _SET_BY_RESET = frozenset(
         "position",
     }
 )
+
+
+def unit_box(shape: tuple[int, ...], dtype: Any) -> spaces.Box:
+    """The space of arrays of numbers from 0 to 1; its bounds are read-only."""
+    kind = np.dtype(dtype).type
+    box = spaces.Box(kind(0), kind(1), shape, kind)
+    sealed(vars(box))
+    return box
 
 
 class BoardGameEnv(AECEnv):
@@ -88,8 +97,8 @@ class BoardGameEnv(AECEnv):
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": spaces.Box(0.0, 1.0, game.observation_shape, np.float32),
-                    "action_mask": spaces.Box(0, 1, (game.num_actions,), np.int8),
+                    "observation": unit_box(game.observation_shape, np.float32),
+                    "action_mask": unit_box((game.num_actions,), np.int8),
                 }
             )
             for agent in AGENTS
@@ -99,6 +108,7 @@ class BoardGameEnv(AECEnv):
         self._window: Window | None = None
         self.start_seed = 0
         self._seeds: np.random.Generator | None = None
+        self._forfeit: Forfeit | None = None  # how the game was lost, if the rules let it go on
 
     def __getattr__(self, name: str) -> Any:
         if name in _SET_BY_RESET:
@@ -137,6 +147,7 @@ class BoardGameEnv(AECEnv):
         mask, planes = self._position._new_arrays()
         self._position._restart(self.start_seed, mask, planes)
         self.moves: list[int] = []
+        self._forfeit = None
         self.agents = list(AGENTS)
         self.rewards = {"player_0": 0, "player_1": 0}
         self._cumulative_rewards: dict[str, float] = {"player_0": 0, "player_1": 0}
@@ -282,7 +293,8 @@ class BoardGameEnv(AECEnv):
                 '"svg", "rgb_array" or "human"'
             )
         if self.render_mode == "ansi":
-            return self.board_text()
+            ending = [] if self._forfeit is None else [self._forfeit.told(self.game)]
+            return "\n".join([self.board_text(), *ending])
         svg = self._picture()
         if self.render_mode == "svg":
             return svg
@@ -295,13 +307,14 @@ class BoardGameEnv(AECEnv):
 
     def _picture(self) -> str:
         """The drawing, which also shows what the last action changed."""
-        if not self.moves:
-            return self._current().svg()
-        *earlier, last = self.moves
-        before = self.game.start(self.start_seed)
-        for action in earlier:
-            before.play(action)
-        return self._current().svg(last, before)
+        before = last = None
+        if self.moves:
+            *earlier, last = self.moves
+            before = self.game.start(self.start_seed)
+            for action in earlier:
+                before.play(action)
+        svg = self._current().svg(last, before)
+        return svg if self._forfeit is None else with_result(svg, self._forfeit.told(self.game))
 
     def close(self) -> None:
         """Close the window, if there is one; `reset` and `render` may still be called."""
@@ -362,7 +375,7 @@ class BoardGameEnv(AECEnv):
         self._current()
         replayed = self.game.start(self.start_seed)
         texts = replayed.play_all(self.moves)
-        return make_record(self.game, self.start_seed, texts, replayed)
+        return make_record(self.game, self.start_seed, texts, replayed, self._forfeit)
 
 
 class GuardedBoardGameEnv(BoardGameEnv):
@@ -405,14 +418,19 @@ class GuardedBoardGameEnv(BoardGameEnv):
         if is_over:
             self._was_dead_step(action)
             return
+        number = self._on_board(action)
         try:
-            self._play(self._on_board(action))
+            self._play(number)
         except IllegalActionError:
             EnvLogger.warn_on_illegal_move()
-            self._forfeit(agent)
+            self._end_by(Forfeit(_PLAYERS[agent], int(number)))
 
-    def _forfeit(self, agent: str) -> None:
-        self.rewards = dict.fromkeys(AGENTS, 0)
+    def _end_by(self, forfeit: Forfeit) -> None:
+        """End a game that the rules let go on; an illegal action rewards nobody."""
+        self._forfeit = forfeit
+        agent = AGENTS[forfeit.player]
+        winner = 1 if forfeit.action is None else 0
+        self.rewards = dict.fromkeys(AGENTS, winner)
         self.rewards[agent] = -1.0  # type: ignore[assignment]
         self._cumulative_rewards[agent] = 0
         self._accumulate_rewards()

@@ -23,7 +23,7 @@ import numpy as np
 
 from .engine.game import Game
 from .engine.kernels import choice_dtype, rows
-from .engine.memory import require_memory
+from .engine.memory import read_only, require_memory
 from .engine.messages import quoted
 from .engine.numbers import checked_flag, checked_whole, require_seed
 from .engine.position import Position, checked_dtype, contents_of
@@ -34,13 +34,14 @@ from .registry import as_game
 _INT64 = np.dtype(np.int64)
 #: An additional thread pays off from this many entries of observations and masks per thread on.
 _WORTH_A_THREAD = 300_000
+_SHOWN = "observations", "masks", "movers", "rewards", "terminated", "truncated", "actions"
 
 
 class BatchEnv:
     """N games of one kind, stepped in parallel; a finished game restarts within the same step.
 
-    `reset` and `step` write the arrays below in place, so copy what you want to keep. Nothing is
-    read from them: whatever is written into them changes no game.
+    `reset` and `step` write the arrays below in place, so copy what you want to keep, as
+    ``games.masks.copy()`` or ``torch.tensor(games.masks)`` do. They are read-only for the caller.
 
     Attributes:
         observations: float32 or uint8 [N, *game.observation_shape], as each game's player to
@@ -75,6 +76,14 @@ class BatchEnv:
         TypeError: no such option, or options beside a `Game`.
     """
 
+    observations: np.ndarray
+    masks: np.ndarray
+    movers: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    actions: np.ndarray
+
     def __init__(
         self,
         game: str | Game,
@@ -103,35 +112,38 @@ class BatchEnv:
         self._states = game.new_states(num_envs)
         self._choices = np.zeros(num_envs, choices)
         self._some_over = False  # `play` may have finished some of the games
-        self.actions = np.zeros(num_envs, np.int64)
-        self.masks = np.zeros((num_envs, game.num_actions), np.int8)
-        self.movers = np.zeros(num_envs, np.int8)
-        self.observations = np.zeros((num_envs, *game.observation_shape), dtype)
-        self.rewards = np.zeros((num_envs, 2), np.float32)
-        self.terminated = np.zeros(num_envs, np.bool_)
-        self.truncated = np.zeros(num_envs, np.bool_)
+        self._actions = np.zeros(num_envs, np.int64)
+        self._masks = np.zeros((num_envs, game.num_actions), np.int8)
+        self._movers = np.zeros(num_envs, np.int8)
+        self._observations = np.zeros((num_envs, *game.observation_shape), dtype)
+        self._rewards = np.zeros((num_envs, 2), np.float32)
+        self._terminated = np.zeros(num_envs, np.bool_)
+        self._truncated = np.zeros(num_envs, np.bool_)
         self._batch = self._bound()
         self.reset(np.random.SeedSequence() if seed is None else seed)
 
     def _bound(self) -> tuple:
-        """The arrays as the kernels need them: views of the same memory."""
+        """Show the arrays to callers; return them as the kernels need them. All are views."""
+        for name in _SHOWN:
+            setattr(self, name, read_only(getattr(self, f"_{name}")))
         return (
             self.game.tables,
             self._states,
             self._choices,
-            rows(self.observations.reshape(self.num_envs, *self.game.planes_shape)),
-            rows(self.masks),
-            self.movers,
-            rows(self.rewards),
-            self.terminated.view(np.uint8),
-            self.truncated.view(np.uint8),
-            self.actions,
+            rows(self._observations.reshape(self.num_envs, *self.game.planes_shape)),
+            rows(self._masks),
+            self._movers,
+            rows(self._rewards),
+            self._terminated.view(np.uint8),
+            self._truncated.view(np.uint8),
+            self._actions,
             self.canonical,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to copy or pickle; it leaves out the views, which would become copies."""
-        return {name: value for name, value in vars(self).items() if name != "_batch"}
+        views = {"_batch", *_SHOWN}
+        return {name: value for name, value in vars(self).items() if name not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -53,7 +53,9 @@ def make_raw(
 
 
 def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardGameEnv:
-    """An environment at the end of a recorded game, ready to go on.
+    """An environment at the end of a recorded game, ready to go on unless the game is over.
+
+    A game that was resigned, or lost by an illegal action, is over too.
 
     Args:
         record: a game record, such as ``env.unwrapped.to_record()`` returns.
@@ -62,11 +64,13 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
         ValueError: the record is malformed or of another version, or a move in it is illegal (the
             message names it); or there is no such render mode.
     """
-    game, seed, actions = check_record(record, GAMES)
+    game, seed, actions, forfeit = check_record(record, GAMES)
     env = GuardedBoardGameEnv(game, render_mode)
     env.reset(seed)
     for action in actions:
         env.step(action)
+    if forfeit is not None:
+        env._end_by(forfeit)
     return env
 
 

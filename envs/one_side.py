@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
+from .aec import unit_box
 from .batch import BatchEnv
 from .engine.game import Game
+from .engine.memory import read_only, sealed
 from .engine.numbers import checked_whole
 from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
 from .opponents import (
@@ -30,6 +33,7 @@ from .opponents import (
 
 #: The most random plies that a game may start with.
 MOST_OPENING_PLIES = 100
+_SHOWN = "seats", "rewards", "terminated", "truncated"
 
 
 class OneSide:
@@ -50,7 +54,14 @@ class OneSide:
         seats: int64[N], the agent's player index in each game; with ``"both"``, the mover.
         rewards: float32[N], the agent's reward for its last action.
         terminated, truncated: bool[N], whether each game is over, and how.
+
+    These arrays change in place, and are read-only for the caller.
     """
+
+    seats: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
 
     def __init__(
         self,
@@ -73,13 +84,13 @@ class OneSide:
         self.batch = BatchEnv(
             game, num_envs, threads=1, observation_dtype=observation_dtype, canonical=canonical
         )
-        self.seats = np.zeros(num_envs, np.int64)
-        self.rewards = np.zeros(num_envs, np.float32)
-        self.terminated = np.zeros(num_envs, np.bool_)
-        self.truncated = np.zeros(num_envs, np.bool_)
+        self._seats = np.zeros(num_envs, np.int64)
+        self._rewards = np.zeros(num_envs, np.float32)
+        self._terminated = np.zeros(num_envs, np.bool_)
+        self._truncated = np.zeros(num_envs, np.bool_)
         self.opening_plies = checked_whole("opening_plies", opening_plies, 0, MOST_OPENING_PLIES)
-        self._every = np.arange(num_envs)
-        self._seats = seat
+        self._every = sealed(np.arange(num_envs))
+        self._seat = seat
         self._raises = illegal == "raise"
         self._opponents: Opponents | None = None
         self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
@@ -87,11 +98,25 @@ class OneSide:
         self._in_play = np.zeros(num_envs, np.bool_)  # the opponent still has to learn of the end
         self._is_ready = False  # in every unfinished game the agent is to move
         self._random = np.random.default_rng()
+        self._show()
+
+    def _show(self) -> None:
+        """Show the arrays to callers, as views."""
+        for name in _SHOWN:
+            setattr(self, name, read_only(getattr(self, f"_{name}")))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state to copy or pickle; it leaves out the views, which would become copies."""
+        return {name: value for name, value in vars(self).items() if name not in _SHOWN}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._show()
 
     @property
     def is_over(self) -> np.ndarray:
         """bool[N], whether each game is over."""
-        return self.terminated | self.truncated
+        return self._terminated | self._truncated
 
     def reset(self, random: np.random.Generator | None = None) -> None:
         """Start all games anew, each up to the agent's first turn.
@@ -105,10 +130,19 @@ class OneSide:
             self._random = random or self._random
             self.batch.reset(int(self._random.integers(2**63)))
             self._opponents = self._ready_opponents()
-        self.seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
+        self._seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
         self._begin(self._every)
         self._take_sides()
         self._is_ready = True
+
+    def resume(self, snapshot: Mapping[str, np.ndarray], seats: np.ndarray) -> None:
+        """Go on from a `BatchEnv.snapshot`, with the agent in these seats, int [N].
+
+        Raises:
+            ValueError: see `BatchEnv.resume`.
+        """
+        self.batch.resume(snapshot)
+        self._seats[:] = seats
 
     def abandon(self) -> None:
         """Tell the opponents that the games in play are abandoned; `reset` begins others."""
@@ -142,11 +176,11 @@ class OneSide:
         self._play(games[is_legal], actions[is_legal])
         self._play_opponents(is_legal)
         outcomes = batch._states["outcome"]
-        self.rewards[:] = np.where(is_legal, self._rewards(games), -1)
-        self.truncated[:] = (outcomes == TRUNCATED) & is_legal
-        self.terminated[:] = ((outcomes != ONGOING) | ~is_legal) & ~self.truncated
+        self._rewards[:] = np.where(is_legal, self._rewards_of(games), -1)
+        self._truncated[:] = (outcomes == TRUNCATED) & is_legal
+        self._terminated[:] = ((outcomes != ONGOING) | ~is_legal) & ~self._truncated
         over = np.flatnonzero(self.is_over)
-        self._finish(over, self.rewards[over])
+        self._finish(over, self._rewards[over])
         self._take_sides()
         self._is_ready = True
 
@@ -155,9 +189,9 @@ class OneSide:
         if not self._is_ready:
             raise ResetNeeded("the games have not begun, or have been stopped: call reset() first")
 
-    def _rewards(self, games: np.ndarray) -> np.ndarray:
+    def _rewards_of(self, games: np.ndarray) -> np.ndarray:
         """float32[K], the agent's rewards in some of the games, by the rules."""
-        outcomes, seats = self.batch._states["outcome"][games], self.seats[games]
+        outcomes, seats = self.batch._states["outcome"][games], self._seats[games]
         won, lost = outcomes == PLAYER_0_WINS + seats, outcomes == PLAYER_1_WINS - seats
         return won.astype(np.float32) - lost.astype(np.float32)
 
@@ -166,7 +200,7 @@ class OneSide:
         self._in_play[games] = False
         if len(games):
             assert self._opponents is not None
-            self._opponents.finish(games, rewards)
+            self._opponents.finish(games.copy(), rewards)
 
     def renew(self) -> None:
         """Restart the finished games, each up to the agent's first turn.
@@ -182,44 +216,44 @@ class OneSide:
 
     def _take_sides(self) -> None:
         """With ``"both"``, make the mover of each game the agent's side."""
-        if self._seats == BOTH:
-            self.seats[:] = self.batch._states["mover"]
+        if self._seat == BOTH:
+            self._seats[:] = self.batch._states["mover"]
 
     def observe_ends(self) -> np.ndarray:
         """Write the agent's observations of finished games; return their indices, int64[K]."""
         games = np.flatnonzero(self.is_over)
-        self.batch.observe(games, self.seats[games])
+        self.batch.observe(games, self._seats[games])
         return games
 
     def other_views(self, games: np.ndarray) -> np.ndarray:
         """Observations of some games from the other side, [K, ...]; the agent's own are kept."""
-        own = self.batch.observations[games]
-        self.batch.observe(games, 1 - self.seats[games])
-        others = self.batch.observations[games]
-        self.batch.observations[games] = own
+        own = self.batch._observations[games]
+        self.batch.observe(games, 1 - self._seats[games])
+        others = self.batch._observations[games]
+        self.batch._observations[games] = own
         return others
 
     def _begin(self, games: np.ndarray) -> None:
         """Start some games; repeat for a game that ends before the agent's first turn."""
         assert self._opponents is not None
-        self.terminated[games] = self.truncated[games] = False
+        self._terminated[games] = self._truncated[games] = False
         for _ in range(MOST_BEGINNINGS):
             if not len(games):
                 return
             self._restart(games)
-            if self._seats == "random":
-                self.seats[games] = self._random.integers(2, size=len(games))
-            elif self._seats == "alternate":
-                self.seats[games] = 1 - self.seats[games]
-            elif self._seats != BOTH:
-                self.seats[games] = int(self._seats)
+            if self._seat == "random":
+                self._seats[games] = self._random.integers(2, size=len(games))
+            elif self._seat == "alternate":
+                self._seats[games] = 1 - self._seats[games]
+            elif self._seat != BOTH:
+                self._seats[games] = int(self._seat)
             self._play_openings(games)
             self._in_play[games] = True
-            self._opponents.begin(games)
+            self._opponents.begin(games.copy())
             self._play_opponents(np.ones(len(self._every), np.bool_))
             games = games[self._is_finished(games)]
-            self._finish(games, self._rewards(games))
-        raise no_turn(self._seats)
+            self._finish(games, self._rewards_of(games))
+        raise no_turn(self._seat)
 
     def _is_finished(self, games: np.ndarray) -> np.ndarray:
         """bool[K], whether games are over by the rules."""
@@ -240,9 +274,9 @@ class OneSide:
     def _play_opponents(self, goes_on: np.ndarray) -> None:
         """Let the opponents play until the agent is to move in each game that goes on."""
         batch = self.batch
-        while self._seats != BOTH:
+        while self._seat != BOTH:
             is_over = self._is_finished(self._every)
-            is_opponents = batch._states["mover"] != self.seats
+            is_opponents = batch._states["mover"] != self._seats
             games = np.flatnonzero(is_opponents & ~is_over & goes_on)
             if not len(games):
                 return
@@ -285,10 +319,9 @@ class OneSide:
         if not isinstance(self._made, Player):
             return in_batch(self._made)
         self._actions = [[] for _ in self._every]
-        return PlayerOpponents(self._made, self.batch, self.seats, self._seeds, self._actions)
+        return PlayerOpponents(self._made, self.batch, self._seats, self._seeds, self._actions)
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:
     """The space of one observation of ``batch``."""
-    dtype = batch.observations.dtype
-    return spaces.Box(dtype.type(0), dtype.type(1), batch.game.observation_shape, dtype.type)
+    return unit_box(batch.game.observation_shape, batch.observations.dtype)

@@ -13,6 +13,10 @@ does not accept raises ``ValueError``, an unknown parameter ``pyspiel.SpielError
 The additional parameter ``canonical`` is as for the environments: observations and actions as each
 player sees the board, where the game has a canonical turn.
 
+A random start is drawn by `DRAWS` chance nodes in a row, whose outcomes are the digits of its seed:
+4, 2 and 7 give the start of seed 427. In a game with fewer than ten actions they are digits to the
+base of their number.
+
 Needs ``open_spiel``, which nothing else in this package does.
 """
 
@@ -35,8 +39,10 @@ from .engine.options import Option
 from .engine.position import Position
 from .registry import GAMES
 
-#: Number of random starts that a chance node draws from: the seeds 0, 1, ... give them.
-RANDOM_STARTS = 1000
+#: Chance nodes before a random start. One with all the seeds as outcomes would have more of them
+#: than the game has actions, and OpenSpiel writes outcomes into masks of a player's actions.
+DRAWS = 3
+_MOST_OUTCOMES = 10
 _CANONICAL = "canonical"
 
 
@@ -60,6 +66,7 @@ class SpielGame(pyspiel.Game):
         kind: the class of the game.
         rules: the `Game` that is played.
         canonical: whether observations and actions are as each player sees the board.
+        num_outcomes: outcomes of each chance node; 0 where starts are not random.
 
     Raises:
         ValueError: a value that an option or ``canonical`` does not accept.
@@ -72,9 +79,10 @@ class SpielGame(pyspiel.Game):
         options = given.copy()
         self.canonical = checked_flag(_CANONICAL, options.pop(_CANONICAL, False))
         rules = self.kind(**_options(self.kind, options))
+        self.num_outcomes = min(_MOST_OUTCOMES, rules.num_actions) if rules.random_start else 0
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_actions,
-            max_chance_outcomes=RANDOM_STARTS if rules.random_start else 0,
+            max_chance_outcomes=self.num_outcomes,
             num_players=2,
             min_utility=-1.0,
             max_utility=1.0,
@@ -88,12 +96,12 @@ class SpielGame(pyspiel.Game):
         return _load, (str(self),)
 
     def new_initial_state(self) -> SpielState:
-        """The start; where starts are random, the chance node before it."""
+        """The start; where starts are random, the first chance node before it."""
         return SpielState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """1 where starts are random, else 0."""
-        return int(self.rules.random_start)
+        """`DRAWS` where starts are random, else 0."""
+        return DRAWS if self.rules.random_start else 0
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
         """The observer that writes observations of a state; OpenSpiel calls this."""
@@ -108,13 +116,14 @@ class SpielState(pyspiel.State):
     A game that reaches its ply cap ends as a draw: OpenSpiel knows no truncation.
 
     Attributes:
-        position: a copy of the `Position`, or None at the chance node before a random start.
+        position: a copy of the `Position`, or None at a chance node before a random start.
     """
 
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
         self.canonical = game.canonical
         self._position: Position | None = None if game.rules.random_start else game.rules.start()
+        self._digits: list[int] = []  # of the start's seed, as far as they are drawn
 
     @property
     def position(self) -> Position | None:
@@ -138,33 +147,56 @@ class SpielState(pyspiel.State):
         return [float(reward) for reward in self._position.rewards]
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """The numbers of the random starts, all equally likely."""
-        return [(seed, 1 / RANDOM_STARTS) for seed in range(RANDOM_STARTS)]
+        """The next digit of the random start's seed, all equally likely.
+
+        Raises:
+            ValueError: it is a player's turn, or the game is over.
+        """
+        if self._position is not None:
+            raise ValueError("there is no chance node here: call current_player() first")
+        count = self.get_game().num_outcomes
+        return [(digit, 1 / count) for digit in range(count)]
 
     def _legal_actions(self, player: int) -> list[int]:
-        assert self._position is not None
-        return sorted(self._in_frame(action) for action in self._position.legal_actions.tolist())
+        legal = self._started().legal_actions.tolist()
+        return sorted(self._in_frame(action) for action in legal)
 
     def _apply_action(self, action: int) -> None:
-        if self._position is None:
-            self._position = self.get_game().rules.start(action)
-        else:
+        if self._position is not None:
             self._position.play(self._in_frame(action))
+            return
+        self._check_outcome(action)
+        game, digits, seed = self.get_game(), [*self._digits, action], 0
+        if len(digits) == DRAWS:
+            for digit in digits:
+                seed = game.num_outcomes * seed + digit
+            self._position = game.rules.start(seed)
+        self._digits = digits
 
     def _action_to_string(self, player: int, action: int) -> str:
         if self._position is None:
-            return f"start {action}"
+            self._check_outcome(action)
+            return f"digit {action}"
         return self._position.action_to_text(self._in_frame(action))
+
+    def _check_outcome(self, number: int) -> None:
+        count = self.get_game().num_outcomes
+        if not 0 <= number < count:
+            raise ValueError(f"outcome {number} is out of range; outcomes are 0 to {count - 1}")
 
     def _in_frame(self, action: int) -> int:
         """The action's number in the other frame, from the board's to the canonical or back."""
-        assert self._position is not None
-        return self._position.turned_action(action) if self.canonical else action
+        return self._started().turned_action(action) if self.canonical else action
+
+    def _started(self) -> Position:
+        if self._position is None:
+            raise ValueError("a random start is to be drawn: apply an outcome of chance first")
+        return self._position
 
     def __str__(self) -> str:
         position = self._position
         if position is None:
-            return "a random start is to be drawn"
+            return f"a random start is to be drawn; digits of its seed so far: {self._digits}"
         turn = "over" if position.is_over else f"player {position.mover} to move"
         return f"{position.board_text()}\nply {position.ply}, {turn}"
 

@@ -19,10 +19,11 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from .aec import AGENTS, BoardGameEnv
+from .aec import AGENTS, BoardGameEnv, unit_box
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
 from .engine.position import IllegalActionError, Position
+from .engine.record import Forfeit
 from .opponents import (
     MOST_BEGINNINGS,
     SEATS,
@@ -92,8 +93,7 @@ class SingleAgentEnv(gymnasium.Env):
         self._made = make_opponent(opponent, self.game, None)
         self.board = BoardGameEnv(self.game, render_mode, canonical)
         self.render_mode = render_mode
-        shape = self.game.observation_shape
-        self.observation_space = spaces.Box(0.0, 1.0, shape, np.float32)
+        self.observation_space = unit_box(self.game.observation_shape, np.float32)
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.seat = 0
         self._seats = seat
@@ -145,6 +145,7 @@ class SingleAgentEnv(gymnasium.Env):
             if self._raises or not board.is_action(action):
                 raise
             self._is_over = True
+            board._forfeit = Forfeit(self.seat, int(board._on_board(action)))
             self._finish(is_forfeit=True)
             info = self._info() | {"illegal_action": str(refusal)}
             return self._observation(), -1.0, True, False, info

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .engine.game import Game
+from .engine.memory import sealed
 from .engine.numbers import checked_flag
 from .one_side import OneSide, agent_space
 from .opponents import FromArrays, Opponents, Player, Policy, check_choice
@@ -47,7 +48,7 @@ class VectorBoardGameEnv(VectorEnv):
     Attributes:
         batch: the `BatchEnv` of both sides.
         seats: int64[N], the agent's player index in each game; with ``"both"``, the
-            mover's.
+            mover's. It is read-only.
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
@@ -83,14 +84,20 @@ class VectorBoardGameEnv(VectorEnv):
             observation_dtype,
             canonical=canonical,
         )
-        self.batch, self.seats = self._side.batch, self._side.seats
+        self.batch = self._side.batch
         self._other_view = checked_flag("other_view", other_view)
         self.num_envs = num_envs
         self.single_observation_space = agent_space(self.batch)
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        sealed([vars(self.observation_space), vars(self.action_space)])
         self._has_begun = False
+
+    @property
+    def seats(self) -> np.ndarray:
+        """See the class."""
+        return self._side.seats
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -25,6 +25,7 @@ from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
+from .memory import sealed
 from .messages import quoted
 from .numbers import checked_whole, require_seed
 from .options import Clock, Option, check_options
@@ -62,6 +63,7 @@ class Symmetries:
     as_other: np.ndarray | None = None
 
     def __post_init__(self) -> None:
+        sealed(self)
         if (self.kind is None) != (self.actions.ndim == 2):
             raise ValueError("several kinds of positions need a function that tells them apart")
         for table in (self.actions, self.observation):
@@ -118,6 +120,9 @@ class Game(ABC):
     `Spec`, whose attributes the game has too, except ``board``, which is in ``observation_shape``.
     All other methods have a default.
 
+    Everyone who plays a game with the same options may share the object. So when it is made, all
+    arrays in public attributes become read-only.
+
     Class attributes:
         name: lower-case name, as in the registry and in ``<name>_v<version>``.
         rules: module with the functions of the rules, see `hooks.HOOKS`.
@@ -172,6 +177,9 @@ class Game(ABC):
         check_spec(self, spec)
         check_hooks(self, spec)
         self._adopt(spec)
+        for name, value in vars(self).items():
+            if not name.startswith("_"):
+                sealed(value)
         self.kernels = specialise(kernel_templates, self.rules)
 
     @property
@@ -522,7 +530,7 @@ class Game(ABC):
     @cached_property
     def drawn_scene(self) -> Scene:
         """The `scene`, which is made once."""
-        return self.scene()
+        return sealed(self.scene())
 
     @cached_property
     def _viewing(self) -> SimpleNamespace:

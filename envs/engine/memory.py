@@ -1,12 +1,15 @@
-"""Tells how much memory is free, and refuses arrays that do not fit."""
+"""Memory: how much is free, arrays that do not fit, and arrays that nobody may write into."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+_Value = TypeVar("_Value")
 
 _SYSTEM = Path("/proc/meminfo")
 _CONTAINER = Path(
@@ -68,3 +71,29 @@ def _numbers(path: Path) -> dict[str, int]:
         line.split() for line in path.read_text(encoding="ascii", errors="replace").splitlines()
     )
     return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdecimal()}
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view of an array, for callers: it shows what the array holds, and takes no writes."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def sealed(value: _Value) -> _Value:
+    """The value itself, after all of its arrays have become read-only.
+
+    They are found in tuples, lists, mappings and dataclasses too.
+    """
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, dict):
+        for each in value.values():
+            sealed(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            sealed(each)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            sealed(getattr(value, field.name))
+    return value

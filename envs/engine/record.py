@@ -5,7 +5,9 @@
      "notes": {"2": "too near"},
      "variations": {"2": [{"moves": ["b4", "c4"], "notes": {"3": "the other way"}}]}}
 
-``result`` holds the final rewards, or ``None`` while the game goes on; it is not checked.
+``result`` holds the final rewards, or ``None`` while the game goes on. Where the moves do not end
+the game, a ``result`` with a winner says who has lost it: by resigning, or by an illegal action,
+whose name is then in ``illegal_action``. Any other ``result`` is not checked.
 ``seed`` matters where the start is random. ``notes`` and ``variations`` may be missing: they hold
 texts, and lists of other lines, by the number of the move that they belong to. A line has the keys
 ``moves``, ``notes`` and ``variations``, and its first move replaces that move. Moves are numbered
@@ -18,7 +20,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .files import MEGABYTE, load_json, read_regular_file
 from .game import Game
@@ -36,9 +38,40 @@ _REQUIRED = ("game", "version", "options", "moves")
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
 
 
-def make_record(game: Game, seed: int, moves: Sequence[str], position: Position) -> dict[str, Any]:
-    """The record of a game that reached ``position`` by ``moves``."""
-    return {
+class Forfeit(NamedTuple):
+    """How a game was lost that by the rules goes on.
+
+    Attributes:
+        player: who has lost it, 0 or 1.
+        action: the illegal action that lost it; None: the player has resigned.
+    """
+
+    player: int
+    action: int | None = None
+
+    @property
+    def rewards(self) -> tuple[int, int]:
+        """The rewards of both players."""
+        return (-1, 1) if self.player == 0 else (1, -1)
+
+    def told(self, game: Game) -> str:
+        """How the game ended, in a few words."""
+        if self.action is None:
+            return f"player_{self.player} has resigned"
+        return (
+            f"player_{self.player} has lost by an illegal action, {game.action_names[self.action]}"
+        )
+
+
+def make_record(
+    game: Game,
+    seed: int,
+    moves: Sequence[str],
+    position: Position,
+    forfeit: Forfeit | None = None,
+) -> dict[str, Any]:
+    """The record of a game that reached ``position`` by ``moves``, and may have been lost there."""
+    record: dict[str, Any] = {
         "game": game.name,
         "version": game.version,
         "options": dict(game.options),
@@ -46,6 +79,11 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
         "moves": list(moves),
         "result": list(position.rewards) if position.is_over else None,
     }
+    if forfeit is not None:
+        record["result"] = list(forfeit.rewards)
+        if forfeit.action is not None:
+            record["illegal_action"] = game.action_names[forfeit.action]
+    return record
 
 
 def split_moves(game: Game, text: str) -> list[str]:
@@ -85,7 +123,7 @@ def read_record_file(
 
 def check_record(
     record: Any, games: Mapping[str, type[Game]], what: str = "the game record"
-) -> tuple[Game, int, list[int]]:
+) -> tuple[Game, int, list[int], Forfeit | None]:
     """Read a record, which may come from a stranger.
 
     Args:
@@ -94,8 +132,8 @@ def check_record(
         what: the record's name, for errors.
 
     Returns:
-        The game with its options, the seed, and the action numbers, every one legal. The moves
-        of variations are checked too.
+        The game with its options, the seed, the action numbers, every one legal, and how the game
+        was lost if the moves do not end it. The moves of variations are checked too.
 
     Raises:
         ValueError: something is missing, unknown, illegal or beyond a limit; the message names it.
@@ -123,7 +161,30 @@ def check_record(
         game = kind(**check_stored(kind.option_list, record["options"]))
     except ValueError as error:
         raise ValueError(f"{what}: {shortened(str(error), 350)}") from None
-    return game, seed, _play(game.start(seed), record, 1, what)
+    position = game.start(seed)
+    actions = _play(position, record, 1, what)
+    return game, seed, actions, _forfeit(position, record, what)
+
+
+def _forfeit(position: Position, record: Mapping[str, Any], what: str) -> Forfeit | None:
+    """How the game was lost at its last position, if the rules let it go on there."""
+    result, name = record.get("result"), record.get("illegal_action")
+    rewards = tuple(result) if isinstance(result, list | tuple) else None
+    loser = next((player for player in (0, 1) if rewards == Forfeit(player).rewards), None)
+    if name is None:
+        return None if loser is None or position.is_over else Forfeit(loser)
+    names = list(position.game.action_names)
+    action = names.index(name) if name in names else -1
+    if action < 0 or position.is_over or position.mask[action]:
+        raise ValueError(
+            f"illegal_action of {what} is {quoted(name)}: no illegal action at its end"
+        )
+    if loser != position.mover:
+        raise ValueError(
+            f"result of {what} is {quoted(result)}; player_{position.mover} has lost by an illegal "
+            f"action: write {list(Forfeit(position.mover).rewards)}"
+        )
+    return Forfeit(loser, action)
 
 
 def check_line(line: Mapping[str, Any], what: str, first: int = 1, depth: int = 0) -> int:

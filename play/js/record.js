@@ -58,10 +58,13 @@ export function readRecord(text) {
   checkDepth(record);
   const lacking = REQUIRED.filter((key) => !(key in record));
   if (lacking.length) throw new Error(`the record lacks ${lacking.join(", ")}`);
-  const { options, seed = 0 } = record;
+  const { options, seed = 0, illegal_action: illegal = null } = record;
   if (!isMapping(options)) throw new Error(`options of the record are ${shown(options)}`);
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new Error(`seed of the record is ${shown(seed)}; here it is from 0 to 2**53 - 1`);
+  }
+  if (illegal !== null && typeof illegal !== "string") {
+    throw new Error(`illegal_action of the record is ${shown(illegal)}, not a text`);
   }
   checkLine(record, "the record", 1, 0);
   return record;

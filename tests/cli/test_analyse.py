@@ -115,6 +115,18 @@ def test_a_game_move_by_move(capsys):
     assert [move["move"] for move in found["moves"]] == MOVES
 
 
+def test_how_a_game_was_lost_that_its_moves_do_not_end(capsys):
+    lost = {"moves": MOVES[:2], "result": [-1, 1], "illegal_action": MOVES[0]}
+    Path("lost.json").write_text(json.dumps(json.loads(Path("game.json").read_text()) | lost))
+    arguments = ["analyse", "tictactoe", "--record", "lost.json", "--simulations", "10"]
+    assert main(arguments) == 0
+    told = f"player_0 has lost by an illegal action, {MOVES[0]}: player_1 has won"
+    assert told in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["result"], found["illegal_action"]) == ([-1, 1], MOVES[0])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -43,6 +43,14 @@ def test_one_position_is_drawn_as_in_python(record: str) -> None:
     )
 
 
+def test_the_last_picture_tells_who_lost_by_an_illegal_action(record: str) -> None:
+    data = json.loads(Path(record).read_text()) | {"result": [-1, 1], "illegal_action": "a1"}
+    Path(record).write_text(json.dumps(data))
+    told = "player_0 has lost by an illegal action, a1"
+    assert told in render(record, "end.svg").decode()
+    assert told not in render(record, "two.svg", "--ply", "2").decode()
+
+
 def test_an_animation_shows_every_ply(record: str) -> None:
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("resvg_py")

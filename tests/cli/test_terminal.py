@@ -105,6 +105,26 @@ def test_resigning_loses(play, capsys):
     assert json.loads(out)["result"] == [-1, 1]
 
 
+def test_a_lost_game_does_not_go_on_when_it_is_resumed(play, here):
+    play(["b2", "save game.json", "quit"], *QUICK)
+    record = json.loads((here / "game.json").read_text())
+    for change, told in (
+        ({"result": [-1, 1]}, "You resign: random wins."),
+        ({"result": [1, -1]}, "player_1 has resigned: you win."),
+        (
+            {"result": [-1, 1], "illegal_action": "b2"},
+            "player_0 has lost by an illegal action, b2: random wins.",
+        ),
+    ):
+        (here / "game.json").write_text(json.dumps(record | change))
+        arguments = ("tictactoe", "--opponent", "random", "--resume", "game.json")
+        out = play([], *arguments)
+        assert told in out
+        assert "to move: " not in out
+        saved = json.loads(play([], *arguments, "--json"))
+        assert saved == record | change
+
+
 def test_to_the_end_names_the_winner_with_the_points(play):
     rows = [f"{file}{rank}" for rank in (1, 2, 3) for file in "abc"]
     out = play(rows * 5, *QUICK)

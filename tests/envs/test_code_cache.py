@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ from ludarium.envs.engine.compile import sources_of, specialise
 from ludarium.envs.engine.jit import disk_cache, kernel, part
 from ludarium.envs.engine.rule import random_bits, seed_rng
 from ludarium.envs.engine.storage import cache_folder
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = """
@@ -269,3 +271,27 @@ def test_sources_have_the_same_digest_wherever_they_lie(
     assert sources_of(kernels, rules) == here
     monkeypatch.setattr(rules, "MARBLE", 9)
     assert sources_of(kernels, rules) != here
+
+
+# Without sources.
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the digest of compiled code is made of source files, which frozen programs lack",
+)
+def test_a_game_is_played_where_only_byte_code_is(tmp_path: Path) -> None:
+    """As in a frozen program: modules come from an archive that has no sources."""
+    archive = tmp_path / "frozen.zip"
+    with zipfile.PyZipFile(archive, "w") as frozen:
+        frozen.writestr("ludarium/__init__.py", "")
+        frozen.writepy(str(ROOT / "envs"), "ludarium")
+    program = """
+from ludarium import envs
+assert "frozen.zip" in envs.__file__ and envs.__file__.endswith(".pyc")
+env = envs.make("corso", size=2)
+env.reset(seed=1)
+env.step(0)
+"""
+    environment = {"PYTHONPATH": str(archive), "NUMBA_DISABLE_JIT": "1"}
+    python(program, environment=environment, cwd=tmp_path, check=True)

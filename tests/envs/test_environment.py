@@ -574,13 +574,37 @@ def test_record_tells_the_game() -> None:
     }
 
 
-def test_a_forfeited_game_is_recorded_up_to_the_last_legal_move() -> None:
-    env = make("corso", size=3)
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("legal", [1, 2])
+def test_a_game_lost_by_an_illegal_action_is_over_in_its_record_too(
+    legal: int, canonical: bool
+) -> None:
+    env = make("onyx", size=6, canonical=canonical, render_mode="ansi")
     env.reset(seed=0)
-    env.step(4)
-    env.step(4)
-    assert not from_record(env.to_record()).position.is_over
-    assert env.to_record()["moves"] == ["b2"]
+    for _ in range(legal):
+        env.step(int(env.mask().argmax()))
+    taken = env.moves[0]
+    name = env.game.action_names[taken]
+    env.step(int(env._in_frame(taken)))
+    record = json.loads(json.dumps(env.to_record()))
+    assert len(record["moves"]) == legal
+    assert record["result"] == ([1, -1] if legal == 1 else [-1, 1])
+    assert record["illegal_action"] == name
+    again = from_record(record, render_mode="ansi")
+    assert again.to_record() == record
+    assert again.render().endswith(f"player_{legal % 2} has lost by an illegal action, {name}")
+    for one in ("rewards", "terminations", "truncations", "agents", "agent_selection"):
+        assert getattr(again, one) == getattr(env, one)
+    again.reset(seed=0)
+    assert again.to_record()["result"] is None
+
+
+def test_a_resigned_game_is_over_when_it_is_read_again() -> None:
+    record = {"game": "corso", "version": 0, "options": {"size": 3}, "seed": 0, "moves": ["b2"]}
+    env = from_record(record | {"result": [-1, 1]})
+    assert (env.rewards, env.terminations["player_0"]) == ({"player_0": -1, "player_1": 1}, True)
+    assert env.to_record()["result"] == [-1, 1]
+    assert not any(from_record(record | {"result": [0, 0]}).terminations.values())
 
 
 # Ways to get one.

@@ -11,7 +11,8 @@ import pytest
 
 from ludarium.envs import GAMES, Game, make_game
 from tests.games import CASES, random_game
-from tests.processes import python
+from tests.oddity import Oddity
+from tests.processes import ROOT, python
 from tests.tictactoe import TicTacToe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel (open_spiel) is not installed")
@@ -54,11 +55,11 @@ def test_the_game_says_what_ours_says(case):
 def test_every_position_is_the_same_as_ours(case):
     spiel_game, game = case
     state = spiel_game.new_initial_state()
-    if game.random_start:
-        assert state.is_chance_node()
+    assert state.is_chance_node() == game.random_start
+    for digit in (0, 0, 3) if game.random_start else ():
         assert not np.any(state.observation_tensor(0))
         assert sum(chance for _, chance in state.chance_outcomes()) == pytest.approx(1)
-        state.apply_action(3)
+        state.apply_action(digit)
     for position, action in random_game(game, seed=3):
         assert state.is_terminal() == position.is_over
         assert state.returns() == list(position.rewards)
@@ -132,12 +133,67 @@ def test_the_ply_cap_is_a_draw():
 def test_a_random_start_is_that_of_its_seed():
     game = pyspiel.load_game("ludarium_osiron(setup=random)")
     assert game.get_type().chance_mode == pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC
-    assert game.max_chance_nodes_in_history() == 1
-    states = [game.new_initial_state() for _ in range(2)]
-    for seed, state in enumerate(states):
-        state.apply_action(seed)
-        assert state.position == make_game("osiron", setup="random").start(seed)
-    assert str(states[0]) != str(states[1])
+    assert game.max_chance_nodes_in_history() == 3
+    state = game.new_initial_state()
+    told = [str(state)]
+    for digit in (4, 2, 7):
+        with pytest.raises(ValueError, match="outcome 10 is out of range; outcomes are 0 to 9"):
+            state.apply_action(10)
+        state.apply_action(digit)
+        told.append(str(state))
+    assert state.position == make_game("osiron", setup="random").start(427)
+    assert len(set(told)) == len(told)  # algorithms tell states apart by their texts
+    few = load(Oddity, {}).new_initial_state()
+    for digit in (1, 0, 6):
+        few.apply_action(digit)
+    assert few.position == Oddity().start(1 * 7**2 + 6)
+
+
+#: Calls everything that a state has, with players and actions that make no sense, at every kind of
+#: node; what is refused is an exception.
+_ASK_WRONGLY = """
+import itertools, sys, pyspiel
+from ludarium.envs import openspiel
+from tests.oddity import Oddity
+
+openspiel.register(Oddity)
+names = [name for name in dir(pyspiel.State) if not name.startswith("_")]
+names += ["_legal_actions", "_apply_action", "_action_to_string"]
+numbers = (-4, -1, 0, 1, 2, 29, 999, 10**6, 2**31 - 1)
+calls = [(), *[(one,) for one in numbers], *itertools.product(numbers, numbers)]
+for text in sys.argv[1:]:
+    state = pyspiel.load_game(text).new_initial_state()
+    while True:
+        if state.is_chance_node() or state.is_terminal() or len(state.history()) < 4:
+            for name, arguments in itertools.product(names, calls):
+                try:
+                    getattr(state.clone(), name)(*arguments)
+                except Exception:
+                    pass
+        if state.is_terminal():
+            break
+        state.apply_action(state.legal_actions()[-1])
+"""
+
+
+def test_no_question_at_any_node_ends_the_process():
+    """OpenSpiel's C++ trusts the counts of actions and outcomes that a game has given it."""
+    games = "ludarium_osiron(setup=random)", "ludarium_oddity", "ludarium_corso(size=3)"
+    ended = python(_ASK_WRONGLY, *games, cwd=ROOT)
+    assert ended.returncode == 0, ended.stderr[-500:]
+
+
+def test_a_mask_is_as_long_as_the_actions_at_a_chance_node():
+    for game in (load(Oddity, {}), pyspiel.load_game("ludarium_osiron(setup=random)")):
+        state = game.new_initial_state()
+        assert game.max_chance_outcomes() <= game.num_distinct_actions()
+        assert len(state.legal_actions_mask(0)) == game.num_distinct_actions()
+        with pytest.raises(ValueError, match="a random start is to be drawn"):
+            state._legal_actions(0)
+        while state.is_chance_node():
+            state.apply_action(0)
+        with pytest.raises(ValueError, match="there is no chance node here"):
+            state.chance_outcomes()
 
 
 # Beside other things.

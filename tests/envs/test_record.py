@@ -95,6 +95,14 @@ def test_illegal_moves_of_variations_are_named(variations: dict[str, Any], said:
             {"moves": ["a1", "b1", "a2", "b2", "a3", "c3"]},
             "move 6 of the game record: 'c3' is not legal now: the game is over",
         ),
+        (
+            {"illegal_action": "b2", "result": [-1, 1]},
+            "result of the game record is [-1, 1]; player_1 has lost by an illegal action: write "
+            "[1, -1]",
+        ),
+        ({"illegal_action": "b2"}, "result of the game record is None; player_1 has lost"),
+        ({"illegal_action": "c1", "result": [1, -1]}, "illegal_action of the game record is 'c1'"),
+        ({"illegal_action": ["b2"]}, "illegal_action of the game record is ['b2']"),
         ({"notes": 5}, "notes of the game record are 5"),
         ({"notes": [{"move": 2}]}, "notes of the game record are [{'move': 2}]"),
         ({"notes": {"0": "x"}}, """name move '0'; accepted: "1" to "3\""""),

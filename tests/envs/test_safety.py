@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,68 +14,199 @@ import pytest
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.aec import BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.game import Symmetries
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.one_side import OneSide
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
-from ludarium.training.agents import Agent
+from ludarium.training.agents import Agent, make_agent
 from tests.games import first_legal
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
 BUFFERS = ("observations", "masks", "movers", "rewards", "terminated", "truncated", "actions")
+_WALKED = ("ludarium.", "tests.", "gymnasium.spaces.")
 
 
-def scribble(value: Any) -> None:
-    """Write into every array that can be reached from a value, its bases included."""
-    if isinstance(value, dict):
-        for each in value.values():
-            scribble(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            scribble(each)
-    while isinstance(value, np.ndarray | np.generic):
-        if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-            try:
-                value.setflags(write=True)
-            except ValueError:
-                return
-            if value.dtype.names:
-                for name in value.dtype.names:
-                    value[name] = 99
-            else:
-                value[...] = 99 if value.dtype.kind in "iu" else 1
-        value = value.base
+def spoil(value: Any, random: np.random.Generator) -> int:
+    """Write random bytes into every array that can be reached from a value; return how many.
+
+    That is through containers, and through public attributes of the package's own objects. An
+    array that refuses is counted too.
+    """
+    spoilt, seen, waiting = 0, set(), [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, np.ndarray):
+            spoilt += 1
+            if each.dtype.kind == "O":
+                waiting += each.ravel().tolist()
+                continue
+            noise = np.frombuffer(random.bytes(each.nbytes), each.dtype).reshape(each.shape)
+            with suppress(ValueError):  # the array is read-only
+                each[...] = noise
+        elif isinstance(each, Mapping):
+            waiting += each.values()
+        elif isinstance(each, list | tuple):
+            waiting += each
+        elif type(each).__module__.startswith(_WALKED) and not isinstance(each, type):
+            names = {*dir(type(each)), *getattr(each, "__dict__", ())}
+            for name in sorted(name for name in names if not name.startswith("_")):
+                with suppress(AttributeError):  # such as ``num_agents`` before a reset
+                    found = getattr(each, name)
+                    waiting += [] if callable(found) else [found]
+    return spoilt
 
 
-def handed_out(games: BatchEnv) -> list[Any]:
-    """All that a batch shows: public attributes, and what its methods return."""
-    names = [name for name in dir(games) if not name.startswith("_") and name != "game"]
-    values = [getattr(games, name) for name in names]
-    position = games.position(0)
-    return [value for value in values if not callable(value)] + [
-        games.snapshot(),
-        position.states,
-        position.mask,
-    ]
+#: A face of a game: yields, ply by ply, what it has just handed out. What it does next depends on
+#: the game alone.
+Face = Callable[[Game], Iterator[Any]]
 
 
-def test_no_write_into_a_batch_changes_its_games(default_game: Game) -> None:
-    games, twin = BatchEnv(default_game, 5, seed=1), BatchEnv(default_game, 5, seed=1)
+def shows_its_rules(game: Game) -> Iterator[Any]:
+    position = game.start(1)
+    while not position.is_over and position.ply < 12:
+        action = int(position.legal_actions[-1])
+        handed = [position.states, position.state, position.mask, position.legal_actions]
+        handed += [position.observation(), position.observation(canonical=True)]
+        handed += [game.symmetries(), game.action_spots(), game.shown(position.state)]
+        handed += [position.svg(), position.threats(), [position.turned_action(action)]]
+        yield [*handed, position, game]
+        position.play(action)
+    yield position.rewards
+
+
+def plays_both_sides(kind: type[BoardGameEnv]) -> Face:
+    def play(game: Game) -> Iterator[Any]:
+        env = kind(game, canonical=True)
+        env.reset(seed=1)
+        for _ in range(40):
+            if not env.agents:
+                break
+            observation, reward, *ended, info = env.last()
+            action = None if any(ended) else int(env.mask().argmax())
+            state, record = env.state(), env.to_record()
+            spaces = env.observation_space(env.agent_selection), env.action_spaces
+            # `infos` is PettingZoo's: it holds what is written into it until the next ply.
+            walked = None if any(ended) else env
+            yield [observation, reward, ended, info, state, env.mask(), record, spaces, walked]
+            env.step(action)
+
+    return play
+
+
+def plays_one_side(game: Game) -> Iterator[Any]:
+    env = SingleAgentEnv(game, seat="alternate")
+    handed: tuple = env.reset(seed=1)
+    for _ in range(30):
+        masks, action = env.action_masks(), int(env.action_masks().argmax())
+        yield [*handed, masks, env.board.to_record(), env]
+        handed = env.step(action) if env.action_masks().any() else env.reset()
+
+
+def plays_in_batch(game: Game) -> Iterator[Any]:
+    games = BatchEnv(game, 5, seed=1, canonical=True)
     for ply in range(40):
-        scribble(handed_out(games))
+        actions = games.random_actions()
+        shown = [getattr(games, name) for name in BUFFERS]
+        yield [*shown, games.states, games.snapshot(), games.position(0).mask, games]
         if ply % 2:
-            actions = twin.random_actions()
-            games.random_actions()  # before a game that begins anew draws from the same numbers
             games.step(actions)
-            twin.step(games.actions)
         else:
             games.step_random()
-            twin.step_random()
-        assert contents_of(games.states) == contents_of(twin.states)
-        for name in BUFFERS:
-            np.testing.assert_array_equal(getattr(games, name), getattr(twin, name), name)
+
+
+def plays_one_side_of_many(game: Game) -> Iterator[Any]:
+    side = OneSide(game, 3, seat="random", opening_plies=2)
+    side.reset(np.random.default_rng(1))
+    for _ in range(20):
+        actions = side.batch.masks.argmax(axis=1)
+        shown = [side.seats, side.rewards, side.terminated, side.truncated]
+        yield [*shown, side.is_over, side.batch.observations, side.batch.masks, side]
+        side.play(actions)
+        others = side.other_views(np.arange(3))
+        yield [*shown, side.observe_ends(), others, side]
+        side.renew()
+
+
+def plays_as_vector(seat: str) -> Face:
+    def play(game: Game) -> Iterator[Any]:
+        envs = VectorBoardGameEnv(game, 3, seat=seat, other_view=True)
+        handed: tuple = envs.reset(seed=1)
+        for _ in range(20):
+            actions = handed[-1]["action_mask"].argmax(axis=1)
+            yield [*handed, envs.seats, envs]
+            handed = envs.step(actions)
+
+    return play
+
+
+def plays_for_stable_baselines(game: Game) -> Iterator[Any]:
+    from ludarium.envs.sb3 import BoardGameVecEnv
+
+    envs = BoardGameVecEnv(game, 3, seed=1)
+    handed: Any = envs.reset()
+    for _ in range(20):
+        masks = envs.env_method("action_masks")
+        actions = masks.argmax(axis=1)
+        yield [handed, masks, envs.side.seats, envs]
+        handed = envs.step(actions)
+
+
+def searches(game: Game) -> Iterator[Any]:
+    agents = [make_agent(name, game, seed=1) for name in ("uct:20", "alphabeta:1")]
+    position = game.start(1)
+    while not position.is_over and position.ply < 6:
+        found = [agent.search(position.states) for agent in agents]
+        action = int(found[0].actions[0])
+        yield [*map(vars, found), found]
+        position.play(action)
+
+
+FACES: dict[str, Face] = {
+    "rules": shows_its_rules,
+    "env": plays_both_sides(GuardedBoardGameEnv),
+    "raw_env": plays_both_sides(BoardGameEnv),
+    "one agent": plays_one_side,
+    "batch": plays_in_batch,
+    "one side": plays_one_side_of_many,
+    "vector": plays_as_vector("random"),
+    "vector, both": plays_as_vector("both"),
+    "stable-baselines": plays_for_stable_baselines,
+    "search": searches,
+}
+
+
+def told(value: Any) -> Any:
+    """A value as it is now, to compare; the objects that hand out arrays are left out."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind != "O":
+        return contents_of(value) if value.dtype.names else value.tobytes()
+    if isinstance(value, Mapping):
+        return {name: told(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [told(each) for each in value]
+    if isinstance(value, Symmetries):
+        return told(list(vars(value).values()))
+    return value if isinstance(value, int | float | str) else None
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_no_write_into_what_is_handed_out_changes_what_follows(
+    default_game: Game, face: str
+) -> None:
+    if face == "stable-baselines":
+        pytest.importorskip("stable_baselines3")
+    random, plies = np.random.default_rng(1), 0
+    untouched = FACES[face](type(default_game)())
+    for handed, expected in zip(FACES[face](default_game), untouched, strict=True):
+        assert told(handed) == told(expected)
+        assert spoil(handed, random) > 5 or face == "rules"
+        plies += 1
+    assert plies > 3
 
 
 def test_a_game_that_is_over_has_no_random_action() -> None:
@@ -100,7 +232,7 @@ def test_a_snapshot_that_was_changed_is_refused(default_game: Game) -> None:
     later = contents_of(games.states)
     for name in ("states", "rngs"):
         changed = {key: array.copy() for key, array in snapshot.items()}
-        scribble(changed[name])
+        spoil(changed[name], np.random.default_rng(1))
         with pytest.raises(ValueError, match="were changed"):
             games.resume(changed)
     with pytest.raises(ValueError, match="resume takes what"):
@@ -110,43 +242,6 @@ def test_a_snapshot_that_was_changed_is_refused(default_game: Game) -> None:
     assert contents_of(games.states) == before
     np.testing.assert_array_equal(games.masks[1], games.position(1).mask)
     np.testing.assert_array_equal(games.observations[1], games.position(1).observation())
-
-
-def test_no_write_into_what_a_position_gave_changes_it(default_game: Game) -> None:
-    position, twin = default_game.start(1), default_game.start(1)
-    for _ in range(10):
-        scribble([position.states, position.mask, position.legal_actions, position.observation()])
-        state = position.state
-        for name in state.dtype.names:
-            state[name] = 99
-        assert position == twin
-        np.testing.assert_array_equal(position.mask, twin.mask)
-        action = int(twin.legal_actions[-1])
-        assert position.play(action) == twin.play(action)
-        if twin.is_over:
-            break
-    position.mover = 77
-    with pytest.raises(ValueError, match="player is 77"):
-        position.observation()
-    with pytest.raises(ValueError, match="observation_dtype is"):
-        twin.observation(dtype=np.float64)
-
-
-@pytest.mark.parametrize("kind", [BoardGameEnv, GuardedBoardGameEnv])
-def test_no_write_into_what_an_environment_gave_changes_its_game(
-    default_game: Game, kind: type[BoardGameEnv]
-) -> None:
-    env, twin = kind(default_game), kind(default_game)
-    for each in (env, twin):
-        each.reset(seed=1)
-    while not twin.position.is_over:
-        scribble([env.infos, env.last(), env.observe("player_0"), env.state(), env.mask()])
-        env.position.play(int(twin.position.legal_actions[-1]))
-        action = int(twin.position.legal_actions[0])
-        env.step(action)
-        twin.step(action)
-        assert env.to_record() == twin.to_record()
-    assert env.rewards == twin.rewards
 
 
 class FirstLegal:
@@ -167,14 +262,14 @@ class Scribbler(FirstLegal):
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> list[int]:
         chosen = super().play(games, states)
-        scribble([states, [game.position.states for game in games]])
+        spoil([states, [game.position for game in games]], np.random.default_rng(1))
         return chosen
 
 
 def spoils_its_position(position: Position) -> int:
     chosen = first_legal(position)
     position.play(chosen)
-    scribble(position.states)
+    spoil([position.game, position.states], np.random.default_rng(1))
     return chosen
 
 
@@ -194,30 +289,13 @@ def test_no_write_by_an_opponent_changes_the_game(
         np.testing.assert_array_equal(infos[0]["action_mask"], infos[1]["action_mask"])
         np.testing.assert_array_equal(infos[2]["action_mask"], infos[3]["action_mask"])
         action, actions = infos[0]["action_mask"].argmax(), infos[2]["action_mask"].argmax(axis=1)
-        scribble([infos[0], found[0][0]])
-        scribble([handed_out(many.batch), found[2]])
+        spoil([env, found[0], many, found[2]], np.random.default_rng(1))
         steps = [env.step(action), twin.step(action), many.step(actions), many_twin.step(actions)]
         assert steps[0][1:4] == steps[1][1:4]
         np.testing.assert_array_equal(steps[2][1], steps[3][1])
         found = [(step[0], step[4]) for step in steps]
         if steps[0][2] or steps[0][3]:
             break
-
-
-def test_no_write_into_the_games_of_stable_baselines_changes_them(default_game: Game) -> None:
-    pytest.importorskip("stable_baselines3")
-    from ludarium.envs.sb3 import BoardGameVecEnv
-
-    env, twin = (BoardGameVecEnv(default_game, 3, seed=1) for _ in range(2))
-    env.reset()
-    observations = twin.reset()
-    for _ in range(20):
-        actions = twin.action_masks().argmax(axis=1)
-        scribble([handed_out(env.side.batch), env.action_masks()])
-        results, expected = env.step(actions), twin.step(actions)
-        np.testing.assert_array_equal(results[0], expected[0])
-        np.testing.assert_array_equal(results[1], expected[1])
-    assert observations.shape == results[0].shape
 
 
 def test_no_write_into_a_state_of_openspiel_changes_it(default_game: Game) -> None:
@@ -230,7 +308,7 @@ def test_no_write_into_a_state_of_openspiel_changes_it(default_game: Game) -> No
     for _ in range(10):
         action = twin.legal_actions()[-1]
         if not twin.is_chance_node():
-            scribble(state.position.states)
+            spoil([state.position, game.rules], np.random.default_rng(1))
             state.position.play(state.position.legal_actions[0])
             assert str(state) == str(twin)
         for each in (state, twin):
@@ -246,13 +324,24 @@ def test_torch_takes_every_array_without_a_warning(default_game: Game) -> None:
     env, side = SingleAgentEnv(default_game), OneSide(default_game, 2)
     observation, info = env.reset(seed=1)
     side.reset()
-    arrays = [getattr(games, name) for name in BUFFERS]
-    arrays += [position.mask, position.observation(), observation, info["action_mask"]]
-    arrays += [side.rewards, side.terminated, side.batch.masks]
+    copies = [position.mask, position.observation(), observation, info["action_mask"]]
+    views = [getattr(games, name) for name in BUFFERS]
+    views += [side.rewards, side.terminated, side.batch.masks, default_game.symmetries().actions]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for array in arrays:
+        for array in copies:
             assert torch.from_numpy(array).shape == array.shape
+        for array in views:
+            assert torch.tensor(array).shape == array.shape
+
+
+def test_a_position_with_a_wrong_mover_is_not_observed() -> None:
+    position = TicTacToe().start()
+    position.mover = 77
+    with pytest.raises(ValueError, match="player is 77"):
+        position.observation()
+    with pytest.raises(ValueError, match="observation_dtype is"):
+        position.observation(0, dtype=np.float64)
 
 
 def test_a_shallow_copy_plays_no_game_that_is_over() -> None:

@@ -140,7 +140,7 @@ def test_the_games_can_be_recorded_and_read(default_game: Game) -> None:
     env = SingleAgentEnv(default_game, seat=1)
     play_one(env, np.random.default_rng(0), seed=4)
     record = env.board.to_record()
-    _, _, actions = check_record(record, {default_game.name: type(default_game)})
+    _, _, actions, _ = check_record(record, {default_game.name: type(default_game)})
     assert len(actions) == env.board.position.ply
 
 
@@ -216,6 +216,8 @@ def test_an_illegal_action_loses_the_game() -> None:
     assert not info["action_mask"].any()
     assert not env.action_masks().any()
     assert env.board.position == before
+    record = env.board.to_record()
+    assert (record["result"], record["illegal_action"]) == ([-1, 1], "a1")
     assert observation in env.observation_space
     with pytest.raises(ResetNeeded):
         env.step(1)

@@ -7,8 +7,10 @@ import { pathToFileURL } from "node:url";
 const load = (file) => import(new URL(file, `${pathToFileURL(process.env.SITE)}/`));
 const { ExactValues } = await load("app/exact.js");
 const { keepGame, keptGame, keptGames } = await load("app/games.js");
+const { headersOf, lossOf, recordOf } = await load("app/records.js");
 const { Session } = await load("app/session.js");
 const { Node } = await load("app/tree.js");
+const { readRecord } = await load("record.js");
 
 const PERSON = { kind: "person" };
 
@@ -98,6 +100,24 @@ test("only who takes back the end of a resigned game takes back the resignation"
   assert.deepEqual([session.view, session.live, session.resigned], [nodes[1], nodes[1], null]);
   session.redo();
   assert.deepEqual([session.view, session.live, session.resigned], [end, end, 1]);
+});
+
+test("a game that was lost by an illegal action is read and kept as one", () => {
+  const { session, nodes, board } = sessionWith(0, 1);
+  const [start, , end] = nodes;
+  const lost = { result: [-1, 1], illegal_action: "a1" };
+  assert.deepEqual(lossOf({ result: [1, -1] }, end), { resigned: 1, illegal: null });
+  assert.deepEqual(lossOf(lost, { isOver: true }), { resigned: null, illegal: null });
+  const engine = { manifest: { description: { version: 0, options: {} } } };
+  const table = { ...board.table, root: start, engine, seed: 0 };
+  const known = { ...board, table, game: { name: "corso" }, levels: [] };
+  session.begin(known, { seats: [PERSON, PERSON], node: end, ...lossOf(lost, end), headers: {} });
+  const record = recordOf(session);
+  assert.deepEqual([record.result, record.illegal_action, session.winner], [[-1, 1], "a1", 1]);
+  assert.deepEqual([session.isStudy, headersOf(record)], [true, {}]);
+  session.takeBack();
+  assert.deepEqual([recordOf(session).result, recordOf(session).illegal_action], [null, undefined]);
+  assert.throws(() => readRecord(JSON.stringify({ ...record, illegal_action: 5 })), /is 5, not a text/);
 });
 
 test("exact values are among the files that were loaded, once somebody has asked for them", () => {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.training.search import level
+from tests.processes import python
 
 KERNELS: Any = specialise(level, make_game("corso", size=3).rules)
 NAN = float("nan")
@@ -83,3 +86,43 @@ def test_plain_python_draws_the_same_bits() -> None:
             draws.draw_actions(of, rngs, actions, policy, values)
             found.append((sees_wins[0], noise.tobytes(), actions[0], rngs.tobytes()))
         assert found[0] == found[1]
+
+
+_PLAY = """
+import ctypes, sys
+from ludarium.envs import batch, make_game
+from ludarium.training.agents import make_agent
+
+def contents(*arrays):
+    return [each.tobytes().hex() for each in arrays]
+
+
+game = make_game("corso")
+agents = [make_agent(name, game, seed=1) for name in ("level:2", "corso:32", "uct:100")]
+games = batch.make("corso", 8, seed=1)
+set_up, *arguments = sys.argv[1:]
+getattr(ctypes.CDLL("libm.so.6"), set_up)(*map(int, arguments))
+for agent in agents:
+    position = game.start()
+    for _ in range(4):
+        position.play(agent.choose(position))
+    found = agent.search(position.states)
+    print(agent, contents(found.policies, found.values, found.action_values))
+for _ in range(9):
+    games.step_random()
+print(contents(games.observations, games.masks, games.rewards))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="of Linux on x86-64"
+)
+@pytest.mark.xfail(
+    strict=True, reason="compiled code computes in the floating-point state of its caller"
+)
+@pytest.mark.parametrize("state", [("feenableexcept", 1 | 4 | 8), ("fesetround", 0x800)])
+def test_the_caller_s_floating_point_state_changes_no_search(state: tuple) -> None:
+    """Hosts may have exceptions enabled, which are signals, or another rounding mode."""
+    usual = python(_PLAY, "fesetround", 0, check=True)
+    assert python(_PLAY, *state, check=True).stdout == usual.stdout

@@ -80,7 +80,6 @@ class LearnerVecEnv(BoardGameVecEnv):
         Raises:
             ValueError: it belongs to another game or another number of games.
         """
-        self.side.batch.resume(unflatten(arrays, "batch"))
+        self.side.resume(unflatten(arrays, "batch"), arrays["seats"])
         self.seen = Encoded(**unflatten(arrays, "seen"))
-        self.side.seats[:] = arrays["seats"]
         self._pool.playing[:] = arrays["playing"]

@@ -174,6 +174,13 @@ def size_of(svg: str) -> tuple[float, float]:
     return width, height
 
 
+def with_result(svg: str, told: str) -> str:
+    """A picture of a position with a sentence on how the game ended, in place of the players."""
+    bar = f'<rect x="8" y="8" width="{WIDTH - 16:g}" height="{HEAD - 16:g}" rx="10" fill="{GOLD}"/>'
+    text = fitted_text(WIDTH / 2, HEAD / 2, told, 30, INK, WIDTH - 40)
+    return "\n".join([svg.removesuffix("</svg>"), bar, text, "</svg>"])
+
+
 def _pygame() -> Any:
     """pygame, without its greeting."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")

@@ -16,12 +16,12 @@ import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
 import {
   headersOf,
+  lossOf,
   playersOf,
   playRecord,
   readText,
   recordOf,
   recordText,
-  resignedBy,
 } from "./records.js";
 import { fits, PERSON, seatName } from "./seats.js";
 import { Session } from "./session.js";
@@ -496,10 +496,9 @@ async function readGame(text) {
   const board = await setUp({ game, variant, diagram, seed: record.seed });
   playRecord(board.table, record);
   const node = board.table.root.end;
-  const resigned = resignedBy(record, node);
   const seats = [PERSON, PERSON];
   const headers = headersOf(record);
-  begin(board, { seats, node, studying: true, resigned, headers, isKept: true });
+  begin(board, { seats, node, studying: true, ...lossOf(record, node), headers, isKept: true });
 }
 
 /**
@@ -519,7 +518,7 @@ async function resume(id) {
   const mayPlay = seats.every((seat) => fits(seat, board));
   begin(board, {
     ...{ id, node, view, seats: mayPlay ? seats : [PERSON, PERSON] },
-    ...{ studying: studying || !mayPlay, resigned: resignedBy(record, board.table.root.end) },
+    ...{ studying: studying || !mayPlay, ...lossOf(record, board.table.root.end) },
     ...{ headers: headersOf(record), isKept: true, fromStart },
   });
 }

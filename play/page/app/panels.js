@@ -1,6 +1,6 @@
 /** The players above the board, and the state of the game in words. */
 
-import { el } from "./dom.js";
+import { el, shortened } from "./dom.js";
 import { playersOf } from "./records.js";
 import { seatName } from "./seats.js";
 
@@ -39,7 +39,11 @@ function sitter(session, player) {
 export function resultText(session, node = session.view) {
   if (session.resigned !== null && node === session.live) {
     const winner = playerName(session, 1 - session.resigned);
-    return `${capital(playerName(session, session.resigned))} has resigned: ${winner} has won.`;
+    const how =
+      session.illegal === null
+        ? "has resigned"
+        : `has lost by an illegal action, ${shortened(session.illegal)}`;
+    return `${capital(playerName(session, session.resigned))} ${how}: ${winner} has won.`;
   }
   if (node.outcome === 0) return "";
   if (node.outcome === OUTCOMES.DRAW) return "The game is drawn.";
@@ -58,7 +62,8 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 function status(session, player) {
   const node = session.view;
   const resigned = session.resigned !== null && node === session.live;
-  if (resigned) return session.resigned === player ? "has resigned" : "has won";
+  const loss = session.illegal === null ? "has resigned" : "has lost by an illegal action";
+  if (resigned) return session.resigned === player ? loss : "has won";
   if (node.outcome === OUTCOMES.DRAW || node.outcome === OUTCOMES.TRUNCATED) return "drawn";
   if (node.isOver) return node.outcome - 1 === player ? "has won" : "";
   return node.mover === player ? taskText(session) : "";

@@ -8,7 +8,8 @@ const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // rewards by outcome
 
 /** The keys of a record about the game itself; the rest are its headers. */
 const OF_GAME = new Set([
-  ...["game", "version", "options", "seed", "moves", "result", "notes", "variations"],
+  ...["game", "version", "options", "seed", "moves", "result", "illegal_action"],
+  ...["notes", "variations"],
 ]);
 
 /** The game as text. */
@@ -25,10 +26,12 @@ export function recordOf(session) {
   const players = session.seats.map((seat) => seatName(seat, levels));
   const date = new Date().toISOString().slice(0, 10);
   const headers = session.headers ?? (session.studying ? { date } : { players, date });
+  const { resigned, illegal } = session;
+  const isIllegal = resigned !== null && illegal !== null && session.live === table.root.end;
   const result =
-    session.resigned === null
+    resigned === null
       ? REWARDS[table.root.end.outcome]
-      : [0, 1].map((player) => (player === session.resigned ? -1 : 1));
+      : [0, 1].map((player) => (player === resigned ? -1 : 1));
   return {
     game: game.name,
     version,
@@ -36,6 +39,7 @@ export function recordOf(session) {
     seed: table.seed,
     ...lineFrom(table.root),
     result,
+    ...(isIllegal && { illegal_action: illegal }),
     ...headers,
   };
 }
@@ -51,11 +55,14 @@ export function playersOf({ players }) {
   return players.map((name) => (typeof name === "string" ? name : ""));
 }
 
-/** The player who resigned: the loser by the result, if the game is not over at `end`; or null. */
-export function resignedBy({ result }, end) {
-  if (end.isOver || !Array.isArray(result)) return null;
-  const [one, other] = result;
-  return one === 1 && other === -1 ? 1 : one === -1 && other === 1 ? 0 : null;
+/**
+ * How a game was lost that is not over at `end`, as `Session.begin` takes it: `resigned` is the
+ * loser by the result, `illegal` the name of the illegal action that lost it; or both are null.
+ */
+export function lossOf({ result, illegal_action: illegal = null }, end) {
+  const [one, other] = !end.isOver && Array.isArray(result) ? result : [];
+  const resigned = one === 1 && other === -1 ? 1 : one === -1 && other === 1 ? 0 : null;
+  return { resigned, illegal: resigned === null ? null : illegal };
 }
 
 /** The main line after a node, with its notes and variations, as in a record. */

@@ -37,6 +37,7 @@ export class Session {
     this.live = null;
     this.fromStart = true;
     this.resigned = null;
+    this.illegal = null;
     this.paused = false;
     this.studying = false;
   }
@@ -49,7 +50,8 @@ export class Session {
    * @param {object} [state.node] node at which play continues.
    * @param {object} [state.view] node on view.
    * @param {boolean} [state.studying] nobody plays: both sides may be moved, and no agent moves.
-   * @param {number | null} [state.resigned] the player who has resigned at `node`.
+   * @param {number | null} [state.resigned] the player who has resigned at `node`, or lost there.
+   * @param {string | null} [state.illegal] the illegal action that lost it; null: a resignation.
    * @param {object | null} [state.headers] headers of the record from which the game was read,
    *   such as `players` and `date`; null for a game that began here.
    * @param {string} [state.id] the game's name among the kept games.
@@ -64,6 +66,7 @@ export class Session {
       view = node,
       studying = false,
       resigned = null,
+      illegal = null,
       headers = null,
       id = newGameId(),
       isKept = !studying,
@@ -80,6 +83,7 @@ export class Session {
     this.live = node;
     this.fromStart = fromStart;
     this.resigned = resigned;
+    this.illegal = illegal;
     this.paused = false;
     this.studying = studying;
     this.#taken = [];
@@ -189,6 +193,7 @@ export class Session {
 
   resign() {
     this.resigned = this.person ?? this.live.mover;
+    this.illegal = null;
     this.view = this.live;
     this.#tell.ended();
     this.#change();
