@@ -22,7 +22,6 @@ import msgspec
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
 from ludarium.envs.engine.files import load_json, read_regular_file
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import make_agent, read_agent
@@ -254,17 +253,15 @@ def _digest(test: Any) -> str:
 
 
 class _Measurement(msgspec.Struct):
-    """A line of the file: the arguments of a measurement, and its result."""
+    """A line of the file: the arguments of a measurement, its result, and a digest of both."""
 
     what: dict[str, Any]
     found: dict[str, Any]
+    sha256: str
 
     def __post_init__(self) -> None:
-        for name, value in self.found.items():
-            if not isinstance(value, {"opponent": str, "anchors": dict}.get(name, int | float)):
-                raise ValueError(f"{name} is {quoted(value)}")
-            if name in METRICS and not {f"{name}_low", f"{name}_high"} <= self.found.keys():
-                raise ValueError(f"{name} has no interval")
+        if self.sha256 != _sha256(self.what, self.found):
+            raise ValueError("the digest is another one")
 
 
 class Memory:
@@ -302,7 +299,8 @@ class Memory:
         key = _key(what)
         if key not in self._known:
             self._known[key] = measure()
-            line = json.dumps({"what": what, "found": self._known[key]})
+            found = self._known[key]
+            line = json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)})
             append(self._path, self._start + f"{line}\n".encode())
             self._start = b""
         return self._known[key]
@@ -310,6 +308,10 @@ class Memory:
 
 def _key(what: dict[str, Any]) -> str:
     return json.dumps(what, sort_keys=True)
+
+
+def _sha256(what: dict[str, Any], found: dict[str, Any]) -> str:
+    return hashlib.sha256(_key({"what": what, "found": found}).encode()).hexdigest()
 
 
 def measured(curves: Sequence[Curve]) -> list[str]:

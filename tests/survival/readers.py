@@ -23,7 +23,7 @@ from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
 from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
-from ludarium.arena.curve import Memory
+from ludarium.arena.curve import Memory, _sha256
 from ludarium.arena.folder import check_replay, row_of
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
@@ -277,7 +277,7 @@ def _good_arena_games() -> list[bytes]:
 def _good_measurements() -> list[bytes]:
     what = {"agent": "0" * 64, "simulations": 8, "against": ["random"], "anchors": {"random": 1.5}}
     found = {"elo": 900.5, "elo_low": 800.0, "elo_high": 1000.0, "anchors": {"random": {"elo": 1}}}
-    return [json.dumps({"what": what, "found": found}).encode()]
+    return [json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)}).encode()]
 
 
 READERS = [
