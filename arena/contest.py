@@ -32,7 +32,7 @@ import numpy as np
 
 from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.evaluation import Games
@@ -363,7 +363,7 @@ def read_contest(
     store = ArenaFolder(Path(folder))
     settings = store.read_settings()
     if settings is None:
-        raise FileNotFoundError(f"there is no {kind.kind} in {os.fspath(folder)}")
+        raise FileNotFoundError(f"there is no {kind.kind} in {named(folder)}")
     game, plan = read_plan(settings, store.path, kind)
     _check_anchors(plan, anchors or {})
     played = store.read_games(plan.schedule, plan.openings(game))
@@ -398,9 +398,11 @@ def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[G
     """
     game = read_described(settings, kind.kind, path)
     check_keys(settings, (*DESCRIBED, *(each.name for each in fields(kind))), path / SETTINGS)
-    plan: Plan = convert(settings, f"{path} holds no {kind.kind}", kind)
-    networks = convert(settings["networks"], f"{path / SETTINGS}: networks", dict[str, str])
-    stray = next((name for name in networks if name not in plan.agents), None)
-    if stray is not None:
-        raise ValueError(f"{path / SETTINGS} has a network of {quoted(stray)}, which is no agent")
+    plan: Plan = convert(settings, f"{named(path)} holds no {kind.kind}", kind)
+    networks = convert(settings["networks"], f"{named(path / SETTINGS)}: networks", dict[str, str])
+    stray = [name for name in networks if name not in plan.agents]
+    if stray:
+        raise ValueError(
+            f"{named(path / SETTINGS)} has a network of {quoted(stray[0])}, which is no agent"
+        )
     return game, plan

@@ -22,6 +22,7 @@ import msgspec
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
 from ludarium.envs.engine.files import load_json, read_regular_file
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import named
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import make_agent, read_agent
@@ -164,7 +165,7 @@ def _moment(path: Path, header: CheckpointHeader) -> tuple[int, float]:
     """The iteration after which an agent was saved, and the seconds of training until then."""
     iteration, seconds = (header.notes.get(name) for name in ("iteration", "seconds"))
     if not isinstance(iteration, int) or not isinstance(seconds, int | float):
-        raise ValueError(f"{path} does not say after which iteration of a run it was saved")
+        raise ValueError(f"{named(path)} does not say after which iteration of a run it was saved")
     return iteration, float(seconds)
 
 
@@ -217,7 +218,7 @@ def _curve(
             found |= memory.ask(of_test, partial(moves.of, agent, None, task))
         points[iteration] = Point(iteration, seconds, header.step, found)
     if not points:
-        raise ValueError(f"{folder.path} has kept no agent to measure")
+        raise ValueError(f"{named(folder.path)} has kept no agent to measure")
     return Curve(str(folder.path), tuple(points.values()))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
 from ludarium.training.agents.outside import ObjectFactory
 
@@ -99,7 +99,7 @@ class _Unchanged(AgentFactory):
         agent = self.factory.make(game, seed)
         if digest_of(self.file) != self.sha256:
             raise ValueError(
-                f"agent {self.name} has changed since the games began: copy {self.file}, and let "
-                "the copy play"
+                f"agent {named(self.name)} has changed since the games began: copy "
+                f"{named(self.file)}, and let the copy play"
             )
         return agent

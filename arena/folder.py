@@ -33,7 +33,7 @@ from ludarium.envs.engine.files import (
     read_regular_file,
 )
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
+from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
@@ -213,8 +213,8 @@ class ArenaFolder:
                     check_replay(record, openings)
                 except ValueError as error:
                     raise ValueError(
-                        f"{file} is damaged in line {count}: {shortened(str(error))}; delete the "
-                        "line, and its game is played again"
+                        f"{named(file)} is damaged in line {count}: {shortened(str(error))}; "
+                        "delete the line, and its game is played again"
                     ) from None
                 found[chunk][int(row["number"][0])] = row
                 lines.append((chunk, begin, total))
@@ -261,13 +261,13 @@ class ArenaFolder:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ValueError(f"{self.path} is not a folder; give another --folder")
+            raise ValueError(f"{named(self.path)} is not a folder; give another --folder")
         with_others = any(
             item.name != _LOCK and not item.name.endswith(PARTIAL) for item in self.path.iterdir()
         )
         if with_others:
             raise ValueError(
-                f"{self.path} holds no tournament, but other things; give another --folder"
+                f"{named(self.path)} holds no tournament, but other things; give another --folder"
             )
 
 
@@ -292,7 +292,7 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
         ValueError: they have another kind, format or version of the game, or the game or its
             options do not exist.
     """
-    file = path / SETTINGS
+    file = named(path / SETTINGS)
     if settings.get("kind") != kind:
         raise ValueError(f"{file} is of kind {quoted(settings.get('kind'))}, not of a {kind}")
     if settings.get("format") != FORMAT:
@@ -305,7 +305,7 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
     try:
         game = make_stored_game(name, settings.get("options"))
     except ValueError as error:
-        raise ValueError(f"{file}: {shortened(str(error), 350)}") from None
+        raise ValueError(f"{file}: {shortened(str(error), 280)}") from None
     if settings.get("version") != game.version:
         raise ValueError(
             f"{file} is of {name} version {quoted(settings.get('version'))}; this is version "
@@ -320,11 +320,11 @@ def check_keys(settings: dict[str, Any], keys: Iterable[str], file: Path) -> Non
     unknown = next((key for key in settings if key not in keys), None)
     if unknown is not None:
         raise ValueError(
-            f"{file} has an unknown key {quoted(unknown)}{did_you_mean(unknown, keys)}"
+            f"{named(file)} has an unknown key {quoted(unknown)}{did_you_mean(unknown, keys)}"
         )
     missing = [key for key in keys if key not in settings]
     if missing:
-        raise ValueError(f"{file} lacks {', '.join(missing)}")
+        raise ValueError(f"{named(file)} lacks {', '.join(missing)}")
 
 
 def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
@@ -341,10 +341,11 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
     if key == "networks" and isinstance(stored, dict):
         changed = [name for name in wanted[key] if stored.get(name) != wanted[key][name]]
         raise ValueError(
-            f"{path} has games of another network that was called {', '.join(changed)}: its file "
-            "has changed since; give another --folder"
+            f"{named(path)} has games of another network that was called "
+            f"{shortened(', '.join(changed), 100)}: its file has changed since; give another "
+            "--folder"
         )
     raise ValueError(
-        f"{path} holds something else: its {key} is {quoted(stored)}, not "
+        f"{named(path)} holds something else: its {key} is {quoted(stored)}, not "
         f"{quoted(wanted[key])}; give another --folder"
     )

@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.storage import write_whole
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation import Match, Rating, Tally, fit_ratings
@@ -131,7 +131,7 @@ class Ladder:
         """Raise ``ValueError`` unless the levels are for this game; ``source`` names them."""
         if not self.fits(game):
             raise ValueError(
-                f"the levels in {source} are of {self.game} version {self.version} with the "
+                f"the levels in {named(source)} are of {self.game} version {self.version} with the "
                 f"options {quoted(self.options, 100)}, not of version {game.version} of {game}"
             )
 

@@ -19,7 +19,7 @@ from rich.text import Text
 from ludarium.analysis.thinking import make_thinker
 from ludarium.envs.engine.console import plain_console, say
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import make_record, read_record_file
 from ludarium.envs.engine.storage import write_whole
@@ -106,8 +106,8 @@ def _choose_seat(
     if saved is not None:
         return saved, ""
     return position.mover, (
-        f"{given.resume} does not say which seat was yours: you take the seat that is to move "
-        f"(--seat {1 - position.mover} takes the other)"
+        f"{named(given.resume)} does not say which seat was yours: you take the seat that is to "
+        f"move (--seat {1 - position.mover} takes the other)"
     )
 
 
@@ -115,7 +115,7 @@ def _seat_of(record: dict[str, Any], file: str) -> int | None:
     """The person's seat in a saved game; None if the record does not tell it."""
     seat = record.get("seat")
     if seat is not None and (type(seat) is not int or seat not in (0, 1)):
-        raise ValueError(f"{file}: seat is {quoted(seat)}; a seat is 0 or 1")
+        raise ValueError(f"{named(file)}: seat is {quoted(seat)}; a seat is 0 or 1")
     return seat
 
 
@@ -376,7 +376,7 @@ class _TerminalGame:
         if not file:
             raise ValueError("save where? write: save FILE")
         if Path(file).exists() and not {"game", "moves"} <= read_record_file(file).keys():
-            raise ValueError(f"{file} is not a saved game: it does not have a game and moves")
+            raise ValueError(f"{named(file)} is not a saved game: it has no game and moves")
         self._write(Path(file))
 
     def _write(self, path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.models import (
     Architecture,
     CheckpointHeader,
@@ -289,9 +290,10 @@ def fitted(checkpoint: Checkpoint, game: Game, name: str) -> Checkpoint:
 
 def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
+    name = named(name)
     if checkpoint.game != game.name or checkpoint.version != game.version:
         raise ValueError(
-            f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
+            f"checkpoint {name} plays {quoted(checkpoint.game)} version {checkpoint.version}, not "
             f"{game.name} version {game.version}: train one for this, or take another agent "
             "(uct:1000)"
         )
@@ -303,9 +305,9 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
                 "train an agent for it"
             )
         raise ValueError(
-            f"checkpoint {name}, trained with options {checkpoint.options}, does not fit the rules "
-            f"of {game}: give its options (--option NAME=VALUE), train one for these rules, or "
-            "take another agent (uct:1000)"
+            f"checkpoint {name}, trained with options {quoted(checkpoint.options, 100)}, does not "
+            f"fit the rules of {game}: give its options (--option NAME=VALUE), train one for these "
+            "rules, or take another agent (uct:1000)"
         )
 
 

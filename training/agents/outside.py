@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask
@@ -106,7 +106,7 @@ class ExportedFactory(NetworkFactory):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
-        return self.make_of(game, self._evaluator(game), f"onnx:{self.path.name}", seed)
+        return self.make_of(game, self._evaluator(game), f"onnx:{named(self.path.name)}", seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
         from ludarium.envs.engine.description import describe_game

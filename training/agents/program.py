@@ -45,6 +45,7 @@ _LONGEST_LINE = 16 * MEGABYTE  # longest answer in bytes
 _LINES_WAITING = 4  # unread answers; beyond them the program waits
 _LONGEST_WORDS = 1 << 16  # bytes of a line of standard error; a longer one is split
 _LINES_KEPT = 5  # lines of standard error that are kept for messages
+_MOST_SAID = 150  # characters of these, the last ones
 _GRACE = 2.0  # seconds for it to end by itself after its input has ended
 
 
@@ -155,8 +156,10 @@ class _Program:
         """End the program; return the error that says why."""
         self.end()
         self._talking.join(_GRACE)
-        said = f"; it said: {' / '.join(self._said)}" if self._said else ""
-        return ValueError(f"{self._name} {reason}{said}")
+        words = " / ".join(self._said)
+        last = words if len(words) <= _MOST_SAID else f"...{words[-_MOST_SAID:]}"
+        said = f"; it said: {last}" if last else ""
+        return ValueError(f"{self._name} {shortened(reason)}{said}")
 
 
 def _write(stream: IO[bytes], outbox: SimpleQueue[bytes | None]) -> None:
