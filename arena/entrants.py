@@ -68,9 +68,35 @@ def check_names(names: Sequence[str]) -> None:
         raise ValueError("games need two agents or more: uct:100 uct:1000, for example")
     if len(names) > MOST_AGENTS:
         raise ValueError(f"{len(names)} agents are more than {MOST_AGENTS}")
+    _check_different(names)
+
+
+def _check_different(names: Sequence[str]) -> None:
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         raise ValueError(f"agent {quoted(twice[0])} is named twice")
+
+
+def label_agents(specs: Sequence[str], agents: Sequence[Agent]) -> None:
+    """Give agents that meet different labels: their own, or their whole names where two are alike.
+
+    So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
+
+    Args:
+        specs: the agents' names as they were given.
+        agents: the agents; their attribute ``name`` is changed.
+
+    Raises:
+        ValueError: a name is given twice.
+    """
+    _check_different(specs)
+    own = [agent.name for agent in agents]
+    whole = [named(spec, _MOST_NAME) for spec in specs]
+    labels = [name if own.count(name) == 1 else whole[at] for at, name in enumerate(own)]
+    if len(set(labels)) < len(labels):  # a whole name is another agent's label
+        labels = whole
+    for agent, label in zip(agents, labels, strict=True):
+        agent.name = label
 
 
 def _factory(name: str, player: Any, from_file: bool) -> AgentFactory:
