@@ -124,14 +124,23 @@ class _Program:
             self._outbox.put(json.dumps({"id": name, **request}).encode() + b"\n")
         answers: dict[str, _Answer] = {}
         deadline = time.monotonic() + limit
+        had_ended = False
         while len(answers) < len(ids):
             left = deadline - time.monotonic()
             try:
                 if left <= 0:  # even if lines came, none of which was an answer
                     raise Empty
-                line = self._inbox.get(timeout=left)
+                line = self._inbox.get(timeout=min(left, _GRACE))
             except Empty:
-                raise self.fail(f"did not answer within {duration_text(limit)}") from None
+                status = self._process.poll()
+                is_late = time.monotonic() >= deadline
+                if status is not None and (had_ended or is_late):
+                    # A child of its own keeps its output open.
+                    raise self.fail(f"ended, with exit status {status}") from None
+                if is_late:
+                    raise self.fail(f"did not answer within {duration_text(limit)}") from None
+                had_ended = status is not None
+                continue
             if line is None:
                 try:
                     status = self._process.wait(_GRACE)
