@@ -62,8 +62,15 @@ def enter(game: Game, players: Mapping[str, Any], from_file: bool) -> Entrants:
 def check_names(names: Sequence[str]) -> None:
     """Raise ``ValueError`` unless these are two or more different names."""
     for name in names:
+        if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(
+                f"the agent's name {quoted(name)} is not UTF-8, and results are: rename its file"
+            )
         if not (isinstance(name, str) and 1 <= len(name) <= _MOST_NAME and name.isprintable()):
-            raise ValueError(f"{quoted(name)} is not the name of an agent")
+            raise ValueError(
+                f"{quoted(name)} is not the name of an agent: 1 to {_MOST_NAME:,} characters, none "
+                "of them a control character"
+            )
     if len(names) < 2:
         raise ValueError("games need two agents or more: uct:100 uct:1000, for example")
     if len(names) > MOST_AGENTS:

@@ -18,6 +18,7 @@ from ludarium.analysis.exact_tests import (
     write_exact_test,
 )
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.search import Budget
@@ -143,10 +144,10 @@ def run(given: argparse.Namespace) -> Result:
     }
     found = {name: _accuracies(actions, test) for name, (actions, _) in answers.items()}
     made = test.made
-    kind = "" if made["positions"] == "all" else f" ({made['positions']})"
+    kind = "" if made["positions"] == "all" else f" ({shortened(made['positions'], 60)})"
     plies = test.states["ply"]
     parts = [
-        f"{len(test)} positions{kind} of {game} from games of {made['games_of']}, "
+        f"{len(test)} positions{kind} of {game} from games of {shortened(made['games_of'])}, "
         f"plies {plies.min()} to {plies.max()}",
         _accuracy_table(found),
     ]

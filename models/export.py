@@ -103,8 +103,7 @@ def export_checkpoint(
         ImportError: packages are missing.
     """
     path = Path(path)
-    if path.suffix != SUFFIX:
-        raise ValueError(f"{named(path)} is not a name for an ONNX file: it must end in {SUFFIX}")
+    _check_name(path)
     network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
     if description["canonical_turn"] is not None:
         network = _InBoardFrame(network, Turn(**description["canonical_turn"]))
@@ -142,6 +141,17 @@ class ExportedNetwork:
         return evaluation_of(self.run(np.ascontiguousarray(observations)))
 
 
+def _check_name(path: Path) -> None:
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{named(path)} is not a name for an ONNX file: it must end in {SUFFIX}")
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{named(path)} is not a name for an ONNX file: it must be UTF-8, for ONNX Runtime"
+        ) from None
+
+
 def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
     """Read an exported file, to run it on the CPU.
 
@@ -152,8 +162,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
         ImportError: packages are missing.
     """
     path = Path(path)
-    if path.suffix != SUFFIX:
-        raise ValueError(f"{named(path)} is not a name for an ONNX file: it must end in {SUFFIX}")
+    _check_name(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no exported network {named(path)}")
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:

@@ -146,6 +146,11 @@ class _Head(msgspec.Struct):
     made: dict[str, Any]
     sha256: str
 
+    def __post_init__(self) -> None:
+        for key in ("games_of", "positions"):
+            if not isinstance(self.made.get(key), str):
+                raise ValueError(f"made has no text as its {key}")
+
 
 class _GameLine(msgspec.Struct):
     """A game; its positions have their ``ply``, and actions by value."""

@@ -434,6 +434,7 @@ def test_the_network_within_another_agent_is_found():
     [
         ({"agents": ("a",)}, "two agents or more"),
         ({"agents": ("a", "b", "a")}, "'a' is named twice"),
+        ({"agents": ("a", "b\udcff")}, r"name 'b\\udcff' is not UTF-8, and results are"),
         ({"games": 7}, "positive even number"),
         ({"games": 4.0}, r"games is 4\.0; accepted: a whole number from 2 on"),
         ({"gauntlet": ("c",)}, "'c' is to run the gauntlet, but is not among"),

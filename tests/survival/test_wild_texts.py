@@ -72,6 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of one's own, with a record and nobody at the keyboard."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr("ludarium.training.agents.hub.push", lambda *_: "https://hub")
     Path("game.json").write_text(json.dumps(RECORD))
     return tmp_path
 
@@ -113,10 +114,11 @@ LINE = {
     **{"result": [1, -1], "players": ["random", "greedy"], "number": 0, "opening_plies": 0},
 }
 TEST = {
-    **{"format": "ludarium exact test 1", "game": "corso", "version": 0, "options": {"size": 3}},
-    **{"made": {"games_of": "random"}},
+    **{"format": "ludarium exact test 1", "game": "corso", "version": 0, "options": {"size": 2}},
+    **{"made": {"games_of": "random", "positions": "all"}},
 }
-POSITIONS = {"moves": ["a1"], "positions": [{"ply": 1, "win": ["b2"]}]}
+WORTHS = {"win": ["b1", "a2"], "loss": ["b2"]}
+POSITIONS = {"moves": ["a1"], "positions": [{"ply": 1, **WORTHS}]}
 LADDER = json.loads(LADDERS[0].read_text())
 CONFIG = {"game": "corso", "options": {"size": 3}, "network": {"size": "tiny"}, "seed": 1}
 
@@ -156,12 +158,12 @@ def _exact_test(head: Any, line: Any) -> str:
         (
             TEST,
             {"wild": lambda each: _exact_test(each, POSITIONS)},
-            ["accuracy random --game corso --option size=3 --test wild"],
+            ["accuracy random --game corso --option size=2 --test wild"],
         ),
         (
             POSITIONS,
             {"wild": lambda each: _exact_test(TEST, each)},
-            ["accuracy random --game corso --option size=3 --test wild"],
+            ["accuracy random --game corso --option size=2 --test wild"],
         ),
         (LADDER, {"wild": json.dumps}, ["levels corso --show --ladder wild"]),
         (CONFIG, {"wild": json.dumps}, ["train corso --config wild --folder run"]),

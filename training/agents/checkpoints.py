@@ -225,8 +225,10 @@ class CheckpointFactory(TrainedFactory):
 
 def _check_learnt_score(checkpoint: CheckpointHeader, name: str) -> None:
     """Raise ``ValueError`` if a checkpoint's network has not learnt the final score."""
-    learner = checkpoint.notes.get("config", {}).get("learner", {})
-    if checkpoint.notes.get("algorithm") == "ppo" or learner.get("score_weight") == 0:
+    weight: Any = checkpoint.notes  # which hold anything
+    for key in ("config", "learner", "score_weight"):
+        weight = weight.get(key) if isinstance(weight, dict) else None
+    if checkpoint.notes.get("algorithm") == "ppo" or weight == 0:
         raise ValueError(
             f"checkpoint {name} has not learnt the final score: train it by alphazero, with "
             "learner.score_weight above 0, or leave out score="

@@ -102,7 +102,11 @@ class ExportedFactory(NetworkFactory):
             raise ValueError(
                 f"{quoted(str(self.path))} does not say its game and the game's options"
             )
-        return make_stored_game(metadata["game"], metadata["options"], **options)
+        try:
+            game = make_stored_game(metadata["game"], metadata["options"])
+        except ValueError as error:
+            raise ValueError(f"{named(self.path)}: {shortened(str(error), 280)}") from None
+        return make_stored_game(game.name, game.options, **options) if options else game
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
