@@ -195,8 +195,8 @@ def test_an_exported_network_of_another_game_is_refused(game: Game, tmp_path: Pa
     for spec in (f"onnx:{tmp_path / 'bad.onnx'}", f"onnx:{tmp_path}"):
         with pytest.raises(ValueError, match=r"not a readable ONNX file|must end in|regular"):
             make_agent(spec, game)
-    with pytest.raises(ValueError, match=r"b.dcff\.onnx is not a name .* it must be UTF-8"):
-        make_agent(f"onnx:{tmp_path}/b\udcff.onnx", game)
+    with pytest.raises(ValueError, match=r"udcff\.onnx is not a name .* it must be UTF-8"):
+        make_agent("onnx:b\udcff.onnx", game)
     with pytest.raises(FileNotFoundError, match="there is no exported network"):
         make_agent(f"onnx:{tmp_path / 'none.onnx'}", game)
 
