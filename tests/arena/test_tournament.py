@@ -17,6 +17,7 @@ import pytest
 from ludarium.arena import chunks
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.arena.results import ROW, Results
+from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent, read_agent
@@ -144,6 +145,20 @@ def test_games_whose_digests_differ_by_one_are_distinct():
     rows = np.zeros(2, ROW)
     rows["digest"] = 2**63, 2**63 + 1
     assert Results(("a", "b"), rows).distinct == 2
+
+
+def test_the_table_says_why_draws_do_not_narrow_intervals():
+    found = []
+    for games, decided in ((100, 0), (10_000, 0), (500, 200)):
+        rows = np.zeros(games, ROW)
+        rows["second"], rows["number"], rows["digest"] = 1, np.arange(games), np.arange(games)
+        rows["reward"][:decided:4], rows["reward"][2:decided:4] = 1, -1
+        found.append(Standings(Results(("a", "b"), rows)))
+    few, many, decided = found
+    assert many.agents[0].rating.high > few.agents[0].rating.high - 20
+    assert "10,000 of 10,000 games are drawn, and only decided games tell" in many.text(False)
+    assert decided.agents[0].rating.high < 60
+    assert decided.caveat is None
 
 
 def test_who_runs_the_gauntlet_meets_the_others_only():
