@@ -17,7 +17,7 @@ import numpy as np
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
-from ludarium.envs.engine.messages import named, quoted
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.models import (
     Architecture,
     CheckpointHeader,
@@ -293,9 +293,9 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     name = named(name)
     if checkpoint.game != game.name or checkpoint.version != game.version:
         raise ValueError(
-            f"checkpoint {name} plays {quoted(checkpoint.game)} version {checkpoint.version}, not "
-            f"{game.name} version {game.version}: train one for this, or take another agent "
-            "(uct:1000)"
+            f"checkpoint {name} plays {shortened(checkpoint.game, 60)} version "
+            f"{checkpoint.version}, not {game.name} version {game.version}: train one for this, "
+            "or take another agent (uct:1000)"
         )
     if not fits(checkpoint, game):
         if not checkpoint.variants and checkpoint.options == game.options:
