@@ -77,7 +77,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("place", HEADERS)
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(place, marks=() if place in ("game", "another option") else pytest.mark.slow)
+        for place in HEADERS
+    ],
+)
 def test_what_a_checkpoint_says_of_itself(place, capsys):
     Path("stranger.safetensors").write_bytes(
         checkpoint_bytes(tiny_checkpoint(GAME, channels=2, **HEADERS[place]))
