@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.training.agents import Agent
 from ludarium.training.evaluation.statistics import wilson_interval
 
 from .exact_tests import ExactTest
@@ -36,6 +38,25 @@ class Accuracy:
     def interval(self) -> tuple[float, float]:
         """95 % interval of the share (Wilson's)."""
         return wilson_interval(self.kept, self.positions) if self.positions else (0.0, 1.0)
+
+
+def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
+    """The actions that an agent chooses in a test's positions, int64 [N].
+
+    An agent that plays whole games, such as a program, gets the moves that led to each position.
+    """
+    if not agent.plays_games:
+        return agent.actions(test.states)
+    states = test.states.copy()
+    games = [
+        GameInPlay(test.game, number, int(mover), origin.seed, states, list(origin.actions))
+        for number, (mover, origin) in enumerate(zip(states["mover"], test.origins, strict=True))
+    ]
+    agent.begin(games)
+    try:
+        return agent.play(games, states)
+    finally:
+        agent.finish(games)
 
 
 def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:

@@ -26,16 +26,14 @@ from ludarium.envs.engine.numbers import derived_seed
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
-    Match,
     Tally,
     elo_difference,
     expected_score,
-    fit_ratings,
     play_match,
 )
 
 from .knobs import knobs_at, strongest
-from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
+from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting, rate_levels
 from .level import LevelSearcher
 
 if TYPE_CHECKING:
@@ -389,15 +387,7 @@ def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
 
 def _rated(strengths: list[float], meetings: list[Meeting], simulations: int) -> tuple[Level, ...]:
     """The levels with ratings from all meetings; random play has 0."""
-    matches = [
-        Match(str(each.upper), str(each.lower), each.tally.games, each.tally.points)
-        for each in meetings
-    ]
-    ratings = fit_ratings(matches, {"0": 0.0})
-    rated = tuple(
-        Level(strength, knobs_at(strength, simulations), ratings[str(number)].rounded)
-        for number, strength in enumerate(strengths, 1)
-    )
+    rated = rate_levels(strengths, meetings, simulations)
     if any(b.rating.elo <= a.rating.elo for a, b in pairwise(rated)) or rated[0].rating.elo <= 0:
         raise ValueError(
             "the levels do not get stronger one by one: try more games, or an agent that is better "

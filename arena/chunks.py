@@ -141,7 +141,7 @@ def play_chunks(
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(chunks)))
-    players = _Players(game, agents, _Openings(game, opening_plies, seed), seed, workers, task)
+    players = _Players(game, agents, SeededOpenings(game, opening_plies, seed), seed, workers, task)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
@@ -163,7 +163,7 @@ class _Players(Task):
         self,
         game: Game,
         agents: Mapping[str, AgentFactory],
-        openings: _Openings,
+        openings: SeededOpenings,
         seed: int,
         workers: int,
         task: Task,
@@ -256,23 +256,29 @@ class _Shared(Agent):
             self._agent.finish(games)
 
 
-class _Openings:
-    """An endless sequence of openings for all pairings; the same seed gives the same ones."""
+class SeededOpenings:
+    """An endless sequence of openings for all pairings; the same seed gives the same ones.
+
+    Args:
+        game: the rules.
+        plies: random plies of each; ``None`` draws 0 to 3.
+        seed: the seed.
+    """
 
     def __init__(self, game: Game, plies: int | None, seed: int) -> None:
-        self._game = game
+        self.game = game
         self._plies = plies
         self._seed = seed
         self._blocks: dict[int, Openings] = {}
         self._lock = threading.Lock()
 
     def between(self, begin: int, end: int) -> Openings:
-        """The openings of a chunk, which never crosses the border of a block."""
+        """The openings of a chunk, or of a part of it; none crosses the border of a block."""
         number, inside = divmod(begin, BLOCK)
         with self._lock:
             if number not in self._blocks:
                 self._blocks[number] = draw_openings(
-                    self._game, BLOCK, self._plies, np.random.SeedSequence([self._seed, number])
+                    self.game, BLOCK, self._plies, np.random.SeedSequence([self._seed, number])
                 )
         return self._blocks[number][inside : inside + end - begin]
 

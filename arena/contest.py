@@ -23,7 +23,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,16 +32,24 @@ import numpy as np
 
 from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.numbers import checked_whole
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.evaluation import Games
 from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies
 
-from .chunks import MOST_SEED, Chunk, Schedule, play_chunks
+from .chunks import MOST_SEED, Chunk, Schedule, SeededOpenings, play_chunks
 from .entrants import check_names, enter
-from .folder import ArenaFolder, describe, read_described, row_of
+from .folder import (
+    DESCRIBED,
+    SETTINGS,
+    ArenaFolder,
+    check_keys,
+    describe,
+    read_described,
+    row_of,
+)
 from .results import Results
 from .sprt import SPRT, SPRTResult
 from .standings import Standings
@@ -77,6 +85,10 @@ class Plan(ABC):
     @abstractmethod
     def schedule(self) -> Schedule:
         """All games that may be played."""
+
+    def openings(self, game: Game) -> SeededOpenings:
+        """The openings of all games."""
+        return SeededOpenings(game, self.opening_plies, self.seed)
 
     @abstractmethod
     def outcome(
@@ -294,7 +306,7 @@ def play_contest(
     with nullcontext() if store is None else store.opened(settings):
         played: dict[Chunk, np.ndarray] = {}
         if store is not None:
-            played = store.read_games(schedule, repair=True)
+            played = store.read_games(schedule, plan.openings(game), repair=True)
         looked = len(played)
 
         def standing() -> Contest:
@@ -351,10 +363,10 @@ def read_contest(
     store = ArenaFolder(Path(folder))
     settings = store.read_settings()
     if settings is None:
-        raise FileNotFoundError(f"there is no {kind.kind} in {os.fspath(folder)}")
+        raise FileNotFoundError(f"there is no {kind.kind} in {named(folder)}")
     game, plan = read_plan(settings, store.path, kind)
     _check_anchors(plan, anchors or {})
-    played = store.read_games(plan.schedule)
+    played = store.read_games(plan.schedule, plan.openings(game))
     results = Results.of(plan.schedule.agents, played.values())
     return Contest(game, plan, results, plan.outcome(results, anchors or {}))
 
@@ -385,5 +397,12 @@ def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[G
             folder.
     """
     game = read_described(settings, kind.kind, path)
-    plan: Plan = convert(settings, f"{path} holds no {kind.kind}", kind)
+    check_keys(settings, (*DESCRIBED, *(each.name for each in fields(kind))), path / SETTINGS)
+    plan: Plan = convert(settings, f"{named(path)} holds no {kind.kind}", kind)
+    networks = convert(settings["networks"], f"{named(path / SETTINGS)}: networks", dict[str, str])
+    stray = [name for name in networks if name not in plan.agents]
+    if stray:
+        raise ValueError(
+            f"{named(path / SETTINGS)} has a network of {quoted(stray[0])}, which is no agent"
+        )
     return game, plan

@@ -22,7 +22,7 @@ import msgspec
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
 from ludarium.envs.engine.files import load_json, read_regular_file
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import make_agent, read_agent
@@ -165,7 +165,7 @@ def _moment(path: Path, header: CheckpointHeader) -> tuple[int, float]:
     """The iteration after which an agent was saved, and the seconds of training until then."""
     iteration, seconds = (header.notes.get(name) for name in ("iteration", "seconds"))
     if not isinstance(iteration, int) or not isinstance(seconds, int | float):
-        raise ValueError(f"{path} does not say after which iteration of a run it was saved")
+        raise ValueError(f"{named(path)} does not say after which iteration of a run it was saved")
     return iteration, float(seconds)
 
 
@@ -218,7 +218,7 @@ def _curve(
             found |= memory.ask(of_test, partial(moves.of, agent, None, task))
         points[iteration] = Point(iteration, seconds, header.step, found)
     if not points:
-        raise ValueError(f"{folder.path} has kept no agent to measure")
+        raise ValueError(f"{named(folder.path)} has kept no agent to measure")
     return Curve(str(folder.path), tuple(points.values()))
 
 
@@ -254,17 +254,15 @@ def _digest(test: Any) -> str:
 
 
 class _Measurement(msgspec.Struct):
-    """A line of the file: the arguments of a measurement, and its result."""
+    """A line of the file: the arguments of a measurement, its result, and a digest of both."""
 
     what: dict[str, Any]
     found: dict[str, Any]
+    sha256: str
 
     def __post_init__(self) -> None:
-        for name, value in self.found.items():
-            if not isinstance(value, {"opponent": str, "anchors": dict}.get(name, int | float)):
-                raise ValueError(f"{name} is {quoted(value)}")
-            if name in METRICS and not {f"{name}_low", f"{name}_high"} <= self.found.keys():
-                raise ValueError(f"{name} has no interval")
+        if self.sha256 != _sha256(self.what, self.found):
+            raise ValueError("the digest is another one")
 
 
 class Memory:
@@ -302,7 +300,8 @@ class Memory:
         key = _key(what)
         if key not in self._known:
             self._known[key] = measure()
-            line = json.dumps({"what": what, "found": self._known[key]})
+            found = self._known[key]
+            line = json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)})
             append(self._path, self._start + f"{line}\n".encode())
             self._start = b""
         return self._known[key]
@@ -310,6 +309,10 @@ class Memory:
 
 def _key(what: dict[str, Any]) -> str:
     return json.dumps(what, sort_keys=True)
+
+
+def _sha256(what: dict[str, Any], found: dict[str, Any]) -> str:
+    return hashlib.sha256(_key({"what": what, "found": found}).encode()).hexdigest()
 
 
 def measured(curves: Sequence[Curve]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
 from ludarium.training.agents.outside import ObjectFactory
 
@@ -62,15 +62,48 @@ def enter(game: Game, players: Mapping[str, Any], from_file: bool) -> Entrants:
 def check_names(names: Sequence[str]) -> None:
     """Raise ``ValueError`` unless these are two or more different names."""
     for name in names:
+        if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(
+                f"the agent's name {quoted(name)} is not UTF-8, and results are: rename its file"
+            )
         if not (isinstance(name, str) and 1 <= len(name) <= _MOST_NAME and name.isprintable()):
-            raise ValueError(f"{quoted(name)} is not the name of an agent")
+            raise ValueError(
+                f"{quoted(name)} is not the name of an agent: 1 to {_MOST_NAME:,} characters, none "
+                "of them a control character"
+            )
     if len(names) < 2:
         raise ValueError("games need two agents or more: uct:100 uct:1000, for example")
     if len(names) > MOST_AGENTS:
         raise ValueError(f"{len(names)} agents are more than {MOST_AGENTS}")
+    _check_different(names)
+
+
+def _check_different(names: Sequence[str]) -> None:
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         raise ValueError(f"agent {quoted(twice[0])} is named twice")
+
+
+def label_agents(specs: Sequence[str], agents: Sequence[Agent]) -> None:
+    """Give agents that meet different labels: their own, or their whole names where two are alike.
+
+    So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
+
+    Args:
+        specs: the agents' names as they were given.
+        agents: the agents; their attribute ``name`` is changed.
+
+    Raises:
+        ValueError: a name is given twice.
+    """
+    _check_different(specs)
+    own = [agent.name for agent in agents]
+    whole = [named(spec, _MOST_NAME) for spec in specs]
+    labels = [name if own.count(name) == 1 else whole[at] for at, name in enumerate(own)]
+    if len(set(labels)) < len(labels):  # a whole name is another agent's label
+        labels = whole
+    for agent, label in zip(agents, labels, strict=True):
+        agent.name = label
 
 
 def _factory(name: str, player: Any, from_file: bool) -> AgentFactory:
@@ -99,7 +132,7 @@ class _Unchanged(AgentFactory):
         agent = self.factory.make(game, seed)
         if digest_of(self.file) != self.sha256:
             raise ValueError(
-                f"agent {self.name} has changed since the games began: copy {self.file}, and let "
-                "the copy play"
+                f"agent {named(self.name)} has changed since the games began: copy "
+                f"{named(self.file)}, and let the copy play"
             )
         return agent

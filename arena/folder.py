@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +33,12 @@ from ludarium.envs.engine.files import (
     read_regular_file,
 )
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
 
-from .chunks import Chunk, Schedule
+from .chunks import Chunk, Schedule, SeededOpenings
 from .results import ROW
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
@@ -59,9 +59,13 @@ class _RecordLine:
 
     players: tuple[str, str]
     number: Annotated[int, Meta(ge=0, le=_MOST_GAMES)]
-    moves: Annotated[list[Any], Meta(max_length=_MOST_PLIES)]
+    game: str
+    version: int
+    options: dict[str, Any]
+    seed: Annotated[int, Meta(ge=0)]
+    opening_plies: int
+    moves: Annotated[list[str], Meta(max_length=_MOST_PLIES)]
     result: tuple[Literal[-1, 0, 1], Literal[-1, 0, 1]]
-    seed: Any = None
 
     def __post_init__(self) -> None:
         if sum(self.result) != 0:
@@ -83,6 +87,49 @@ def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
     digest = int.from_bytes(hashlib.sha256(start).digest()[:8], "big")
     row = (*map(agents.index, pairing), line.number, line.result[0], len(line.moves), digest)
     return np.array([row], ROW)
+
+
+def check_replay(record: dict[str, Any], openings: SeededOpenings) -> None:
+    """Play the game of a line that `row_of` accepts, which may come from a stranger.
+
+    Args:
+        record: the line.
+        openings: the openings of all games.
+
+    Raises:
+        ValueError: it is of another game or begins with another opening, or its moves are not
+            legal or do not lead to its result.
+    """
+    game = openings.game
+    for key, value in _rules_of(game).items():
+        if record[key] != value:
+            raise ValueError(f"its {key} is {quoted(record[key])}, not {quoted(value)}")
+    opening = openings.between(record["number"] // 2, record["number"] // 2 + 1)
+    seed = opening.seeds[0] if game.random_start else 0
+    if record["seed"] != seed:
+        raise ValueError(f"its seed is {quoted(record['seed'])}, not {seed}")
+    plies = len(opening.actions[0])
+    position = game.start(seed)
+    texts = position.play_all(opening.actions[0])
+    if (record["opening_plies"], record["moves"][:plies]) != (plies, texts):
+        raise ValueError(f"its opening is not {' '.join(texts) or 'empty'}, as in the others")
+    for number, text in enumerate(record["moves"][plies:], plies + 1):
+        try:
+            position.play(position.text_to_action(text))
+        except ValueError as error:
+            raise ValueError(f"move {number}: {error}") from None
+    if not position.is_over:
+        raise ValueError(f"the game goes on after its {len(record['moves'])} moves")
+    if record["result"] != list(position.rewards):
+        raise ValueError(
+            f"its result is {record['result']}, but the moves lead to {list(position.rewards)}"
+        )
+
+
+def _rules_of(game: Game) -> dict[str, Any]:
+    """What settings and records say of the rules, as read from JSON."""
+    options = json.loads(json.dumps(dict(game.options)))
+    return {"game": game.name, "version": game.version, "options": options}
 
 
 class ArenaFolder:
@@ -130,15 +177,18 @@ class ArenaFolder:
         finally:
             self._lock.release()
 
-    def read_games(self, schedule: Schedule, repair: bool = False) -> dict[Chunk, np.ndarray]:
-        """The games of completely played chunks: rows of `ROW` in order, by chunk.
+    def read_games(
+        self, schedule: Schedule, openings: SeededOpenings, repair: bool = False
+    ) -> dict[Chunk, np.ndarray]:
+        """The games of completely played chunks, replayed: rows of `ROW` in order, by chunk.
 
         Args:
             schedule: the games that may be played.
+            openings: their openings.
             repair: remove games of an incomplete chunk; only the holder of the folder may do so.
 
         Raises:
-            ValueError: a line is not a game of the schedule, or occurs twice.
+            ValueError: a line is not a game of the schedule, occurs twice, or does not replay.
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
@@ -155,14 +205,16 @@ class ArenaFolder:
                 if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
                     break  # a kill has cut this line
                 try:
-                    row = row_of(load_json(line, "the game"), schedule.agents)
+                    record = load_json(line, "the game")
+                    row = row_of(record, schedule.agents)
                     chunk = schedule.find(row)
                     if int(row["number"][0]) in found.setdefault(chunk, {}):
                         raise ValueError("the game occurs twice")
+                    check_replay(record, openings)
                 except ValueError as error:
                     raise ValueError(
-                        f"{file} is damaged in line {count}: {shortened(str(error))}; delete the "
-                        "line, and its game is played again"
+                        f"{named(file)} is damaged in line {count}: {shortened(str(error))}; "
+                        "delete the line, and its game is played again"
                     ) from None
                 found[chunk][int(row["number"][0])] = row
                 lines.append((chunk, begin, total))
@@ -209,13 +261,13 @@ class ArenaFolder:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ValueError(f"{self.path} is not a folder; give another --folder")
+            raise ValueError(f"{named(self.path)} is not a folder; give another --folder")
         with_others = any(
             item.name != _LOCK and not item.name.endswith(PARTIAL) for item in self.path.iterdir()
         )
         if with_others:
             raise ValueError(
-                f"{self.path} holds no tournament, but other things; give another --folder"
+                f"{named(self.path)} holds no tournament, but other things; give another --folder"
             )
 
 
@@ -224,11 +276,13 @@ def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, An
     return {
         "kind": kind,
         "format": FORMAT,
-        "game": game.name,
-        "version": game.version,
-        "options": dict(game.options),
+        **_rules_of(game),
         "networks": dict(networks),
     }
+
+
+#: The keys of `describe`.
+DESCRIBED = ("kind", "format", "game", "version", "options", "networks")
 
 
 def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
@@ -238,7 +292,7 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
         ValueError: they have another kind, format or version of the game, or the game or its
             options do not exist.
     """
-    file = path / SETTINGS
+    file = named(path / SETTINGS)
     if settings.get("kind") != kind:
         raise ValueError(f"{file} is of kind {quoted(settings.get('kind'))}, not of a {kind}")
     if settings.get("format") != FORMAT:
@@ -251,7 +305,7 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
     try:
         game = make_stored_game(name, settings.get("options"))
     except ValueError as error:
-        raise ValueError(f"{file}: {shortened(str(error), 350)}") from None
+        raise ValueError(f"{file}: {shortened(str(error), 280)}") from None
     if settings.get("version") != game.version:
         raise ValueError(
             f"{file} is of {name} version {quoted(settings.get('version'))}; this is version "
@@ -260,9 +314,24 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
     return game
 
 
+def check_keys(settings: dict[str, Any], keys: Iterable[str], file: Path) -> None:
+    """Raise ``ValueError`` unless a folder's settings have exactly these keys."""
+    keys = list(keys)
+    unknown = next((key for key in settings if key not in keys), None)
+    if unknown is not None:
+        raise ValueError(
+            f"{named(file)} has an unknown key {quoted(unknown)}{did_you_mean(unknown, keys)}"
+        )
+    missing = [key for key in keys if key not in settings]
+    if missing:
+        raise ValueError(f"{named(file)} lacks {', '.join(missing)}")
+
+
 def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
     """Raise ``ValueError`` if a folder's settings differ from those of the contest to be played."""
     wanted = json.loads(json.dumps(wanted))
+    if all(found.get(key) == wanted[key] for key in ("kind", "format")):
+        check_keys(found, wanted, path / SETTINGS)
     differing = [key for key in wanted if found.get(key) != wanted[key]]
     if not differing:
         return
@@ -272,10 +341,11 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
     if key == "networks" and isinstance(stored, dict):
         changed = [name for name in wanted[key] if stored.get(name) != wanted[key][name]]
         raise ValueError(
-            f"{path} has games of another network that was called {', '.join(changed)}: its file "
-            "has changed since; give another --folder"
+            f"{named(path)} has games of another network that was called "
+            f"{shortened(', '.join(changed), 100)}: its file has changed since; give another "
+            "--folder"
         )
     raise ValueError(
-        f"{path} holds something else: its {key} is {quoted(stored)}, not "
+        f"{named(path)} holds something else: its {key} is {quoted(stored)}, not "
         f"{quoted(wanted[key])}; give another --folder"
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,12 +21,12 @@ from msgspec import Meta
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.storage import write_whole
 from ludarium.training.agents.checkpoints import shipped_agent
-from ludarium.training.evaluation import Rating, Tally
+from ludarium.training.evaluation import Match, Rating, Tally, fit_ratings
 
-from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs
+from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs, knobs_at
 
 #: Words for levels, spread evenly from the weakest to the strongest.
 WORDS = ("beginner", "easy", "medium", "hard", "expert", "strongest")
@@ -130,7 +131,7 @@ class Ladder:
         """Raise ``ValueError`` unless the levels are for this game; ``source`` names them."""
         if not self.fits(game):
             raise ValueError(
-                f"the levels in {source} are of {self.game} version {self.version} with the "
+                f"the levels in {named(source)} are of {self.game} version {self.version} with the "
                 f"options {quoted(self.options, 100)}, not of version {game.version} of {game}"
             )
 
@@ -185,6 +186,28 @@ class _Stored:
     ladder: Ladder
 
 
+def rate_levels(
+    strengths: Sequence[float], meetings: Sequence[Meeting], simulations: int
+) -> tuple[Level, ...]:
+    """The levels of these strengths, with ratings from all meetings; random play has 0.
+
+    Raises:
+        ValueError: no chain of matches leads from a level to random play.
+    """
+    matches = [
+        Match(str(each.upper), str(each.lower), each.tally.games, each.tally.points)
+        for each in meetings
+    ]
+    ratings = fit_ratings(matches, {"0": 0.0})
+    unmet = [number for number in range(1, len(strengths) + 1) if str(number) not in ratings]
+    if unmet:
+        raise ValueError(f"level {unmet[0]} has no match")
+    return tuple(
+        Level(strength, knobs_at(strength, simulations), ratings[str(number)].rounded)
+        for number, strength in enumerate(strengths, 1)
+    )
+
+
 def digest_of(path: Path) -> str:
     """SHA-256 of a checkpoint file, hexadecimal."""
     with open(path, "rb") as file:
@@ -234,12 +257,31 @@ def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:
 
 
 def load_ladder(path: str | os.PathLike[str]) -> Ladder:
-    """Read the ladder in a JSON file.
+    """Read the ladder in a JSON file, and rate its levels again by its matches.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds no ladder; the message names the file and what is wrong.
+        ValueError: it holds no ladder, or levels that do not follow from their strengths and the
+            matches; the message names the file and what is wrong.
     """
-    name = quoted(os.fspath(path), 100)
+    name = f"the ladder of levels in {quoted(os.fspath(path), 100)}"
     content = read_regular_file(path, _LARGEST_FILE, "a ladder of levels")
-    return load_json(content, f"the ladder of levels in {name}", _Stored).ladder
+    ladder: Ladder = load_json(content, name, _Stored).ladder
+    try:
+        strengths = [level.strength for level in ladder.levels]
+        rated = rate_levels(strengths, ladder.meetings, ladder.simulations)
+    except ValueError as error:
+        raise ValueError(f"{name} is damaged: {shortened(str(error))}") from None
+    for number, (stored, level) in enumerate(zip(ladder.levels, rated, strict=True), 1):
+        if not (_alike(stored.knobs, level.knobs) and _alike(stored.rating, level.rating)):
+            raise ValueError(
+                f"{name} is damaged: level {number} is not what its strength and the matches make "
+                "it; measure the levels again, by `ludarium levels`"
+            )
+    return ladder
+
+
+def _alike(stored: Any, computed: Any) -> bool:
+    """Whether two dataclasses of numbers are equal but for rounding in their last digits."""
+    pairs = zip(astuple(stored), astuple(computed), strict=True)
+    return all(math.isclose(one, other, rel_tol=1e-4, abs_tol=2e-5) for one, other in pairs)

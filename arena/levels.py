@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, quoted
+from ludarium.envs.engine.messages import did_you_mean, named, quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
 from ludarium.training.agents.checkpoints import ShippedFactory, find_checkpoint, shipped_agents
@@ -73,9 +73,9 @@ class LevelFactory(AgentFactory):
         )
         if digest_of(path) != ladder.agent:
             raise ValueError(
-                f"the levels were measured with another agent than {path.name}: give that one, as "
-                f"level:{self.level}?ladder=FILE&agent=CHECKPOINT, or measure this one's with "
-                "`ludarium levels`"
+                f"the levels were measured with another agent than {named(path.name)}: give that "
+                f"one, as level:{self.level}?ladder=FILE&agent=CHECKPOINT, or measure this one's "
+                "with `ludarium levels`"
             )
         from .adaptive import AdaptiveAgent
         from .level import LevelSearcher

@@ -18,6 +18,7 @@ from ludarium.training.table import percent, text_table
 
 from .results import Results
 
+_MOST_DRAWN = 0.9  # largest share of drawn games that brings no warning
 _WIDEST = 12  # agents in a cross-table; with more, only their ratings are shown
 _FIRST = 7  # first column of the cross-table
 
@@ -84,8 +85,20 @@ class Standings:
 
     @property
     def caveat(self) -> str | None:
-        """See `Results.caveat`."""
-        return self.results.caveat
+        """Why intervals are not what the number of games promises, in words; None if they are.
+
+        See `Results.caveat`; and draws say little: the model explains any number of them by its
+        parameter for draws, so nearly all that is known of strengths comes from decided games.
+        """
+        first = self.results.first_player
+        caveats = [] if self.results.caveat is None else [self.results.caveat]
+        if first.draws > _MOST_DRAWN * first.games:
+            caveats.append(
+                f"{first.draws:,} of {first.games:,} games are drawn, and only decided games tell "
+                "who is stronger, so further draws do not narrow the intervals; longer openings "
+                "(--opening-plies 4) may decide more games"
+            )
+        return "; ".join(caveats) or None
 
     def to_dict(self) -> dict[str, Any]:
         """The standings as JSON values."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.analysis.accuracy import Accuracy, Mean, accuracy, moves_that_keep
+from ludarium.analysis.accuracy import Accuracy, Mean, accuracy, chosen_actions, moves_that_keep
 from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
@@ -18,6 +18,7 @@ from ludarium.analysis.exact_tests import (
     write_exact_test,
 )
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.search import Budget
@@ -135,7 +136,7 @@ def run(given: argparse.Namespace) -> Result:
         policy = Budget(simulations=0)
         if all(each.budget != policy for each in agents):
             agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
-    answers = {agent.name: _answers(agent, test.states) for agent in agents}
+    answers = {agent.name: _answers(agent, test) for agent in agents}
     errors = {
         name: Mean.of(np.abs(values - test.values))
         for name, (_, values) in answers.items()
@@ -143,10 +144,10 @@ def run(given: argparse.Namespace) -> Result:
     }
     found = {name: _accuracies(actions, test) for name, (actions, _) in answers.items()}
     made = test.made
-    kind = "" if made["positions"] == "all" else f" ({made['positions']})"
+    kind = "" if made["positions"] == "all" else f" ({shortened(made['positions'], 60)})"
     plies = test.states["ply"]
     parts = [
-        f"{len(test)} positions{kind} of {game} from games of {made['games_of']}, "
+        f"{len(test)} positions{kind} of {game} from games of {shortened(made['games_of'])}, "
         f"plies {plies.min()} to {plies.max()}",
         _accuracy_table(found),
     ]
@@ -155,11 +156,11 @@ def run(given: argparse.Namespace) -> Result:
     return Result(_as_data(test, found, errors), "\n\n".join(parts))
 
 
-def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | None]:
     """The actions that an agent chooses, and its values; None unless a network is searched."""
     if not isinstance(agent.searcher, NetworkSearcher):
-        return agent.actions(states), None
-    found = agent.search(states)
+        return chosen_actions(agent, test), None
+    found = agent.search(test.states)
     return agent.choice(found, agent.rng), found.values
 
 

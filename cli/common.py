@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, check_record, read_record_file, split_moves
 from ludarium.envs.registry import GAMES, find_game, make_game
@@ -100,10 +100,10 @@ def read_record(
     what = f"the game record in {quoted(file, 100)}"
     game, seed, actions, forfeit = check_record(record, GAMES, what)
     if plain is not None and game.name != name:
-        raise ValueError(f"{file} is a game of {game.name}, not of {name}")
+        raise ValueError(f"{named(file)} is a game of {game.name}, not of {name}")
     if options and game != plain:
         raise ValueError(
-            f"{file} is a game of {game}: a record has its own options, leave out --option"
+            f"{named(file)} is a game of {game}: a record has its own options, leave out --option"
         )
     return game, seed, actions, forfeit, record
 

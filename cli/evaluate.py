@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ludarium.arena.entrants import check_names
+from ludarium.arena.entrants import label_agents
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import make_agent
+from ludarium.training.agents import Agent, AgentFactory, make_agent, read_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import play_match, table
 
@@ -63,9 +63,12 @@ def run(given: argparse.Namespace) -> Result:
     """Play the matches."""
     options = read_options(given.option)
     game, agent = game_and_agent(given.agent, options, given.simulations, given.game)
-    usual = [name for name in _usual_opponents(game) if name != given.agent]
-    opponents = [make_agent(name, game) for name in given.against or usual]
-    check_names([agent.name, *(each.name for each in opponents)])
+    own = read_agent(given.agent)
+    against = given.against or [
+        spec for spec in _usual_opponents(game) if not _makes(spec, own, agent)
+    ]
+    opponents = [make_agent(name, game) for name in against]
+    label_agents([given.agent, *against], [agent, *opponents])
     matches = []
     with progress() as task:
         for opponent in opponents:
@@ -88,3 +91,9 @@ def _usual_opponents(game: Game) -> list[str]:
     """The default opponents that can play the game: some need its score."""
     has_score = hasattr(game.rules, "score")
     return [spec for spec in _DEFAULT_OPPONENTS if has_score or spec in _WITHOUT_SCORE]
+
+
+def _makes(spec: str, own: AgentFactory, agent: Agent) -> bool:
+    """Whether a name means the agent that ``own`` made: ``uct:1000`` is what ``uct`` means too."""
+    factory = read_agent(spec)
+    return type(factory) is type(own) and factory.make(agent.game).name == agent.name

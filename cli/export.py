@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.description import describe_game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.training.agents.checkpoints import CheckpointFactory, PocketFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.networks import random_observations
@@ -113,7 +113,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
     beside = source if isinstance(agent, CheckpointFactory) else Path(source.name)
     path = output or beside.with_suffix(SUFFIX)
     with progress() as task:
-        task.begin(f"writing and checking {path}")
+        task.begin(f"writing and checking {named(path)}")
         differences = export_checkpoint(
             checkpoint,
             describe_game(game),
@@ -130,7 +130,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
     }
     rows = [[name, f"{difference:.1e}"] for name, difference in differences.items()]
     lines = [
-        f"{path}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}",
+        f"{named(path, 400)}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}",
         f"greatest difference from the network on {positions:,} random positions:",
         text_table(None, rows),
     ]
@@ -157,7 +157,7 @@ def _write_library(given: argparse.Namespace) -> Result:
             )
     network = stored_network(source, game, str(source))
     if not isinstance(network, BoardLayers | VectorLayers):
-        raise ValueError(f"a library plays networks of ludarium only, not {source}")
+        raise ValueError(f"a library plays networks of ludarium only, not {named(source)}")
     library = Library(game, network, _ladder_of(source, game, given.levels))
     kind = "-pocket" if isinstance(agent, PocketFactory) else ""
     folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}{kind}-c")
@@ -171,7 +171,7 @@ def _write_library(given: argparse.Namespace) -> Result:
         "libraries": {str(path): path.stat().st_size for path in written},
         "levels": levels,
     }
-    told = f"{folder}  {game}, {levels} levels; README.md there tells how to use it"
+    told = f"{named(folder, 400)}  {game}, {levels} levels; README.md there tells how to use it"
     return Result(data, "\n".join([told, text_table(None, rows)]))
 
 

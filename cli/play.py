@@ -8,7 +8,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from ludarium.training.agents.checkpoints import (
     ShippedFactory,
     shipped_agents,
 )
-from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS, settings_of
 
 from .arguments import add_options, add_simulations, read_count
 from .common import AGENTS_HELP, FALLBACK, game_of, read_options
@@ -183,9 +183,7 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         _NoPageError: the page has no such opponent.
         ValueError: the opponent plays another game, or there is no such level.
     """
-    if isinstance(factory, ShippedFactory | CheckpointFactory) and factory == replace(
-        factory, time=None, temperature=0.0, score=0.0, bound=None
-    ):
+    if isinstance(factory, ShippedFactory | CheckpointFactory) and _sets_simulations_alone(factory):
         if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
             raise ValueError(
                 f"agent {given.opponent!r} plays {factory.name}, not {variant.game.name}"
@@ -211,6 +209,16 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         return "random"
     raise _NoPageError(
         f"the page has no opponent {quoted(given.opponent or given.opponent_or_game)}"
+    )
+
+
+def _sets_simulations_alone(factory: AgentFactory) -> bool:
+    """Whether an agent's name gives no setting but simulations, the one that the page has."""
+    others = settings_of(type(factory)).keys() - {"simulations"}
+    return all(
+        getattr(factory, each.name) == each.default
+        for each in fields(factory)  # type: ignore[arg-type]
+        if each.name in others
     )
 
 

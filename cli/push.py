@@ -29,7 +29,8 @@ A missing repository is created; in an existing one the files are replaced. Log 
 `hf auth login`. The client library comes with pip install "ludarium[hub]"."""
 
 _HEADING = re.compile(r"\A\s*# .*")
-_LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
+#: A link to a file. No part of it goes beyond the next bracket, so that the time is linear.
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?!https?:)(?:[^()]|\([^()]*\))*\)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,9 +18,10 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from ludarium.analysis.thinking import make_thinker
+from ludarium.arena.adaptive import AdaptiveAgent
 from ludarium.envs.engine.console import plain_console, say
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
 from ludarium.envs.engine.storage import write_whole
@@ -108,8 +110,8 @@ def _choose_seat(
     if saved is not None:
         return saved, ""
     return position.mover, (
-        f"{given.resume} does not say which seat was yours: you take the seat that is to move "
-        f"(--seat {1 - position.mover} takes the other)"
+        f"{named(given.resume)} does not say which seat was yours: you take the seat that is to "
+        f"move (--seat {1 - position.mover} takes the other)"
     )
 
 
@@ -117,7 +119,7 @@ def _seat_of(record: dict[str, Any], file: str) -> int | None:
     """The person's seat in a saved game; None if the record does not tell it."""
     seat = record.get("seat")
     if seat is not None and (type(seat) is not int or seat not in (0, 1)):
-        raise ValueError(f"{file}: seat is {quoted(seat)}; a seat is 0 or 1")
+        raise ValueError(f"{named(file)}: seat is {quoted(seat)}; a seat is 0 or 1")
     return seat
 
 
@@ -151,7 +153,10 @@ class _TerminalGame:
         self.forfeit: Forfeit | None = None
         self._gone = ""  # the error, once the terminal is closed
         self._seed = seed
+        self._states = position.states  # the position and all actions, as the opponent sees them
+        self._actions: list[int] = []
         self._opponent = opponent
+        self._opponents_game: GameInPlay | None = None
         self._command = command
         self._console = plain_console(stderr=to_stderr)
         self._thought: Thread | None = None
@@ -186,6 +191,8 @@ class _TerminalGame:
         self.position.play(action)
         text = before.action_to_text(action)
         self.history.append((before, text))
+        self._actions.append(action)
+        self._states[:] = self.position.states
         return text
 
     def run(self) -> int:
@@ -201,6 +208,7 @@ class _TerminalGame:
             status = STOPPED
             self._keep()
         self._tell_result()
+        self._end_opponents_game()
         self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
         return status
 
@@ -214,23 +222,38 @@ class _TerminalGame:
                 action = self._think(self._opponents_choice)
             self.say(f"{self._opponent.name} plays {self.play(action)}", "bold")
         except Exception as error:  # whatever an agent raises, the game goes on
+            self._opponents_game = None  # what it kept of the game may be wrong
             self.say(f"{self._opponent.name} cannot move: {_message_of(error)}", "red")
             return self._ask("Enter lets it try again; or undo, save FILE, quit: ")
         return True
 
     def _opponents_choice(self) -> int:
-        """The opponent's move here, in the game that led to this position."""
-        position, actions = (
-            self.position,
-            [before.text_to_action(text) for before, text in self.history],
-        )
-        states = position.states
-        game = GameInPlay(position.game, 0, position.mover, self._seed, states, actions)
+        """The opponent's move here, in its one game, of which it may keep a search tree."""
+        if self._opponents_game is None:
+            self._opponents_game = self._game_of(1 - self.seat)
+        return int(self._opponent.play([self._opponents_game], self.position.states)[0])
+
+    def _game_of(self, seat: int) -> GameInPlay:
+        """The game so far in the opponent's view, as this player."""
+        game = GameInPlay(self.position.game, 0, seat, self._seed, self._states, self._actions)
         self._opponent.begin([game])
-        try:
-            return int(self._opponent.play([game], states)[0])
-        finally:
-            self._opponent.finish([game])
+        return game
+
+    def _end_opponents_game(self) -> None:
+        """Tell the opponent that its game is over, or has gone back, so that it may learn."""
+        game, self._opponents_game = self._opponents_game, None
+        if game is None:
+            return
+        if self.has_resigned:
+            game.forfeited_by = self.seat
+        with suppress(Exception):  # whatever an agent raises, the result stays
+            self._think(lambda: self._opponent.finish([game]))
+        if game.reward is not None and isinstance(self._opponent, AdaptiveAgent):
+            elo = f"{self._opponent.estimate.elo:.0f}"
+            self.say(
+                f"{self._opponent.name} takes you for {elo} Elo points now; to go on from there: "
+                f'--opponent "level:auto?elo={elo}"'
+            )
 
     def _ask_until_moved(self) -> bool:
         """Read lines until the number of moves changes; return False if the person leaves."""
@@ -356,8 +379,15 @@ class _TerminalGame:
         self._console.print(Markdown(self.position.game.rules_text()))
 
     def _hint(self, _: str) -> None:
-        action = self._think(self._opponents_choice)
+        action = self._think(self._choice_in_your_place)
         self.say(f"{self._opponent.name} would play {self.position.action_to_text(action)}")
+
+    def _choice_in_your_place(self) -> int:
+        game = self._game_of(self.position.mover)
+        try:
+            return int(self._opponent.play([game], self.position.states)[0])
+        finally:
+            self._opponent.finish([game])
 
     def _eval(self, _: str) -> None:
         analysis = self._think(lambda: make_thinker(self._opponent, self.position, True).think())
@@ -370,8 +400,11 @@ class _TerminalGame:
         for index in reversed(range(len(self.history))):
             before, _ = self.history[index]
             if before.mover == self.seat:
+                self._end_opponents_game()
                 self.position = before
                 del self.history[index:]
+                self._actions = self._actions[:index]
+                self._states = before.states
                 return
         self.say("there is nothing to take back")
 
@@ -379,7 +412,7 @@ class _TerminalGame:
         if not file:
             raise ValueError("save where? write: save FILE")
         if Path(file).exists() and not {"game", "moves"} <= read_record_file(file).keys():
-            raise ValueError(f"{file} is not a saved game: it does not have a game and moves")
+            raise ValueError(f"{named(file)} is not a saved game: it has no game and moves")
         self._write(Path(file))
 
     def _write(self, path: Path) -> None:

@@ -92,7 +92,7 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
         return build_network(shape, **options)
     if name not in _own_modules:
         raise ValueError(
-            f"the network {str(name)[:200]!r} is custom code, which runs only if you "
+            f"the network {quoted(name, 100)} is custom code, which runs only if you "
             "name it: --network-module MODULE:CLASS on the command line, or "
             "ludarium.models.register_network in Python"
         )

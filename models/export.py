@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import named, quoted
 from ludarium.envs.engine.storage import replacing
 
 from .backends import evaluation_of
@@ -102,8 +102,7 @@ def export_checkpoint(
         ImportError: packages are missing.
     """
     path = Path(path)
-    if path.suffix != SUFFIX:
-        raise ValueError(f"{path} is not a name for an ONNX file: it must end in {SUFFIX}")
+    _check_name(path)
     network = copy.deepcopy(checkpoint.network).cpu()
     module = Evaluating(network, has_score=bool(description["max_score"])).eval()
     with replacing(path) as partial:
@@ -112,7 +111,7 @@ def export_checkpoint(
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
             raise ValueError(
-                f"{path} was not written: its {worst} would differ from the network's by "
+                f"{named(path)} was not written: its {worst} would differ from the network's by "
                 f"{differences[worst]:.2g}, and at most {TOLERANCE:g} is accepted"
             )
     return differences
@@ -140,6 +139,17 @@ class ExportedNetwork:
         return evaluation_of(self.run(np.ascontiguousarray(observations)))
 
 
+def _check_name(path: Path) -> None:
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{named(path)} is not a name for an ONNX file: it must end in {SUFFIX}")
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{named(path)} is not a name for an ONNX file: it must be UTF-8, for ONNX Runtime"
+        ) from None
+
+
 def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
     """Read an exported file, to run it on the CPU.
 
@@ -150,25 +160,27 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
         ImportError: packages are missing.
     """
     path = Path(path)
-    if path.suffix != SUFFIX:
-        raise ValueError(f"{path} is not a name for an ONNX file: it must end in {SUFFIX}")
+    _check_name(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no exported network {path}")
+        raise FileNotFoundError(f"there is no exported network {named(path)}")
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        raise ValueError(f"{path} is not a regular file of at most {_MOST_BYTES:,} bytes")
+        raise ValueError(f"{named(path)} is not a regular file of at most {_MOST_BYTES:,} bytes")
     onnxruntime = _require_onnx()
     try:
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         text = session.get_modelmeta().custom_metadata_map.get(_METADATA_KEY, "")
         metadata = json.loads(text) if text else None
     except Exception as error:  # ONNX Runtime's errors have no common class
-        raise ValueError(f"{path} is not a readable ONNX file: {str(error)[:200]!r}") from error
+        reason = quoted(str(error), 200)
+        raise ValueError(f"{named(path)} is not a readable ONNX file: {reason}") from error
     if not isinstance(metadata, dict) or not isinstance(metadata.get("outputs"), dict):
-        raise ValueError(f"{path} has no metadata of ludarium; write it with `ludarium export`")
+        raise ValueError(
+            f"{named(path)} has no metadata of ludarium; write it with `ludarium export`"
+        )
     if metadata.get("format") != _METADATA_FORMAT:
         raise ValueError(
-            f"{path} is of format {quoted(metadata.get('format'))}, not {_METADATA_FORMAT}: export "
-            "its network again"
+            f"{named(path)} is of format {quoted(metadata.get('format'))}, not {_METADATA_FORMAT}: "
+            "export its network again"
         )
 
     def run(observations: np.ndarray) -> list[np.ndarray]:

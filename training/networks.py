@@ -17,6 +17,7 @@ import numpy as np
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.options import check_options, check_stored
 from ludarium.models import (
     Architecture,
@@ -280,11 +281,12 @@ def fitted(checkpoint: Checkpoint, game: Game, name: str) -> Checkpoint:
 
 def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
+    name = named(name)
     if checkpoint.game != game.name or checkpoint.version != game.version:
         raise ValueError(
-            f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
-            f"{game.name} version {game.version}: train one for this, or take another agent "
-            "(uct:1000)"
+            f"checkpoint {name} plays {shortened(checkpoint.game, 60)} version "
+            f"{checkpoint.version}, not {game.name} version {game.version}: train one for this, "
+            "or take another agent (uct:1000)"
         )
     try:
         stored = check_stored(game.option_list, checkpoint.options)
@@ -299,9 +301,9 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
                 "train an agent for it"
             )
         raise ValueError(
-            f"checkpoint {name}, trained with options {checkpoint.options}, does not fit the rules "
-            f"of {game}: give its options (--option NAME=VALUE), train one for these rules, or "
-            "take another agent (uct:1000)"
+            f"checkpoint {name}, trained with options {quoted(checkpoint.options, 100)}, does not "
+            f"fit the rules of {game}: give its options (--option NAME=VALUE), train one for these "
+            "rules, or take another agent (uct:1000)"
         )
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.numbers import SEED_LIMIT
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.storage import replacing
@@ -146,6 +146,11 @@ class _Head(msgspec.Struct):
     made: dict[str, Any]
     sha256: str
 
+    def __post_init__(self) -> None:
+        for key in ("games_of", "positions"):
+            if not isinstance(self.made.get(key), str):
+                raise ValueError(f"made has no text as its {key}")
+
 
 class _GameLine(msgspec.Struct):
     """A game; its positions have their ``ply``, and actions by value."""
@@ -215,7 +220,7 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
         )
     test = read_exact_test(path)
     if test.game != game:
-        raise ValueError(f"the positions of {path} are of {test.game}, not of {game}")
+        raise ValueError(f"the positions of {named(path)} are of {test.game}, not of {game}")
     return test
 
 

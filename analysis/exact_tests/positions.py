@@ -11,6 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.numbers import checked_flag, checked_whole
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.progress import UNWATCHED, Task
@@ -275,16 +276,27 @@ def _play_games(game: Game, agent: Agent, rng: np.random.Generator) -> list[_Pla
     ]
     states = np.concatenate([opening.states for opening in openings])
     actions = [list(opening.actions[0]) for opening in openings]
+    seeds = [opening.seeds[0] if game.random_start else 0 for opening in openings]
     positions: list[list[np.ndarray]] = [[] for _ in states]
+    handles = [
+        GameInPlay(game, number, seat, seeds[number], states, actions[number])
+        for number in range(len(states))
+        for seat in (0, 1)
+    ]
+    agent.begin(handles)
     while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
         now = states[going]
-        chosen = agent.actions(now)
+        if agent.plays_games:
+            movers = 2 * going + now["mover"]
+            chosen = agent.play([handles[number] for number in movers.tolist()], now)
+        else:
+            chosen = agent.actions(now)
         for index, state, action in zip(going, now.copy(), chosen.tolist(), strict=True):
             positions[index].append(state)
             actions[index].append(action)
         play(game.tables, now, chosen, game.num_actions)
         states[going] = now
-    seeds = [opening.seeds[0] if game.random_start else 0 for opening in openings]
+    agent.finish(handles)
     return [
         (Origin(seed, tuple(played)), np.array(each, game.state_dtype))
         for seed, played, each in zip(seeds, actions, positions, strict=True)

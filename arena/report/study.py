@@ -241,5 +241,8 @@ def with_settings(spec: str, **changes: float) -> str:
     head, colon, last = name.rpartition(":")
     if colon and last.isdecimal():
         name, settings = head, {"simulations": last, **settings}
+    # Neither drawn moves nor a number of simulations have a bound, which is for a time's best move.
+    replaced = {"bound", "time"} if "simulations" in changes else {"bound"}
+    settings = {key: value for key, value in settings.items() if key not in replaced}
     settings |= {key: f"{value:g}" for key, value in changes.items()}
     return name + settings_text(settings)

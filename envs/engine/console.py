@@ -13,16 +13,21 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from .messages import escaped
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TextColumn
 
 
 def say(text: str) -> None:
-    """Print a message on standard error; an error of the stream is ignored."""
+    """Print a message on standard error; an error of the stream is ignored.
+
+    Control characters other than line ends and tabs are escaped, as names of files may have them.
+    """
     if sys.stderr is not None:
         try:
-            print(text, file=sys.stderr, flush=True)
+            print(escaped(text, "\n\t"), file=sys.stderr, flush=True)
         except BrokenPipeError:
             _silence(sys.stderr)
         except (OSError, ValueError):

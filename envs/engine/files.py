@@ -79,9 +79,12 @@ def read_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> by
     name = quoted(os.fspath(path), 100)
     with open_regular_file(path, limit, what) as file:
         try:
-            content = file.read(limit + 1)  # its size may have been wrong, or have grown
+            # Its size may have been wrong, or have grown.
+            content: bytes | None = file.read(limit + 1)
         except OSError as error:
             raise ValueError(f"cannot read {what} from {name}: {error.strerror}") from None
+    if content is None:  # a file such as /proc/kmsg, which is not waited for
+        raise ValueError(f"{name} has nothing to read yet; {what} is read from a whole file")
     if len(content) > limit:
         raise ValueError(_too_large(name, what, f"more than {limit:,} bytes", limit))
     return content
@@ -155,6 +158,9 @@ def convert(value: Any, what: str, kind: Any) -> Any:
     described = _described(kind)
     try:
         return msgspec.convert(value, kind)
+    except UnicodeEncodeError as error:  # half a surrogate pair in a key
+        key = quoted(error.object)
+        raise MisfitError(f"{what} has the key {key}, which is no text", "") from None
     except msgspec.ValidationError as error:
         raise _misfit(what, error, value, described) from None
 

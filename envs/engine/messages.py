@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -51,6 +52,25 @@ def shortened(text: str, limit: int = 200) -> str:
     return _cut(" ".join(text[: 4 * limit].split()), limit)
 
 
+def named(path: str | os.PathLike[str], limit: int = 100) -> str:
+    """The name of a file, on one line with control characters escaped; its end, if it is long.
+
+    Args:
+        path: path of the file, which a stranger may have named.
+        limit: most characters of the result.
+    """
+    text = os.fspath(path)
+    name = escaped(text[-limit:])
+    return name if len(text) <= limit and len(name) <= limit else f"...{name[3 - limit :]}"
+
+
+def escaped(text: str, besides: str = "") -> str:
+    """A text whose control characters, ``besides`` these, are written as Python writes them."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in besides else repr(c)[1:-1] for c in text)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question that follows an unknown word, such as ``"; did you mean corso?"``, or "".
 
@@ -71,5 +91,5 @@ def _is_path(word: str) -> bool:
 
 
 def _cut(text: str, limit: int) -> str:
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    line = escaped(text)
     return line if len(line) <= limit else f"{line[: limit - 3]}..."

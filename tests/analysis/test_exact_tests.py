@@ -132,6 +132,7 @@ def name_twice(head, lines):
         (lambda head, lines: head.update(game="chess"), "chess"),
         (lambda head, lines: head.update(version=77), "version 77"),
         (lambda head, lines: head.update(format="another"), "format is 'another'"),
+        (lambda head, lines: head.update(made={}), "made has no text as its games_of"),
         (lambda head, lines: lines[0].update(moves=["z9"]), "line 2: .*z9"),
         (lambda head, lines: lines[0].update(moves=[]), "does not reach ply"),
         (lambda head, lines: lines[0].update(seed=-1), "seed"),

@@ -151,7 +151,9 @@ def test_a_damaged_wrong_or_cut_line_is_measured_again(base):
     file = base / "a" / "curve.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     assert len(lines) == 3
-    wrong = json.dumps(json.loads(lines[1]) | {"found": {"score": 0.5}}).encode() + b"\n"
+    wrong = json.loads(lines[1])
+    wrong["found"]["score"] += 0.25
+    wrong = json.dumps(wrong).encode() + b"\n"
     file.write_bytes(b"x" + lines[0] + wrong + lines[2][:-20])
     assert measure_curves([base / "a"], plan) == before
     assert len(file.read_bytes().splitlines()) == 6

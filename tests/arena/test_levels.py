@@ -18,11 +18,11 @@ from ludarium.arena.knobs import Knobs, knobs_at, strongest
 from ludarium.arena.ladder import (
     RANDOM_STRENGTH,
     Ladder,
-    Level,
     Meeting,
     digest_of,
     ladder_beside,
     load_ladder,
+    rate_levels,
     save_ladder,
 )
 from ludarium.arena.level import LevelSearcher
@@ -35,7 +35,7 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketFactory, shipped_agents
 from ludarium.training.agents.network import network_agent
-from ludarium.training.evaluation import Rating, Tally, expected_score, play_match
+from ludarium.training.evaluation import Tally, expected_score, play_match
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of
@@ -71,12 +71,8 @@ def checkpoint(game: Game, network: PolicyValueNetwork) -> Checkpoint:
 
 
 def a_ladder(game: Game, agent: str = "0" * 64, simulations: int = 32) -> Ladder:
-    """Eight levels, 110 Elo points apart, as if they had been measured."""
+    """Eight levels, some 110 Elo points apart, as if they had been measured."""
     strengths = np.linspace(0.5, strongest(simulations), 8).round(3).tolist()
-    levels = [
-        Level(each, knobs_at(each, simulations), Rating(110.0 * n, 110.0 * n - 50, 110.0 * n + 50))
-        for n, each in enumerate(strengths, 1)
-    ]
     meetings = [Meeting(n, n - 1, Tally(130, 0, 70)) for n in range(1, 9)]
     return Ladder(
         game=game.name,
@@ -87,7 +83,7 @@ def a_ladder(game: Game, agent: str = "0" * 64, simulations: int = 32) -> Ladder
         seed=1,
         seconds=2.5,
         simulations=simulations,
-        levels=tuple(levels),
+        levels=rate_levels(strengths, meetings, simulations),
         meetings=tuple(meetings),
     )
 
@@ -231,6 +227,21 @@ def test_a_file_that_holds_no_ladder_is_refused(
     with pytest.raises(ValueError, match=message) as caught:
         load_ladder(path)
     assert "bad.json" in str(caught.value)
+
+
+def test_a_level_that_its_matches_do_not_make_is_refused(game: Game, tmp_path: Path) -> None:
+    path = tmp_path / "bent.json"
+    save_ladder(a_ladder(game), path)
+    stored = json.loads(path.read_text())
+    level, tally = stored["ladder"]["levels"][3], stored["ladder"]["meetings"][3]["tally"]
+    for part in (level, level["knobs"], level["rating"], tally):
+        for key, value in part.items():
+            if isinstance(value, int | float):
+                part[key] = value + 1 if type(value) is int else value * 0.99
+                path.write_text(json.dumps(stored))
+                with pytest.raises(ValueError, match=r"bent.json' is damaged: level \d is"):
+                    load_ladder(path)
+                part[key] = value
 
 
 def test_levels_in_the_wrong_order_are_refused(game: Game) -> None:

@@ -301,6 +301,9 @@ def test_first_moves_are_judged_without_the_swap() -> None:
 def test_settings_of_trained_agents_are_replaced() -> None:
     assert with_settings("corso:128", temperature=0.3) == "corso?simulations=128&temperature=0.3"
     assert with_settings("corso?simulations=8", simulations=0) == "corso?simulations=0"
+    timed = "corso?time=1ms&bound=2"
+    assert with_settings(timed, simulations=0) == "corso?simulations=0"
+    assert with_settings(timed, temperature=0.3) == "corso?time=1ms&temperature=0.3"
     study = begin_study(TicTacToe(), TINY)
     assert study.varied_player == study.strong_name == "uct:40"
 

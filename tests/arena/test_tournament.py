@@ -7,6 +7,7 @@ import re
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from ludarium.arena import chunks
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.arena.results import ROW, Results
+from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent, read_agent
@@ -145,6 +147,20 @@ def test_games_whose_digests_differ_by_one_are_distinct():
     assert Results(("a", "b"), rows).distinct == 2
 
 
+def test_the_table_says_why_draws_do_not_narrow_intervals():
+    found = []
+    for games, decided in ((100, 0), (10_000, 0), (500, 200)):
+        rows = np.zeros(games, ROW)
+        rows["second"], rows["number"], rows["digest"] = 1, np.arange(games), np.arange(games)
+        rows["reward"][:decided:4], rows["reward"][2:decided:4] = 1, -1
+        found.append(Standings(Results(("a", "b"), rows)))
+    few, many, decided = found
+    assert many.agents[0].rating.high > few.agents[0].rating.high - 20
+    assert "10,000 of 10,000 games are drawn, and only decided games tell" in many.text(False)
+    assert decided.agents[0].rating.high < 60
+    assert decided.caveat is None
+
+
 def test_who_runs_the_gauntlet_meets_the_others_only():
     results = play_contest(GAME, Tournament(AGENTS, 4, gauntlet=("uct:5",))).results
     assert len(results) == 8
@@ -255,12 +271,30 @@ def test_games_that_are_there_are_not_played_again(whole, tmp_path):
     assert (folder / "games.jsonl").read_bytes().startswith(b"".join(lines[:8]))
 
 
+def edited(**edits: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
+    """Changes values of a line."""
+
+    def edit(line: bytes) -> bytes:
+        record = json.loads(line)
+        changed = {key: change(record[key]) for key, change in edits.items()}
+        return json.dumps(record | changed).encode() + b"\n"
+
+    return edit
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
         (lambda line: line.replace(b"[", b"", 1), "the game is not valid JSON"),
         (lambda line: line.replace(b'"number": ', b'"number": 99'), "have no game 99"),
         (lambda line: line + line, "the game occurs twice"),
+        (edited(result=lambda old: old[::-1]), r"its result is \[.*\], but the moves lead to"),
+        (edited(moves=lambda old: old[:-1]), r"the game goes on after its \d+ moves"),
+        (edited(moves=lambda old: old + old[:1]), r"move \d+: .* is not legal now: the game is"),
+        (edited(moves=lambda old: ["b2", *old[1:]]), "its opening is not"),
+        (edited(opening_plies=lambda old: old + 1), "its opening is not"),
+        (edited(players=lambda old: old[::-1]), "have no game"),
+        (edited(options=lambda old: {"size": 4}), r"its options is \{'size': 4\}, not"),
     ],
 )
 def test_a_damaged_line_is_named_and_its_game_comes_again(whole, damage, reason, tmp_path):
@@ -273,6 +307,8 @@ def test_a_damaged_line_is_named_and_its_game_comes_again(whole, damage, reason,
         ValueError, match=rf"is damaged in line [12]: .*{reason}.*; delete the line"
     ):
         play(folder)
+    with pytest.raises(ValueError, match=reason):
+        read_contest(folder, Tournament)
     file.write_bytes(rest)
     play(folder)
     assert contents(folder) == contents(whole)
@@ -341,6 +377,22 @@ def test_settings_of_a_stranger_are_checked(whole, changes, message, tmp_path):
     assert "\x1b" not in str(error.value)
 
 
+def test_settings_have_all_their_keys_and_no_other(whole, tmp_path, capsys):
+    folder = tmp_path / "strange"
+    shutil.copytree(whole, folder)
+    settings = json.loads((folder / "arena.json").read_text())
+    for key in settings:
+        changed = {other: value for other, value in settings.items() if other != key}
+        (folder / "arena.json").write_text(json.dumps(changed | {f"{key}s": settings[key]}))
+        for command in (["--show"], [], [*AGENTS, "--game=corso", "--option=size=3", "--seed=3"]):
+            arguments = [*command, "--games=8"] if len(command) > 1 else command
+            assert main(["tournament", "--folder", str(folder), *arguments]) == 2
+            assert "arena.json" in capsys.readouterr().err or key in ("kind", "format")
+    (folder / "arena.json").write_text(json.dumps(settings | {"networks": {"corso": "0"}}))
+    with pytest.raises(ValueError, match="a network of 'corso', which is no agent"):
+        read_contest(folder, Tournament)
+
+
 def test_networks_of_a_stranger_are_not_those_of_the_agents(whole, tmp_path):
     folder = tmp_path / "strange"
     shutil.copytree(whole, folder)
@@ -397,6 +449,7 @@ def test_the_network_within_another_agent_is_found():
     [
         ({"agents": ("a",)}, "two agents or more"),
         ({"agents": ("a", "b", "a")}, "'a' is named twice"),
+        ({"agents": ("a", "b\udcff")}, r"name 'b\\udcff' is not UTF-8, and results are"),
         ({"games": 7}, "positive even number"),
         ({"games": 4.0}, r"games is 4\.0; accepted: a whole number from 2 on"),
         ({"gauntlet": ("c",)}, "'c' is to run the gauntlet, but is not among"),

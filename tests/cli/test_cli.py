@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 
 import pytest
 
@@ -165,6 +166,33 @@ def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
     assert _usual_opponents(game) == ["random", "greedy", "uct:1000", "alphabeta:4"]
     monkeypatch.delattr(game.rules, "score")
     assert _usual_opponents(game) == ["random", "uct:1000"]
+
+
+def test_agents_with_one_label_are_told_apart(run_folder, capsys, tmp_path):
+    """A label tells people who played; what a name means tells agents apart."""
+    copy = shutil.copytree(run_folder, tmp_path / run_folder.name)
+    for agent, *against in (
+        (f"{run_folder}:64", "corso"),
+        (f"{run_folder}:0", f"{copy}:0", "random"),
+        ("uct?playouts=9", "uct:9"),
+    ):
+        others = [f"--against={name}" for name in against]
+        assert main(["evaluate", agent, *others, "--game=corso", "--games=2", "--json"]) == 0
+        played = [(each["first"], each["second"]) for each in json.loads(capsys.readouterr().out)]
+        assert played == [(agent, name) for name in against]
+
+
+@pytest.mark.parametrize(
+    ("agent", "others"),
+    [
+        ("uct", ["random", "greedy", "alphabeta:4"]),
+        ("alphabeta", ["random", "greedy", "uct:1000"]),
+        ("greedy", ["random", "uct:1000", "alphabeta:4"]),
+    ],
+)
+def test_an_agent_does_not_meet_itself_among_the_usual_opponents(agent, others, capsys):
+    assert main(["evaluate", agent, "--game=corso", "--option=size=3", "--games=2", "--json"]) == 0
+    assert [each["second"] for each in json.loads(capsys.readouterr().out)] == others
 
 
 def test_evaluate_warns_of_one_game_played_again_and_again(run_folder, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from ludarium.envs import GAMES
 from ludarium.play import parts
 from ludarium.play.site import Site
 from ludarium.play.variants import Variant
-from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents.checkpoints import ShippedFactory, shipped_agents
+from ludarium.training.agents.settings import setting
 from tests.tictactoe import TicTacToe
 
 
@@ -75,6 +77,22 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
 def test_the_address_says_what_was_chosen(served, arguments, fragment):
     assert main(["play", *arguments, "--seat", "1"]) == 0
     assert [each for each, _ in served] == [fragment]
+
+
+def test_the_page_refuses_settings_that_it_does_not_have(served, monkeypatch, capsys):
+    """Those of later versions too."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Later(ShippedFactory):
+        mood: str | None = setting(str, "how it plays")
+
+    for mood in (None, "bold"):
+        monkeypatch.setattr(
+            play_module, "read_agent", lambda _, m=mood: Later(name="corso", mood=m)
+        )
+        assert main(["play", "corso", "--no-browser"]) == (0 if mood is None else 2)
+    assert "the page has no opponent 'corso'" in capsys.readouterr().err
+    assert len(served) == 1
 
 
 def test_a_run_is_played_against_its_own_network(served, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,43 @@ def test_ctrl_c_saves_the_game_and_says_how_to_go_on(play, monkeypatch, here, wh
     assert f"go on with: ludarium play tictactoe --opponent random --resume {saved.name}" in out
     assert "moves: b2" in out
     monkeypatch.undo()
+
+
+def test_an_opponent_sees_one_game_from_its_begin_to_its_result(play, monkeypatch):
+    """So it may keep a tree from move to move, and learn from the result."""
+    told: list[tuple[str, int, Any]] = []
+
+    class Keeping(RandomAgent):
+        def begin(self, games):
+            told.append(("begin", games[0].seat, None))
+            games[0].memory = 0
+
+        def play(self, games, states):
+            (game,) = games
+            game.memory += 1
+            assert game.position.ply == len(game.actions)
+            assert (game.position.states == states).all()
+            told.append(("play", game.seat, game.memory))
+            return self.actions(states)
+
+        def actions(self, states):
+            return np.array([np.flatnonzero(states["cells"][0].ravel() == 0)[0]])
+
+        def finish(self, games):
+            told.append(("finish", games[0].seat, games[0].reward))
+
+    opponent(monkeypatch, lambda game, seed: Keeping(game))
+    play(["c3", "b2", "undo", "b3", "resign"], *QUICK)
+    first = [("begin", 1, None), ("play", 1, 1), ("play", 1, 2), ("finish", 1, None)]
+    assert told == [*first, ("begin", 1, None), ("play", 1, 1), ("finish", 1, 1)]
+
+
+def test_an_opponent_that_adapts_tells_what_it_has_learnt(play):
+    arguments = ("corso", "--opponent", "level:auto?elo=600", "--seat=1", "--terminal")
+    (elo,) = re.findall(
+        r'to go on from there: --opponent "level:auto\?elo=(\d+)"', play(["resign"], *arguments)
+    )
+    assert 300 < int(elo) < 590
 
 
 def test_ctrl_c_stops_a_hint_and_not_the_game(play, monkeypatch, here):

@@ -66,6 +66,16 @@ def test_a_fifo_is_refused_without_waiting(tmp_path: Path) -> None:
         open_regular_file(tmp_path / "pipe", 100, "a record")
 
 
+def test_a_file_with_nothing_to_read_yet_is_refused(tmp_path: Path, monkeypatch) -> None:
+    """Such as /proc/kmsg, which says that it is a regular file."""
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    monkeypatch.setattr("stat.S_ISREG", lambda _: True)
+    with pytest.raises(ValueError, match="pipe' has nothing to read yet; a record is read from"):
+        read_regular_file(tmp_path / "pipe", 100, "a record")
+    os.close(writer)
+
+
 def test_a_socket_is_refused(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))

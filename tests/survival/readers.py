@@ -21,9 +21,10 @@ from safetensors.numpy import save
 
 from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
+from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
-from ludarium.arena.curve import Memory
-from ludarium.arena.folder import row_of
+from ludarium.arena.curve import Memory, _sha256
+from ludarium.arena.folder import check_replay, row_of
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.envs import GAMES
@@ -258,19 +259,25 @@ def _good_arenas() -> list[bytes]:
 
 def _read_arena_game(path: Path) -> object:
     """A line of a tournament's games."""
-    return row_of(load_json(path.read_bytes(), "the game"), ("random", "uct:5"))
+    record = load_json(path.read_bytes(), "the game")
+    row = row_of(record, ("random", "uct:5"))
+    check_replay(record, SeededOpenings(TicTacToe(), 0, 1))
+    return row
 
 
 def _good_arena_games() -> list[bytes]:
-    record = json.loads(good_records()[0])
-    own = {"number": 3, "players": ["random", "uct:5"], "result": [1, -1], "seconds": [0.5] * 5}
+    position, moves = TicTacToe().start(), ["b2", "a1", "a2", "a3", "c2"]
+    for text in moves:
+        position.play(position.text_to_action(text))
+    record = make_record(position.game, 0, moves, position)
+    own = {"number": 3, "players": ["random", "uct:5"], "opening_plies": 0}
     return [json.dumps(record | own).encode()]
 
 
 def _good_measurements() -> list[bytes]:
     what = {"agent": "0" * 64, "simulations": 8, "against": ["random"], "anchors": {"random": 1.5}}
     found = {"elo": 900.5, "elo_low": 800.0, "elo_high": 1000.0, "anchors": {"random": {"elo": 1}}}
-    return [json.dumps({"what": what, "found": found}).encode()]
+    return [json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)}).encode()]
 
 
 READERS = [

@@ -297,3 +297,6 @@ def test_a_network_that_has_not_learnt_the_score_does_not_play_for_it(tmp_path: 
         assert make_agent(f"{path}:2", corso).name == "agent:2"
         with pytest.raises(ValueError, match="has not learnt the final score"):
             make_agent(f"{path}:2?score=0.1", corso)
+    for config in ([], 7, {"learner": "all"}):  # notes may say anything
+        save_checkpoint(tiny_checkpoint(corso, notes={"config": config}), path)
+        assert make_agent(f"{path}:2?score=0.1", corso).name == "agent:2?score=0.1"

@@ -143,9 +143,11 @@ def test_push_puts_an_agent_there_with_its_page(
     assert main(["push", str(copy), "ada/mine"]) == 0
     assert "| learner steps |" in hub.files["ada/mine"]["README.md"].decode()
     card = copy.with_suffix(".md")
-    card.write_text("It plays well: [see](games.md).\n")
+    brackets = "[" * 300_000 + "[a](" * 100_000  # in linear time
+    card.write_text(f"It plays well: [see](games(2).md), ![it](it.png)[w](https://w). {brackets}\n")
     assert main(["push", str(copy), "ada/mine"]) == 0
-    assert "\nIt plays well: see.\n" in hub.files["ada/mine"]["README.md"].decode()
+    told = f"\nIt plays well: see, it[w](https://w). {brackets}\n"
+    assert told in hub.files["ada/mine"]["README.md"].decode()
     card.write_bytes(b"\xff")
     assert main(["push", str(copy), "ada/mine"]) == 2
     assert "copy.md is not UTF-8 text" in capsys.readouterr().err

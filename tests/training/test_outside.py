@@ -195,19 +195,27 @@ def test_an_exported_network_of_another_game_is_refused(game: Game, tmp_path: Pa
     for spec in (f"onnx:{tmp_path / 'bad.onnx'}", f"onnx:{tmp_path}"):
         with pytest.raises(ValueError, match=r"not a readable ONNX file|must end in|regular"):
             make_agent(spec, game)
+    with pytest.raises(ValueError, match=r"udcff\.onnx is not a name .* it must be UTF-8"):
+        make_agent("onnx:b\udcff.onnx", game)
     with pytest.raises(FileNotFoundError, match="there is no exported network"):
         make_agent(f"onnx:{tmp_path / 'none.onnx'}", game)
 
 
-@pytest.mark.parametrize("metadata", [{"game": "corso"}, {"options": {}}])
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"game": "corso"}, "' does not say its game and the game's options"),
+        ({"options": {}}, "' does not say its game and the game's options"),
+        ({"game": "chess", "options": {}}, ": no game is called 'chess'"),
+        ({"game": "corso", "options": {"size": 99}}, ": option 'size' is 99"),
+    ],
+)
 def test_an_exported_network_that_does_not_say_its_game_is_refused(
-    metadata: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    metadata: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exported = ExportedNetwork({"outputs": {}, **metadata}, lambda _: [])
     monkeypatch.setattr("ludarium.models.export.load_exported", lambda _: exported)
-    with pytest.raises(
-        ValueError, match=r"net\.onnx' does not say its game and the game's options"
-    ):
+    with pytest.raises(ValueError, match=rf"net\.onnx{reason}"):
         read_agent("onnx:net.onnx").choose_game({})
 
 

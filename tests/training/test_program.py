@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.envs import make_game
+from ludarium.cli import main
+from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.training.agents import Agent, make_agent, read_agent
@@ -27,7 +28,7 @@ GAME = TicTacToe()
 
 #: Plays the first free cell of tic-tac-toe, or fails as its argument says.
 PROGRAM = """
-import json, os, sys, time
+import json, os, subprocess, sys, time
 how, number = sys.argv[1], 0
 print("this is", how, file=sys.stderr, flush=True)
 for line in sys.stdin:
@@ -46,6 +47,9 @@ for line in sys.stdin:
     if how == "crash" and number > 2:
         print("out of memory", file=sys.stderr, flush=True)
         sys.exit(3)
+    if how == "parent":
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+        sys.exit(4)
     if how == "silent":
         continue
     if how == "illegal":
@@ -106,6 +110,20 @@ def test_a_program_is_an_opponent_in_an_environment_and_its_copies(name):
         assert each.board.moves == [8, 0, 7, 1]
 
 
+def test_a_programs_moves_are_measured_and_make_positions(name, monkeypatch, capsys):
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    common = ["--game=tictactoe", "--positions=20", "--json"]
+    found = []
+    for agent in (name("good"), "python:tests.games:first_legal"):
+        assert main(["accuracy", agent, *common]) == 0
+        assert main(["accuracy", "python:tests.games:first_legal", "--by", agent, *common]) == 0
+        decoder, out = json.JSONDecoder(), capsys.readouterr().out
+        measured, end = decoder.raw_decode(out)
+        made, _ = decoder.raw_decode(out[end:].lstrip())
+        found.append([list(each["agents"].values()) for each in (measured, made)])
+    assert found[0] == found[1]
+
+
 def test_a_program_ends_with_its_agent(name):
     agent = make_agent(name("good"), GAME)
     process = process_of(agent)
@@ -119,6 +137,7 @@ def test_a_program_ends_with_its_agent(name):
     ("how", "reason"),
     [
         ("crash", r"ended, with exit status 3; it said: this is crash / out of memory"),
+        ("parent", "ended, with exit status 4"),
         ("silent", "did not answer within 500ms; it said: this is silent"),
         ("endless", "did not answer within 500ms"),
         ("closing", "closed its output"),

@@ -20,6 +20,7 @@ pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
 import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from ludarium.training.runs.lock import FolderLock
 from ludarium.training.tuning.space import Space, read_dimension
 from ludarium.training.tuning.study import BEST, REASON, TuningPlan, load_study, trials_of, tune
 
@@ -166,6 +167,24 @@ def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
     (tmp_path / "mine" / "letter.txt").write_text("Dear")
     with pytest.raises(ValueError, match="holds no search; give another --folder"):
         search(tmp_path / "mine", plan_of(RATE), training)
+
+
+def test_the_journal_of_a_search_has_one_writer(tmp_path):
+    folder, plan = tmp_path / "study", plan_of(RATE, trials=2)
+    search(folder, plan, Training(closeness))
+    before = (folder / "journal.log").read_bytes()
+    assert main(["tune", "corso", "--show", "--folder", str(folder)]) == 0
+    lock = FolderLock(folder / "lock")
+    lock.acquire()
+    try:
+        with pytest.raises(ValueError, match="study is in use by"):
+            search(folder, plan_of(RATE, trials=3), Training(closeness))
+    finally:
+        lock.release()
+    assert (folder / "journal.log").read_bytes() == before
+    (folder / "journal.log").write_bytes(before.replace(b"{", b"(", 1))
+    with pytest.raises(ValueError, match=r"journal\.log is damaged \(JSONDecodeError: .*copy"):
+        load_study(folder)
 
 
 def test_a_search_finds_good_values_and_stops_bad_trials(tmp_path):

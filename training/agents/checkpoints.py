@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, quoted
+from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 
@@ -124,7 +124,7 @@ class TrainedFactory(NetworkFactory):
         try:
             game = make_stored_game(trained.game, trained.options)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise ValueError(f"{named(path)}: {shortened(str(error), 280)}") from None
         return make_stored_game(trained.game, trained.options, **options) if options else game
 
     def network_file(self, game: Game) -> Path:
@@ -216,7 +216,7 @@ class CheckpointFactory(TrainedFactory):
     @property
     def label(self) -> str:
         """The name of the file, without its suffix, or of the folder."""
-        return self.path.resolve().name.removesuffix(_SUFFIX)
+        return named(self.path.resolve().name.removesuffix(_SUFFIX))
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The file itself; see `TrainedFactory.checkpoint_path`."""
@@ -225,8 +225,10 @@ class CheckpointFactory(TrainedFactory):
 
 def _check_learnt_score(checkpoint: CheckpointHeader, name: str) -> None:
     """Raise ``ValueError`` if a checkpoint's network has not learnt the final score."""
-    learner = checkpoint.notes.get("config", {}).get("learner", {})
-    if checkpoint.notes.get("algorithm") == "ppo" or learner.get("score_weight") == 0:
+    weight: Any = checkpoint.notes  # which hold anything
+    for key in ("config", "learner", "score_weight"):
+        weight = weight.get(key) if isinstance(weight, dict) else None
+    if checkpoint.notes.get("algorithm") == "ppo" or weight == 0:
         raise ValueError(
             f"checkpoint {name} has not learnt the final score: train it by alphazero, with "
             "learner.score_weight above 0, or leave out score="
@@ -241,7 +243,7 @@ def find_checkpoint(path: Path) -> Path:
     """
     file = path / _LATEST if path.is_dir() else path
     if not file.is_file():
-        raise FileNotFoundError(f"there is no checkpoint at {path}")
+        raise FileNotFoundError(f"there is no checkpoint at {named(path)}")
     return file
 
 

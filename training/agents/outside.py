@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask
@@ -101,11 +101,15 @@ class ExportedFactory(NetworkFactory):
             raise ValueError(
                 f"{quoted(str(self.path))} does not say its game and the game's options"
             )
-        return make_stored_game(metadata["game"], metadata["options"], **options)
+        try:
+            game = make_stored_game(metadata["game"], metadata["options"])
+        except ValueError as error:
+            raise ValueError(f"{named(self.path)}: {shortened(str(error), 280)}") from None
+        return make_stored_game(game.name, game.options, **options) if options else game
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentFactory.make`."""
-        return self.make_of(game, self._evaluator(game), f"onnx:{self.path.name}", seed)
+        return self.make_of(game, self._evaluator(game), f"onnx:{named(self.path.name)}", seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
         from ludarium.envs.engine.description import describe_game

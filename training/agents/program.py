@@ -45,6 +45,7 @@ _LONGEST_LINE = 16 * MEGABYTE  # longest answer in bytes
 _LINES_WAITING = 4  # unread answers; beyond them the program waits
 _LONGEST_WORDS = 1 << 16  # bytes of a line of standard error; a longer one is split
 _LINES_KEPT = 5  # lines of standard error that are kept for messages
+_MOST_SAID = 150  # characters of these, the last ones
 _GRACE = 2.0  # seconds for it to end by itself after its input has ended
 
 
@@ -123,14 +124,23 @@ class _Program:
             self._outbox.put(json.dumps({"id": name, **request}).encode() + b"\n")
         answers: dict[str, _Answer] = {}
         deadline = time.monotonic() + limit
+        had_ended = False
         while len(answers) < len(ids):
             left = deadline - time.monotonic()
             try:
                 if left <= 0:  # even if lines came, none of which was an answer
                     raise Empty
-                line = self._inbox.get(timeout=left)
+                line = self._inbox.get(timeout=min(left, _GRACE))
             except Empty:
-                raise self.fail(f"did not answer within {duration_text(limit)}") from None
+                status = self._process.poll()
+                is_late = time.monotonic() >= deadline
+                if status is not None and (had_ended or is_late):
+                    # A child of its own keeps its output open.
+                    raise self.fail(f"ended, with exit status {status}") from None
+                if is_late:
+                    raise self.fail(f"did not answer within {duration_text(limit)}") from None
+                had_ended = status is not None
+                continue
             if line is None:
                 try:
                     status = self._process.wait(_GRACE)
@@ -155,8 +165,10 @@ class _Program:
         """End the program; return the error that says why."""
         self.end()
         self._talking.join(_GRACE)
-        said = f"; it said: {' / '.join(self._said)}" if self._said else ""
-        return ValueError(f"{self._name} {reason}{said}")
+        words = " / ".join(self._said)
+        last = words if len(words) <= _MOST_SAID else f"...{words[-_MOST_SAID:]}"
+        said = f"; it said: {last}" if last else ""
+        return ValueError(f"{self._name} {shortened(reason)}{said}")
 
 
 def _write(stream: IO[bytes], outbox: SimpleQueue[bytes | None]) -> None:

@@ -40,7 +40,8 @@ from .space import Space, Values
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-_JOURNAL = "journal.log"
+_JOURNAL, _LOCK = "journal.log", "lock"
+_STUDY = "tune"  # name of the study in the journal
 BEST = "best.yaml"  # file of the best configuration
 REASON = "reason"  # attribute of a trial that failed
 _PARTS = 10  # parts of a run; by the first evaluation in each its trial may be pruned
@@ -117,22 +118,34 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
 
     Args:
         folder: the search's folder.
-        plan: the search's plan; None: the folder must hold a search already.
+        plan: the search's plan, which is written by the holder of the folder's lock; None: the
+            folder must hold a search already, and nothing is written.
 
     Raises:
-        ValueError: the folder holds another search, or something else, or no search.
+        ValueError: the folder holds another search, or something else, or no search, or its
+            journal is damaged.
     """
-    is_new = not (folder / _JOURNAL).exists()
-    if is_new and (plan is None or (folder.exists() and any(folder.iterdir()))):
-        raise ValueError(f"{folder} holds no search; give another --folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    study = optuna.create_study(
-        study_name="tune",
-        storage=JournalStorage(JournalFileBackend(str(folder / _JOURNAL))),
-        direction="maximize",
-        load_if_exists=True,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
-    )
+    _check_folder(folder, is_new=plan is not None)
+    try:
+        storage = JournalStorage(JournalFileBackend(str(folder / _JOURNAL)))
+        if plan is None:
+            study = optuna.load_study(study_name=_STUDY, storage=storage)
+        else:
+            study = optuna.create_study(
+                study_name=_STUDY,
+                storage=storage,
+                direction="maximize",
+                load_if_exists=True,
+                pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
+            )
+    except KeyError:  # killed before the study was written
+        raise ValueError(f"{folder} holds no trials yet") from None
+    except (ValueError, LookupError, TypeError) as error:
+        reason = shortened(f"{type(error).__name__}: {error}", 100)
+        raise ValueError(
+            f"{folder / _JOURNAL} is damaged ({reason}): put a copy of it back, or give another "
+            "--folder"
+        ) from None
     if plan is None:
         if "plan" not in study.user_attrs:  # killed before the plan was written
             raise ValueError(f"{folder} holds no trials yet")
@@ -143,6 +156,14 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
     for values in plan.first_trials:  # repeated, because a kill may have come in between
         study.enqueue_trial(values, skip_if_exists=True)
     return study
+
+
+def _check_folder(folder: Path, is_new: bool) -> None:
+    """Refuse a folder that holds no search; an empty one, or none, is accepted if ``is_new``."""
+    if (folder / _JOURNAL).exists():
+        return
+    if not is_new or (folder.exists() and any(each.name != _LOCK for each in folder.iterdir())):
+        raise ValueError(f"{folder} holds no search; give another --folder")
 
 
 def config_of(folder: Path, there: dict[str, Any]) -> TrainingConfig:
@@ -187,10 +208,12 @@ def tune(
             when the search does.
     """
     plan.check_trainable()
-    study = load_study(folder, plan)
-    lock = FolderLock(folder / "lock")
+    _check_folder(folder, is_new=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FolderLock(folder / _LOCK)
     lock.acquire()
     try:
+        study = load_study(folder, plan)
         while (left := plan.count - sum(row.state.is_finished() for row in study.trials)) > 0:
             if stop():
                 return False
