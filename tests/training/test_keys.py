@@ -19,11 +19,13 @@ from msgspec.inspect import StructType, type_info
 from ludarium.configs import ALGORITHMS, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.codec import observations_of
+from ludarium.envs.engine.position import contents_of
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.alphazero import loop
 from ludarium.training.alphazero.actors import Actors, search_settings
+from ludarium.training.alphazero.exact import CHOICE, NO_CHOICE
 from ludarium.training.alphazero.learner import Learner
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.evaluation.games import Tally
@@ -146,6 +148,10 @@ def of_play(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str
     run = RUNS.begun(folder, *settings)
     actors = run.algorithm.actors
     result = actors.play(search_settings(run.config, 0.0), lambda count: None)
+    decided = np.repeat(result.samples[:1], 2)
+    if "solved" in decided.dtype.names:
+        decided["solved"] = CHOICE, NO_CHOICE
+    (batch,) = run.algorithm.mixture.batches(decided, np.random.default_rng(0))
     running = [array for name, array in actors.state().items() if name.endswith("numbers")]
     run.close()
     return {
@@ -155,6 +161,7 @@ def of_play(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str
         "self_play.opening_plies": result.plies - result.ended_positions,
         "self_play.cache": result.hits,
         "self_play.solve": result.solved / result.ended_positions,
+        "self_play.keep_decided": batch.weights[0] / batch.weights[1],
     }
 
 
@@ -259,6 +266,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
         {
             **{"self_play.games": 9, "self_play.positions": 60, "self_play.workers": 3},
             **{"self_play.opening_plies": 0, "self_play.cache": 0, "self_play.solve": 100_000},
+            "self_play.keep_decided": 0.25,
         },
         {"self_play.solve": 1},
     ),
@@ -298,7 +306,6 @@ ELSEWHERE = {
     "evaluation.truth": "test_an_evaluation_counts_the_moves_that_keep_the_value",
     "backend": "test_integer_networks_train_and_are_matched_as_they_are",
     "bootstrap.playouts": "test_a_bootstrap_searches_for_its_share_of_the_minutes",
-    "self_play.keep_decided": "test_a_batch_counts_decided_positions_for_those_that_are_left_out",
     "variants.options": "test_shares_are_divided_between_the_combinations",
     "variants.share": "test_each_game_has_its_share_of_everything",
     "cluster.actors": "test_a_cluster_does_all_that_the_local_loop_does",
@@ -358,6 +365,18 @@ def test_every_key_has_its_effect(algorithm, key, observed):
     expected = effects[what] if what in effects else changes[key]
     if expected is not None:
         assert changed[what] == expected or changed[what] == pytest.approx(expected)
+
+
+def test_no_two_chunks_of_self_play_have_the_same_games(tmp_path):
+    run = RUNS.begun(tmp_path, "backend=compiled")
+    chunks = []
+    for run.iteration in (0, 1):
+        run.algorithm.publish()
+        for _ in range(2):
+            played = run.algorithm.actors.play(search_settings(run.config, 0.0), lambda count: None)
+            chunks.append(contents_of(played.samples["state"]))
+    run.close()
+    assert len(set(chunks)) == 4
 
 
 @pytest.mark.parametrize(("algorithm", "noise"), [("gumbel", 1.0), ("puct", 0.25)])

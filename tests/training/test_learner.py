@@ -41,23 +41,23 @@ class Constant(nn.Module):
 
 
 def batches() -> Iterator[Batch]:
-    """A batch of nine positions, with weights of their own, for each step."""
+    """A batch of ten positions, with weights of their own, for each step."""
     rng = np.random.default_rng(5)
     for step in range(STEPS):
-        policies = rng.random((9, 4), np.float32) * (rng.random((9, 4)) < 0.7)
+        policies = rng.random((10, 4), np.float32) * (rng.random((10, 4)) < 0.7)
         policies[:, step % 4] += 0.1
         yield Batch(
-            observations=rng.random((9, 2), np.float32),
+            observations=rng.random((10, 2), np.float32),
             policies=policies / policies.sum(1, keepdims=True),
-            outcomes=np.eye(3, dtype=np.float32)[rng.choice(3, 9, p=[0.6, 0.1, 0.3])],
-            scores=rng.uniform(-1, 1, 9).astype(np.float32),
-            keeping=rng.random(9) < 0.4,
-            weights=rng.uniform(0.2, 3, 9).astype(np.float32),
+            outcomes=np.eye(3, dtype=np.float32)[rng.choice(3, 10, p=[0.6, 0.1, 0.3])],
+            scores=rng.uniform(-1, 1, 10).astype(np.float32),
+            keeping=rng.random(10) < 0.4,
+            weights=rng.uniform(0.2, 3, 10).astype(np.float32),
         )
 
 
 def learnt(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> np.ndarray:
-    """What a learner has come to; each batch is of games with none, four and five positions.
+    """What a learner has come to; each batch is of games with none, four and six positions.
 
     Weights and statistics of the network and of its average, then mean losses and steps.
     """
@@ -86,7 +86,7 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         wanted = np.where(batch.keeping[:, None], good / good.sum(1, keepdims=True), batch.policies)
         divergence = (wanted * np.log(np.maximum(wanted, 1e-30) / policy)).sum(1)
         surprise, error = -(batch.outcomes * np.log(outcome)).sum(1), weights[7] - batch.scores
-        share = batch.weights / 9
+        share = batch.weights / 10
         losses += [divergence.mean(), (share * surprise).sum(), (share * error**2).sum()]
         of_outcome = config.value_weight * share @ (outcome - batch.outcomes)
         of_score = config.score_weight * has_score * 2 * share @ error
