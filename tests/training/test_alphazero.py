@@ -481,7 +481,7 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
         position.play(position.text_to_action(text))
     samples = np.zeros(64, sample_dtype(game))
     samples["state"] = position.states
-    samples["policy"][:, 0] = 1  # expand a1, a corner
+    samples["policy"][:, 0] = 0.5  # expand a1, a corner; a target's sum is 1 all the same
     samples["outcome"] = 1  # player 0 won; player 1 is to move
     samples["score"] = 3
     batch = BatchMaker(game)(samples, np.random.default_rng(0))
@@ -489,6 +489,7 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     np.testing.assert_allclose(batch.outcomes, [[0, 0, 1]] * 64)
     np.testing.assert_allclose(batch.scores, -3 / 9)
     corners = batch.policies.argmax(axis=1)
+    np.testing.assert_array_equal(batch.policies.max(axis=1), 1)
     assert set(corners) == {0, 2, 6, 8}
     # The own marble is on the corner that the policy expands, whatever the symmetry.
     own_marbles = batch.observations[:, 0].reshape(64, -1)
