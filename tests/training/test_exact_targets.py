@@ -6,16 +6,14 @@ from importlib.metadata import EntryPoints
 import msgspec
 import numpy as np
 import pytest
-import torch
 
 from ludarium.configs import load_config
-from ludarium.configs.schema import LearnerConfig, SelfPlayConfig
+from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import Position
-from ludarium.models import Evaluation, NetworkShape, build_network
+from ludarium.models import Evaluation
 from ludarium.training import exact_values
 from ludarium.training.alphazero.exact import CHOICE, NO_CHOICE, UNSOLVED, ExactTargets
-from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult
 from ludarium.training.search.settings import SearchSettings
@@ -193,31 +191,6 @@ def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     unsolved = BatchMaker(game)(self_play(0).samples, np.random.default_rng(0))
     assert not unsolved.keeping.any()
     np.testing.assert_array_equal(unsolved.weights, 1)
-
-
-def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
-    """The loss is the logarithm of their probability; no gradient moves it from one to another."""
-    game = make_game("corso", size=3)
-    samples = self_play(ENOUGH).samples
-    samples = samples[samples["solved"] == CHOICE][:64]
-    batch = BatchMaker(game, 0.5)(samples, np.random.default_rng(0))
-    torch.manual_seed(0)
-    network = build_network(NetworkShape(game.observation_shape, 9, None), 8, 1)
-    config = LearnerConfig(warmup_steps=0, value_weight=0, score_weight=0, learning_rate=0.02)
-    learner = Learner(network, config, True)
-    network.train()
-    policy = network(torch.from_numpy(batch.observations)).policy.detach().softmax(1).numpy()
-    good = batch.policies > 0
-    losses = Losses()
-    learner.learn([batch], 0.0, losses)
-    expected = -np.log((policy * good).sum(axis=1)).mean()
-    assert losses.policy == pytest.approx(expected, rel=1e-4)
-    for _ in range(60):
-        learner.learn([batch], 0.0, losses)
-    last = Losses()
-    learner.learn([batch], 0.0, last)
-    learner.close()
-    assert last.policy < expected / 4
 
 
 def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch):

@@ -86,10 +86,20 @@ def test_any_part_of_an_iteration_has_the_games_in_their_proportions(tmp_path):
         np.testing.assert_allclose(np.bincount(part), expected, atol=1)
 
 
-def test_a_run_plays_each_game_by_its_share(tmp_path):
-    replay = trained(tmp_path / "run").algorithm.replay
-    counts = np.bincount(replay[np.arange(len(replay))]["game"], minlength=2)
-    assert counts[0] > 2 * counts[1] > 40  # shares of 3 and 1
+def test_each_game_has_its_share_of_everything(tmp_path):
+    run = RUNS.begun(
+        tmp_path / "run",
+        "self_play={games: 40, positions: 102, cache: 8}",
+        "bootstrap={positions: 30}",
+        "budget.minutes=2",
+    )
+    shares = [
+        (play.games, play.positions, play.cache, player.config.bootstrap.positions, minutes)
+        for player in run.algorithm.actors.players
+        for play, minutes in [(player.config.self_play, player.config.budget.minutes)]
+    ]
+    run.close()
+    assert shares == [(30, 76, 6, 22, 1.5), (10, 26, 2, 8, 0.5)]
 
 
 def test_the_agent_plays_every_board(tmp_path):
