@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from ludarium.configs.schema import LearnerConfig, NetworkConfig, SelfPlayConfig
-from ludarium.envs import GAMES, Position, make_game
+from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores
@@ -51,7 +51,7 @@ from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
-from tests.games import children, slow_but
+from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.survival.tiny import metrics
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -69,11 +69,6 @@ def positions(trainer: Trainer) -> np.ndarray:
     return trainer.algorithm.replay[np.arange(len(trainer.algorithm.replay))]
 
 
-@pytest.fixture
-def group():
-    return new_group(SearchSettings(simulations=8))
-
-
 def play(group: Group, settings: SearchSettings, evaluate, number: int | None = None):
     """One chunk of a single group."""
     group.set_up(settings, seed=3)
@@ -83,50 +78,6 @@ def play(group: Group, settings: SearchSettings, evaluate, number: int | None = 
     result, games = group.collect()
     assert len(games) == len(result.samples)
     return result
-
-
-def uniform(observations):
-    """A network that knows nothing."""
-    count = len(observations)
-    return Evaluation.of_values(np.zeros((count, 9)), np.zeros(count))
-
-
-def test_self_play_samples_are_searched_positions_with_their_games_result(group):
-    game = group.game
-    result = play(group, SearchSettings(simulations=8, noise=1.0), uniform)
-    samples = result.samples
-    assert result.positions == 400
-    assert 0 < len(samples) < 400
-    assert len(samples) + len(group.pending) == 400
-    assert (samples["state"]["outcome"] == 0).all()
-    np.testing.assert_allclose(samples["policy"].astype(float).sum(axis=1), 1, atol=5e-3)
-    masks = np.zeros((len(samples), 9), np.int8)
-    states = np.ascontiguousarray(samples["state"])
-    game.kernels.legal_actions(game.tables, states, masks)
-    assert (samples["policy"][masks == 0] == 0).all()
-    # The result goes with the score: player 0 is ahead exactly in the games that he won.
-    assert (
-        np.sign(samples["score"])
-        == np.select([samples["outcome"] == 1, samples["outcome"] == 2], [1, -1], 0)
-    ).all()
-    assert {1, 2} <= set(samples["outcome"])
-
-
-def test_a_samples_result_is_that_of_its_own_game(group):
-    """One cell left to fill: the result is known from the position alone."""
-    settings = SearchSettings(simulations=8, noise=1.0)
-    samples = np.concatenate([play(group, settings, uniform).samples for _ in range(5)])
-    game, checked = group.game, 0
-    for sample in samples:
-        position = Position.of_state(game, sample["state"])
-        results = {
-            (child.outcome, child.score) if child.is_over else None
-            for child in children(position).values()
-        }
-        if len(results) == 1 and None not in results:
-            assert results == {(sample["outcome"], sample["score"])}
-            checked += 1
-    assert checked > 20
 
 
 def network(observations):
