@@ -27,7 +27,7 @@ from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
-from tests.games import after
+from tests.games import after, children
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
@@ -70,20 +70,42 @@ def test_a_network_tells_all_there_is(with_network):
     assert len(analysis.best.variation) > 1
 
 
-def test_a_proven_win_is_exact(with_network):
-    analysis = analyse_position(from_start("a1", "b2", "a2", "c3"), with_network)
-    assert analysis.best.text == "a3"
-    assert analysis.best.estimate == Estimate(1.0, 1.0, 0.0, 0.0, True)
-    assert analysis.estimate == analysis.best.estimate
+@pytest.mark.parametrize(
+    ("texts", "value", "note"),
+    [
+        ("a1 b2 a2 c3", 1, "win in 1"),
+        ("a1 b2 c2 b1 c3", 1, "win in 1"),
+        ("a2 a1 b3 c1 a3 c3", -1, "loss in 2"),
+        ("a1 b2 c3 c1 a3", -1, "loss in 2"),
+    ],
+)
+def test_wins_and_losses_of_either_player_are_told_in_the_movers_view(
+    with_network, texts, value, note
+):
+    position = from_start(*texts.split())
+    exact = Estimate(float(value), float(value > 0), 0.0, float(value < 0), True)
+    proven = analyse_position(position, with_network, Budget(1000))
+    assert proven.simulations < 1000
+    counted = analyse_position(position, make_agent("alphabeta:3", GAME, 1))
+    assert counted.estimate == replace(exact, note=note)
+    played = analyse_position(position, make_agent("uct:2000", GAME, 1))
+    assert played.estimate.value == pytest.approx(value, abs=0.3)
+    assert played.best.estimate.value == pytest.approx(value, abs=0.3)
+    for analysis in (proven, counted, played):
+        check(analysis, position)
+        if value > 0:
+            assert wins(position) == {analysis.best.text}
+    assert proven.estimate == proven.best.estimate == exact
 
 
-def test_a_lost_position_is_exact_too(with_network):
-    analysis = analyse_position(
-        from_start("a1", "b2", "c3", "c1", "a3"), with_network, Budget(1000)
-    )
-    assert analysis.mover == 1
-    assert analysis.estimate == Estimate(-1.0, 0.0, 0.0, 1.0, True)
-    assert analysis.simulations < 1000
+def wins(position: Position) -> set[str]:
+    """The actions that win at once."""
+    over = {action: child for action, child in children(position).items() if child.is_over}
+    return {
+        position.action_to_text(action)
+        for action, child in over.items()
+        if child.rewards[position.mover] == 1
+    }
 
 
 def test_thinking_goes_on_and_follows_the_game(with_network):
@@ -116,11 +138,7 @@ def test_uct_tells_visits_and_chances():
 
 
 def test_alphabeta_tells_the_best_moves():
-    position = from_start("a1", "b2", "a2", "c3")
-    analysis = analyse_position(position, "alphabeta:2")
-    check(analysis, position)
-    assert analysis.best.text == "a3"
-    assert analysis.estimate.note == "win in 1"
+    analysis = analyse_position(from_start("a1", "b2", "a2", "c3"), "alphabeta:2")
     assert analysis.moves[-1].estimate == Estimate(note="not better")
     unknown = analyse_position(from_start("b2"), "alphabeta:2")
     assert unknown.estimate.value is None

@@ -200,16 +200,22 @@ def minimax(position: Position, depth: int, ply: int = 0) -> int:
 
 
 def check_against_minimax(game: Game, positions: list[Position], depth: int) -> None:
-    actions, scores, bests = AlphaBetaSearcher(game, depth).minimax(
-        states_of(positions), np.random.default_rng(0)
-    )
+    searcher, states = AlphaBetaSearcher(game, depth), states_of(positions)
+    actions, scores, bests = searcher.minimax(states, np.random.default_rng(0))
+    found = found_by(searcher, states)
     for index, position in enumerate(positions):
         values = {action: minimax(child, depth, 1) for action, child in children(position).items()}
         value = min(values.values()) if position.mover else max(values.values())
         assert scores[index] == value
         best = [action for action, other in values.items() if other == value]
         assert np.flatnonzero(bests[index]).tolist() == best
+        assert np.flatnonzero(found.policies[index]).tolist() == best
         assert actions[index] in best
+        assert found.proven[index] == (abs(value) >= WIN - depth)
+        if found.proven[index]:
+            assert found.values[index] == np.sign(value) * (-1 if position.mover else 1)
+        else:
+            assert np.isnan(found.values[index])
 
 
 @pytest.mark.parametrize("depth", range(1, 8))

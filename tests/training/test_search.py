@@ -51,7 +51,7 @@ def exact_value(position: Position) -> int:
 @ALGORITHMS
 def test_enough_simulations_prove_the_exact_value(algorithm):
     game = make_game("corso", size=3)
-    positions = positions_after(game, 4, 40)
+    positions = positions_after(game, 4, 20) + positions_after(game, 5, 20)
     settings = SearchSettings(simulations=4000, algorithm=algorithm)
     search = Search(game, settings, batch=40, seed=0)
     found = search.run(states_of(positions), random_network(1, 9))
@@ -225,7 +225,7 @@ def knowing_network(game, positions: list[Position]):
 @ALGORITHMS
 def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
     game = make_game("corso", size=3)
-    positions = positions_after(game, 4, 24)
+    positions = positions_after(game, 4, 12) + positions_after(game, 5, 12)
     evaluate = knowing_network(game, positions)
     noise = 1.0 if algorithm == GUMBEL else 0.5
     settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
@@ -298,18 +298,62 @@ def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
     assert (first != other).any()
 
 
-def test_dirichlet_noise_has_the_moments_of_its_distribution():
+@ALGORITHMS
+def test_root_noise_has_the_moments_of_its_distribution(algorithm):
+    """Gumbel noise is scaled; Dirichlet noise adds up to 1."""
     game = make_game("corso", size=3)
     settings = SearchSettings(
-        simulations=1, algorithm=PUCT, noise=0.25, dirichlet_alpha=0.4, prove=False
+        simulations=1, algorithm=algorithm, noise=0.25, dirichlet_alpha=0.4, prove=False
     )
     search = Search(game, settings, batch=4000, seed=3)
     search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
     noise = search.tree.roots["noise"]
-    np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(noise.mean(axis=0), 1 / 9, atol=0.01)
-    variance = (1 / 9) * (8 / 9) / (9 * 0.4 + 1)
+    mean, variance = 0.25 * np.euler_gamma, 0.25**2 * np.pi**2 / 6
+    if algorithm == PUCT:
+        np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
+        mean, variance = 1 / 9, (1 / 9) * (8 / 9) / (9 * 0.4 + 1)
+    np.testing.assert_allclose(noise.mean(axis=0), mean, atol=0.02)
     np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.1)
+
+
+def puct_in_plain_python(root: Position, evaluate, simulations: int, c_puct: float) -> list[int]:
+    """The visits of the root's actions, by the definition of PUCT; values are player 0's."""
+    means, visits, priors, raw = {}, {}, {}, {}
+    for _ in range(simulations + 1):  # the first evaluates the root
+        line, position = (), root.copy()
+        while line in priors and not position.is_over:
+            sign, scores = -1 if position.mover else 1, {}
+            for action in position.legal_actions.tolist():
+                child = (*line, action)
+                value = sign * means.get(child, raw[line])
+                spread = priors[line][action] * visits[line] ** 0.5 / (1 + visits.get(child, 0))
+                scores[action] = value + c_puct * spread
+            action = max(scores, key=lambda action: scores[action])
+            position.play(action)
+            line = (*line, action)
+        value = float(position.rewards[0])
+        if not position.is_over:
+            found = evaluate(position.observation()[None])
+            value = float(found.values[0]) * (-1 if position.mover else 1)
+            weights = np.exp(found.logits[0].astype(float)) * position.mask
+            priors[line], raw[line] = weights / weights.sum(), value
+        for end in range(len(line) + 1):
+            count, mean = visits.get(line[:end], 0), means.get(line[:end], 0.0)
+            visits[line[:end]] = count + 1
+            means[line[:end]] = mean + (value - mean) / (count + 1)
+    return [visits.get((action,), 0) for action in range(root.game.num_actions)]
+
+
+def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
+    settings = SearchSettings(simulations=60, algorithm=PUCT, c_puct=1.2, prove=False)
+    movers = set()
+    for number in range(20):
+        game = RandomTree(number=number)
+        root, evaluate = game.start(), random_network(number, 3)
+        found = Search(game, settings, batch=1).run(root.states, evaluate)
+        assert found.visits[0].tolist() == puct_in_plain_python(root, evaluate, 60, 1.2)
+        movers.add(root.mover)
+    assert movers == {0, 1}
 
 
 def test_no_positions_have_an_empty_finding():

@@ -119,8 +119,9 @@ def test_one_thread_finds_the_same_again():
     assert lines[0] == lines[1]
 
 
-def test_the_tree_is_kept_when_a_move_is_played():
-    tree = search(from_start("b2"))
+@pytest.mark.parametrize("mover", [0, 1])
+def test_the_tree_is_kept_when_a_move_is_played(mover):
+    tree = search(from_start(*["b2"] * mover))
     tree.think(Budget(simulations=100))
     before = tree.finding()
     action = int(before.actions[0])
