@@ -273,30 +273,6 @@ def test_uct_tries_every_action_before_any_twice(corso: Game) -> None:
         assert (found.visits[0] == position.mask).all()
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ("a1", "a2", "b1", "b2"),  # X to move wins on c1
-        ("a1", "b2", "b1"),  # O to move must stop c1
-    ],
-)
-def test_uct_wins_in_one_and_does_not_lose_in_one(cells: tuple[str, ...]) -> None:
-    position = after(TicTacToe().start(), *cells)
-    for seed in range(10):
-        agent = make_agent("uct:400", position.game, seed)
-        assert position.action_to_text(agent.choose(position)) == "c1"
-
-
-def test_the_last_action_has_its_exact_value() -> None:
-    position = after(
-        TicTacToe().start(), "a1", "b1", "c1", "a2", "b2", "a3", "b3", "c3"
-    )  # only c2 is left
-    result = found_by(UCTSearcher(position.game), position.states, 10)
-    assert position.action_to_text(result.actions[0]) == "c2"
-    position.play(result.actions[0])
-    assert result.values[0] == position.rewards[0]
-
-
 def test_values_are_in_the_view_of_the_player_to_move() -> None:
     before = after(TicTacToe().start(), "a1", "a2", "b1", "b2")
     lost = after(before, "c3")  # now O wins on c2

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 
 from ludarium.envs import Position, make_game
-from ludarium.envs.engine.codec import observations_of
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
@@ -183,62 +180,6 @@ def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
     assert twice > 5
 
 
-@functools.cache
-def mean_backed_up_value(prove: bool) -> float:
-    """Root value of a won position by the mean of its simulations, or exactly."""
-    game = make_game("corso", size=3)
-    position = positions_after(game, 5, 1)[0]
-    settings = SearchSettings(simulations=200, prove=prove)
-    evaluate = random_network(3, 9)
-    return float(Search(game, settings, 1).run(position.states, evaluate).values[0])
-
-
-def test_proof_makes_values_exact_where_means_are_not():
-    assert abs(mean_backed_up_value(True)) in (0, 1)
-    assert 0 < abs(mean_backed_up_value(False)) < 1
-
-
-def knowing_network(game, positions: list[Position]):
-    """An evaluator with the exact values of positions and all after them, and no preference."""
-    states, values = [], []
-
-    def solve(position: Position) -> int:
-        if position.is_over:
-            return position.rewards[0]
-        value = (min if position.mover else max)(map(solve, children(position).values()))
-        states.append(position.states)
-        values.append(-value if position.mover else value)
-        return value
-
-    for position in positions:
-        solve(position)
-    shown = observations_of(game, np.concatenate(states))
-    known = {each.tobytes(): value for each, value in zip(shown, values, strict=True)}
-
-    def evaluate(observations: np.ndarray):
-        found = np.array([known[each.tobytes()] for each in observations], np.float32)
-        return Evaluation.of_values(np.zeros((len(observations), game.num_actions)), found)
-
-    return evaluate
-
-
-@ALGORITHMS
-def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
-    game = make_game("corso", size=3)
-    positions = positions_after(game, 4, 12) + positions_after(game, 5, 12)
-    evaluate = knowing_network(game, positions)
-    noise = 1.0 if algorithm == GUMBEL else 0.5
-    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
-    search = Search(game, settings, batch=24, seed=0)
-    found = search.run(states_of(positions), evaluate)
-    exact = evaluate(observations_of(game, states_of(positions))).values
-    assert {-1, 1} <= set(exact)
-    roots = search.tree.nodes[:, 0]
-    mean_of_visits = np.abs(roots["sign"] * roots["value"] - exact).mean()
-    error = np.abs(found.values - exact).mean()
-    assert error < mean_of_visits / 4
-
-
 @ALGORITHMS
 def test_together_or_one_by_one_is_the_same(algorithm):
     game = make_game("corso", size=3)
@@ -252,31 +193,6 @@ def test_together_or_one_by_one_is_the_same(algorithm):
         assert single.actions[0] == together.actions[index]
         np.testing.assert_array_equal(single.visits[0], together.visits[index])
         np.testing.assert_allclose(single.policies[0], together.policies[index], atol=1e-5)
-
-
-@ALGORITHMS
-def test_only_legal_actions_are_visited_and_simulations_are_all_used(algorithm):
-    game = make_game("corso", size=3)
-    positions = positions_after(game, 3, 20)
-    settings = SearchSettings(simulations=30, algorithm=algorithm, prove=False)
-    found = Search(game, settings, batch=20).run(states_of(positions), random_network(5, 9))
-    masks = np.stack([position.mask for position in positions])
-    assert (found.visits[masks == 0] == 0).all()
-    assert (found.policies[masks == 0] == 0).all()
-    assert (found.visits.sum(axis=1) == 30).all()
-    np.testing.assert_allclose(found.policies.sum(axis=1), 1, atol=1e-5)
-    assert masks[np.arange(20), found.actions].all()
-
-
-def test_one_legal_action_is_played():
-    game = make_game("corso", size=3)
-    forced = [
-        position for position in positions_after(game, 7, 200) if len(position.legal_actions) == 1
-    ]
-    assert forced
-    settings = SearchSettings(simulations=1)
-    found = Search(game, settings, len(forced)).run(states_of(forced), random_network(1, 9))
-    assert [position.legal_actions[0] for position in forced] == list(found.actions)
 
 
 @ALGORITHMS

@@ -166,13 +166,15 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
         return [action for actions in fitting for action in actions]
 
     monkeypatch.setattr(Group, "collect", spied)
-    config = SelfPlayConfig(games=24, positions=40, opening_plies=opening_plies, cache=0)
+    config = SelfPlayConfig(games=24, positions=40, opening_plies=opening_plies, cache=1)
     self_play = SelfPlay(game, config, SETTINGS, 2, network)
     assert self_play.plays_alone == alone
-    searched, kept, seen, clear, firsts = 0, 0, set[int](), 0, []
+    searched, kept, hits, seen, clear, firsts = 0, 0, 0, set[int](), 0, []
     for seed in range(11, 23):
         numbers.clear()
-        result = self_play.play(SETTINGS, network, np.random.SeedSequence(seed))
+        told: list[int] = []
+        result = self_play.play(SETTINGS, network, np.random.SeedSequence(seed), told.append)
+        assert sum(told) == 40 <= result.positions <= 40 + alone * (game.max_plies - 1)
         plies = result.samples["state"]["ply"].astype(int)
         if alone:  # one after another
             games = len(seen) + np.cumsum(np.diff(plies, prepend=-2) != 1)
@@ -185,11 +187,13 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
         assert not seen & set(games)
         seen |= set(games.tolist())
         searched, kept = searched + result.positions, kept + len(result.samples)
+        hits += result.hits
         assert result.ended_positions == len(result.samples)
         assert result.simulations == result.positions
         assert result.games == len(of_games)
         assert result.plies == sum(plies[rows[-1]] + 1 for rows in of_games)
     assert clear > 0.9 * len(seen) > 40
+    assert hits > 20
     assert searched == kept + sum(len(group.pending) for group in self_play.groups)
     if not alone:
         begun = {
