@@ -13,6 +13,7 @@ import pytest
 from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedSearcher
+from ludarium.analysis.solution import ILLEGAL
 from ludarium.analysis.thinking import (
     Estimate,
     analyse_position,
@@ -28,6 +29,7 @@ from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
 from tests.games import after, children
+from tests.oddity import Oddity
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
@@ -222,6 +224,31 @@ def test_the_move_that_lost_most_is_found(with_network):
     assert worst.before.best.text == "a3"
     assert analysis.mean_loss(1) == pytest.approx(1 / 3)
     json.dumps(analysis.as_json(), allow_nan=False)
+
+
+class FirstPlayerWins(TableSolution):
+    source = "made up"
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        return (1 - 2 * states["mover"]).astype(np.int8)
+
+    def action_values(self, states: np.ndarray) -> np.ndarray:
+        legal = Position.of_state(self.game, states).mask == 1
+        return np.where(legal, self.values(states), ILLEGAL)[None].astype(np.int8)
+
+    def decode(self, value: int) -> Value:
+        return Value(value)
+
+
+def test_moves_are_worth_what_they_are_to_who_made_them_also_twice_in_a_row():
+    game = Oddity()
+    actions = [game.action_names.index(text) for text in ("a2", "b1", "c2", "a1")]
+    agent = Agent(game, "solved", searcher=SolvedSearcher(FirstPlayerWins(game)))
+    analysis = analyse_game(game, 3, actions, agent)
+    assert analysis.values == (1.0,) * 5
+    assert [move.mover for move in analysis.moves] == [0, 0, 1, 1]
+    assert [move.best_value for move in analysis.moves] == [1.0, 1.0, -1.0, -1.0]
+    assert [move.value for move in analysis.moves] == [1.0, 1.0, -1.0, -1.0]
 
 
 def test_an_analysis_can_be_stopped(with_network):

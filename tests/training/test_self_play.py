@@ -15,14 +15,15 @@ import torch
 from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models import Evaluation, build_network
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import NEXT_GAME
-from ludarium.training.alphazero.samples import sample_dtype
+from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay
 from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import SearchSettings
-from tests.games import children
+from tests.games import after, children
 from tests.oddity import Oddity
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -52,8 +53,8 @@ def beginnings(game: Game, plies: int) -> set[bytes]:
     layer = {contents_of(each.state): each for each in map(game.start, range(300))}
     found = set(layer)
     for _ in range(plies):
-        after = [child for each in layer.values() for child in children(each).values()]
-        layer = {contents_of(each.state): each for each in after if not each.is_over}
+        ways = [child for each in layer.values() for child in children(each).values()]
+        layer = {contents_of(each.state): each for each in ways if not each.is_over}
         found |= set(layer)
     return found
 
@@ -72,21 +73,21 @@ def targets(position: Position, network: Network) -> Iterator[tuple[np.ndarray, 
     def reward(child: Position) -> int | None:
         return child.rewards[mover] if child.is_over else None
 
-    after = children(position)
-    wins = [action for action, child in after.items() if reward(child) == 1]
+    ways = children(position)
+    wins = [action for action, child in ways.items() if reward(child) == 1]
     if wins:
         yield share_of({wins[0]: 0.0}, count), wins[:1]
         return
     known = network(position.observation()[None])
-    logits = {action: float(known.logits[0, action]) for action in after}
-    for tried, child in after.items():
+    logits = {action: float(known.logits[0, action]) for action in ways}
+    for tried, child in ways.items():
         exact = reward(child)
         sign = 1 if child.mover == mover else -1
         if not child.is_over and any(
             each.is_over and each.rewards[child.mover] == 1 for each in children(child).values()
         ):
             exact = sign
-        others = [action for action in after if action != tried]
+        others = [action for action in ways if action != tried]
         if exact == 1:
             yield share_of({tried: 0.0}, count), [tried]
         elif exact == -1 and others:
@@ -120,8 +121,8 @@ def replayed(
         position = Position.of_state(game, sample["state"])
         assert not position.is_over
         assert number == 0 or contents_of(position.state) in following
-        after = children(position)
-        ways = [after[action] for action in found(position, sample["policy"].astype(float))]
+        every = children(position)
+        ways = [every[action] for action in found(position, sample["policy"].astype(float))]
         following = {contents_of(each.state): each for each in ways}
     ends = {(each.outcome, each.score) for each in following.values() if each.is_over}
     assert results <= ends
@@ -227,8 +228,8 @@ def test_every_sample_of_the_bootstrap_is_of_a_game_that_its_playouts_played() -
 
     def goes_on(line: list[int], row: int) -> bool:
         now, then = (Position.of_state(game, samples["state"][each]) for each in (line[-1], row))
-        after = children(now)
-        return any(after[action] == then for action in tried(now, samples["policy"][line[-1]]))
+        ways = children(now)
+        return any(ways[action] == then for action in tried(now, samples["policy"][line[-1]]))
 
     lines: list[list[int]] = []
     playing: list[list[int]] = []
@@ -246,3 +247,15 @@ def test_every_sample_of_the_bootstrap_is_of_a_game_that_its_playouts_played() -
     clear = [replayed(game, samples[line], tried) for line in lines]
     assert sum(clear) > 0.6 * len(lines) > 30
     assert {int(samples["state"]["ply"][line[0]]) for line in lines} == {0, 1, 2}
+
+
+def test_outcomes_are_the_movers_also_where_a_player_moves_twice() -> None:
+    game = Oddity()
+    position = after(game.start(3), "a2")
+    assert (position.ply, position.mover) == (1, 0)
+    samples = np.zeros(4, sample_dtype(game))
+    samples["state"] = position.states
+    samples["policy"] = position.mask
+    samples["outcome"] = PLAYER_0_WINS, PLAYER_1_WINS, DRAW, TRUNCATED
+    batch = BatchMaker(game)(samples, np.random.default_rng(1))
+    assert batch.outcomes.argmax(axis=1).tolist() == [0, 2, 1, 1]  # a win, a loss, draws

@@ -279,6 +279,18 @@ def test_uct_adds_up_the_trees_of_its_threads():
     assert resumed.line(resumed.ranked()[0])[0] == resumed.ranked()[0]
 
 
+@pytest.mark.parametrize("mover", [0, 1])
+def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover):
+    resumed = UCTSearch(GAME, np.array([[3, 5]]), 0.7)
+    resumed.restart(from_start(*["b2"] * mover).states)
+    resumed.think(Budget(simulations=9 - mover))
+    visits, totals, _ = resumed.action_statistics()  # totals are player 0's
+    ranked = resumed.ranked()
+    assert set(visits[ranked]) == {1}
+    assert {-1, 1} <= set(totals)
+    assert (np.diff((1 - 2 * mover) * totals[ranked]) <= 0).all()
+
+
 def test_squares_are_the_means_of_what_was_backed_up():
     tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
     tree.think(Budget(simulations=300))
