@@ -22,6 +22,7 @@ from ludarium.training.evaluation import (
     table,
     wilson_interval,
 )
+from tests.oddity import Oddity
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
@@ -124,13 +125,19 @@ def test_openings_may_be_given(corso: Game) -> None:
         play_match(corso, first, second, 4, openings=openings)
 
 
-def test_each_agent_moves_for_its_own_seat_only(corso: Game) -> None:
-    first, second = Scripted(corso, 0), Scripted(corso, 0)
-    play_match(corso, first, second, games=2, seed=0, opening_plies=0)
-    # Game 0 has the first agent as player 0, game 1 as player 1: one game each per round.
-    for ply, (own, other) in enumerate(zip(first.seen, second.seen, strict=True)):
-        assert own["mover"].tolist() == [ply % 2]
-        assert other["mover"].tolist() == [ply % 2]
+def test_each_agent_moves_for_its_own_seat_only_also_twice_in_a_row() -> None:
+    game = Oddity()
+    match = play_match(game, Scripted(game, 0), Scripted(game, 1), 20, seed=3, opening_plies=1)
+    twice = 0
+    for number, (seed, seat) in enumerate(zip(match.seeds, match.seats, strict=True)):
+        position = game.start(int(seed))
+        for ply, action in enumerate(match.moves(number)):
+            mover, legal = position.mover, position.legal_actions
+            assert ply < 1 or action == legal[int(mover != seat) % len(legal)]
+            position.play(action)
+            twice += not position.is_over and position.mover == mover
+        assert position.outcome == match.outcomes[number]
+    assert twice > 5
 
 
 def test_draws_and_truncations_are_told_apart() -> None:
