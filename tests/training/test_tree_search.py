@@ -280,6 +280,17 @@ def test_uct_adds_up_the_trees_of_its_threads():
 
 
 @pytest.mark.parametrize("mover", [0, 1])
+def test_actions_are_ranked_by_visits_and_then_by_their_value_for_the_mover(mover):
+    tree = search(from_start(*["b2"] * mover))
+    tree.think(Budget(simulations=20))
+    found = tree.finding()
+    ranked = [(found.visits[0, each], found.action_values[0, each]) for each in tree.ranked()]
+    visited = [(visits, value) for visits, value in ranked if visits]
+    assert visited == sorted(visited, reverse=True) == ranked[: len(visited)]
+    assert len({visits for visits, _ in visited}) < len(visited)
+
+
+@pytest.mark.parametrize("mover", [0, 1])
 def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover):
     resumed = UCTSearch(GAME, np.array([[3, 5]]), 0.7)
     resumed.restart(from_start(*["b2"] * mover).states)
