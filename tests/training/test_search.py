@@ -272,6 +272,17 @@ def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
     assert movers == {0, 1}
 
 
+def test_puct_draws_actions_by_their_visits_to_a_power():
+    game = make_game("corso", size=3)
+    settings = SearchSettings(simulations=40, algorithm=PUCT, temperature=0.5, prove=False)
+    search = Search(game, settings, batch=3000, seed=7)
+    found = search.run(np.repeat(game.start().states, 3000), random_network(1, 9))
+    assert (found.visits == found.visits[0]).all()
+    weights = found.visits[0].astype(float) ** 2
+    drawn = np.bincount(found.actions, minlength=9) / 3000
+    np.testing.assert_allclose(drawn, weights / weights.sum(), atol=0.03)
+
+
 def test_no_positions_have_an_empty_finding():
     game = make_game("corso", size=3)
     found = Search(game, SearchSettings()).run(game.start().states[:0], random_network(1, 9))
