@@ -18,7 +18,7 @@ from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import new_batches
-from tests.games import after, positions_after
+from tests.games import after, changed, positions_after
 from tests.tictactoe import TicTacToe
 
 from .test_search import exact_value, random_network
@@ -292,14 +292,17 @@ def test_actions_are_ranked_by_visits_and_then_by_their_value_for_the_mover(move
 
 @pytest.mark.parametrize("mover", [0, 1])
 def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover):
-    resumed = UCTSearch(GAME, np.array([[3, 5]]), 0.7)
-    resumed.restart(from_start(*["b2"] * mover).states)
-    resumed.think(Budget(simulations=9 - mover))
+    """Whoever it is at that ply."""
+    resumed, sign = UCTSearch(GAME, np.array([[3, 5]]), 0.7), 1 - 2 * mover
+    resumed.restart(changed(GAME.start(0), mover=mover).states)
+    resumed.think(Budget(simulations=9))
     visits, totals, _ = resumed.action_statistics()  # totals are player 0's
-    ranked = resumed.ranked()
-    assert set(visits[ranked]) == {1}
     assert {-1, 1} <= set(totals)
-    assert (np.diff((1 - 2 * mover) * totals[ranked]) <= 0).all()
+    assert set(visits) == {1}
+    assert (np.diff(sign * totals[resumed.ranked()]) <= 0).all()
+    found = resumed.finding()
+    np.testing.assert_array_equal(found.action_values[0], sign * totals)
+    assert found.values[0] == pytest.approx(sign * totals.mean())
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
