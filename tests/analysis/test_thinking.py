@@ -13,6 +13,7 @@ import pytest
 from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedSearcher
+from ludarium.analysis.solution import ILLEGAL
 from ludarium.analysis.thinking import (
     Estimate,
     analyse_position,
@@ -28,6 +29,7 @@ from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
 from tests.games import after
+from tests.oddity import Oddity
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
@@ -70,20 +72,31 @@ def test_a_network_tells_all_there_is(with_network):
     assert len(analysis.best.variation) > 1
 
 
-def test_a_proven_win_is_exact(with_network):
-    analysis = analyse_position(from_start("a1", "b2", "a2", "c3"), with_network)
-    assert analysis.best.text == "a3"
-    assert analysis.best.estimate == Estimate(1.0, 1.0, 0.0, 0.0, True)
-    assert analysis.estimate == analysis.best.estimate
-
-
-def test_a_lost_position_is_exact_too(with_network):
-    analysis = analyse_position(
-        from_start("a1", "b2", "c3", "c1", "a3"), with_network, Budget(1000)
-    )
-    assert analysis.mover == 1
-    assert analysis.estimate == Estimate(-1.0, 0.0, 0.0, 1.0, True)
-    assert analysis.simulations < 1000
+@pytest.mark.parametrize(
+    ("texts", "wins", "value", "note"),
+    [
+        ("a1 b2 a2 c3", "a3", 1, "win in 1"),
+        ("a1 b2 c2 b1 c3", "b3", 1, "win in 1"),
+        ("a2 a1 b3 c1 a3 c3", None, -1, "loss in 2"),
+        ("a1 b2 c3 c1 a3", None, -1, "loss in 2"),
+    ],
+)
+def test_wins_and_losses_of_either_player_are_told_in_the_movers_view(
+    with_network, texts, wins, value, note
+):
+    position = from_start(*texts.split())
+    exact = Estimate(float(value), float(value > 0), 0.0, float(value < 0), True)
+    proven = analyse_position(position, with_network, Budget(1000))
+    assert proven.simulations < 1000
+    counted = analyse_position(position, make_agent("alphabeta:3", GAME, 1))
+    assert counted.estimate == replace(exact, note=note)
+    played = analyse_position(position, make_agent("uct:2000", GAME, 1))
+    assert played.estimate.value == pytest.approx(value, abs=0.3)
+    assert played.best.estimate.value == pytest.approx(value, abs=0.3)
+    for analysis in (proven, counted, played):
+        check(analysis, position)
+        assert wins in (None, analysis.best.text)
+    assert proven.estimate == proven.best.estimate == exact
 
 
 def test_thinking_goes_on_and_follows_the_game(with_network):
@@ -103,24 +116,16 @@ def test_thinking_goes_on_and_follows_the_game(with_network):
 
 
 def test_uct_tells_visits_and_chances():
-    position = from_start("a1", "b2", "a2", "c3")
-    analysis = analyse_position(position, make_agent("uct:600", GAME, 1))
+    position = from_start("a1", "b2", "c3", "b3", "b1", "c1", "a3", "a2")
+    analysis = analyse_position(position, "uct:20")
     check(analysis, position)
-    assert (analysis.agent, analysis.simulations) == ("uct", 600)
-    assert analysis.best.text == "a3"
+    assert (analysis.agent, analysis.simulations) == ("uct", 20)
     assert analysis.best.prior is None
-    assert analysis.best.estimate.value == 1.0
-    assert not analysis.best.estimate.exact
-    draws = analyse_position(from_start("a1", "b2", "c3", "b3", "b1", "c1", "a3", "a2"), "uct:20")
-    assert draws.best.estimate.draw == 1.0
+    assert analysis.best.estimate == Estimate(0.0, 0.0, 1.0, 0.0)
 
 
 def test_alphabeta_tells_the_best_moves():
-    position = from_start("a1", "b2", "a2", "c3")
-    analysis = analyse_position(position, "alphabeta:2")
-    check(analysis, position)
-    assert analysis.best.text == "a3"
-    assert analysis.estimate.note == "win in 1"
+    analysis = analyse_position(from_start("a1", "b2", "a2", "c3"), "alphabeta:2")
     assert analysis.moves[-1].estimate == Estimate(note="not better")
     unknown = analyse_position(from_start("b2"), "alphabeta:2")
     assert unknown.estimate.value is None
@@ -204,6 +209,31 @@ def test_the_move_that_lost_most_is_found(with_network):
     assert worst.before.best.text == "a3"
     assert analysis.mean_loss(1) == pytest.approx(1 / 3)
     json.dumps(analysis.as_json(), allow_nan=False)
+
+
+class FirstPlayerWins(TableSolution):
+    source = "made up"
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        return (1 - 2 * states["mover"]).astype(np.int8)
+
+    def action_values(self, states: np.ndarray) -> np.ndarray:
+        legal = Position.of_state(self.game, states).mask == 1
+        return np.where(legal, self.values(states), ILLEGAL)[None].astype(np.int8)
+
+    def decode(self, value: int) -> Value:
+        return Value(value)
+
+
+def test_moves_are_worth_what_they_are_to_who_made_them_also_twice_in_a_row():
+    game = Oddity()
+    actions = [game.action_names.index(text) for text in ("a2", "b1", "c2", "a1")]
+    agent = Agent(game, "solved", searcher=SolvedSearcher(FirstPlayerWins(game)))
+    analysis = analyse_game(game, 3, actions, agent)
+    assert analysis.values == (1.0,) * 5
+    assert [move.mover for move in analysis.moves] == [0, 0, 1, 1]
+    assert [move.best_value for move in analysis.moves] == [1.0, 1.0, -1.0, -1.0]
+    assert [move.value for move in analysis.moves] == [1.0, 1.0, -1.0, -1.0]
 
 
 def test_an_analysis_can_be_stopped(with_network):

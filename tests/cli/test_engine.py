@@ -10,16 +10,22 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ludarium.analysis import TableSolution, Value
 from ludarium.analysis import engine as engine_module
 from ludarium.analysis.engine import LONGEST_LINE, Engine, write_line
+from ludarium.analysis.perfect import SolvedSearcher
+from ludarium.analysis.solution import ILLEGAL
 from ludarium.cli import main
-from ludarium.envs import GAMES
+from ludarium.envs import GAMES, Position
 from ludarium.models import build_network
-from ludarium.training.agents import make_agent
+from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
+from tests.games import play_texts
+from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -95,6 +101,35 @@ def test_a_search_tree_is_kept_along_a_game(session):
     assert one.wait(id="b")["rootInfo"]["visits"] == best["visits"] - 1
     one.send(id="c", moves=["a1"], simulations=0)
     assert one.wait(id="c")["rootInfo"]["visits"] == 0
+
+
+class Counters(TableSolution):
+    """Tells of a position of Oddity, as the plies to the end, how many counters there are."""
+
+    source = "counted"
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        return states["piles"].sum(axis=1).astype(np.int8)
+
+    def action_values(self, states: np.ndarray) -> np.ndarray:
+        mask = Position.of_state(self.game, states).mask
+        return np.where(mask, 1, ILLEGAL)[None].astype(np.int8)
+
+    def decode(self, value: int) -> Value:
+        return Value(1, plies=value)
+
+
+def test_each_seed_has_its_own_start_and_the_game_goes_on_from_it(session):
+    game = Oddity()
+    one = session(Agent(game, "solved", searcher=SolvedSearcher(Counters(game))))
+    asked = [(3, []), (4, []), (4, ["b1"]), (3, ["b1"]), (3, ["b1", "c1"]), (4, ["c1"]), (7, [])]
+    counts = []
+    for number, (seed, moves) in enumerate(asked):
+        one.send(id=str(number), moves=moves, seed=seed)
+        position = play_texts(game.start(seed), " ".join(moves))
+        counts.append(int(position.state.piles.sum()))
+        assert one.wait(id=str(number))["rootInfo"]["note"] == f"win in {counts[-1]}"
+    assert len(set(counts[:2])) == 2
 
 
 def test_reports_and_an_end_by_request(session):

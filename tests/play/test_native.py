@@ -212,16 +212,29 @@ def test_random_games_are_those_of_python(exported, name):
 
 @pytest.mark.slow
 @on_linux
-def test_what_is_taken_back_and_played_again_is_the_same(native):
-    native.call("start", 5)
-    saves = [native.save()]
+@pytest.mark.parametrize("name", ["corso", "osiron"])
+def test_what_is_taken_back_and_played_again_is_the_same(exported, name):
+    """Also from a start that is not the usual one."""
+    native, rng = game_of(exported(name)), np.arange(28, 44)
+    assert native.call("start", 5) == 0
+    if name == "osiron":
+        assert native.call("set_up", b"DLLDLDLLDDLD" * 2) == 0
+
+    def seen() -> list[np.ndarray]:
+        """What was saved, but for the random numbers; and the position itself."""
+        shown = np.zeros(native.slots, np.int32)
+        assert native.call("view", shown, len(shown)) == 0
+        return [np.delete(native.save(), rng)[:-4], shown, native.mask()]
+
+    saves, known = [native.save()], [seen()]
     while native.call("outcome") == 0:
         assert native.call("play", native.call("random_action")) == 0
         saves.append(native.save())
-    for saved in reversed(saves[:-1]):
+        known.append(seen())
+    for before in reversed(known[:-1]):
         assert native.call("take_back") == 0
-        now = native.save()
-        np.testing.assert_array_equal(now[44:-4], saved[44:-4])  # but for the random numbers
+        for now, then in zip(seen(), before, strict=True):
+            np.testing.assert_array_equal(now, then)
     assert native.call("take_back") == native.codes["START"]
     for saved in saves:
         assert native.call("restore", saved, len(saved)) == 0

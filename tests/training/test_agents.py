@@ -219,16 +219,22 @@ def minimax(position: Position, depth: int, ply: int = 0) -> int:
 
 
 def check_against_minimax(game: Game, positions: list[Position], depth: int) -> None:
-    actions, scores, bests = AlphaBetaSearcher(game, depth).minimax(
-        states_of(positions), np.random.default_rng(0)
-    )
+    searcher, states = AlphaBetaSearcher(game, depth), states_of(positions)
+    actions, scores, bests = searcher.minimax(states, np.random.default_rng(0))
+    found = found_by(searcher, states)
     for index, position in enumerate(positions):
         values = {action: minimax(child, depth, 1) for action, child in children(position).items()}
         value = min(values.values()) if position.mover else max(values.values())
         assert scores[index] == value
         best = [action for action, other in values.items() if other == value]
         assert np.flatnonzero(bests[index]).tolist() == best
+        assert np.flatnonzero(found.policies[index]).tolist() == best
         assert actions[index] in best
+        assert found.proven[index] == (abs(value) >= WIN - depth)
+        if found.proven[index]:
+            assert found.values[index] == np.sign(value) * (-1 if position.mover else 1)
+        else:
+            assert np.isnan(found.values[index])
 
 
 @pytest.mark.parametrize("depth", range(1, 8))
@@ -284,30 +290,6 @@ def test_uct_tries_every_action_before_any_twice(corso: Game) -> None:
     for position in unfinished(corso, 10):
         found = found_by(UCTSearcher(corso), position.states, len(position.legal_actions))
         assert (found.visits[0] == position.mask).all()
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ("a1", "a2", "b1", "b2"),  # X to move wins on c1
-        ("a1", "b2", "b1"),  # O to move must stop c1
-    ],
-)
-def test_uct_wins_in_one_and_does_not_lose_in_one(cells: tuple[str, ...]) -> None:
-    position = after(TicTacToe().start(), *cells)
-    for seed in range(10):
-        agent = make_agent("uct:400", position.game, seed)
-        assert position.action_to_text(agent.choose(position)) == "c1"
-
-
-def test_the_last_action_has_its_exact_value() -> None:
-    position = after(
-        TicTacToe().start(), "a1", "b1", "c1", "a2", "b2", "a3", "b3", "c3"
-    )  # only c2 is left
-    result = found_by(UCTSearcher(position.game), position.states, 10)
-    assert position.action_to_text(result.actions[0]) == "c2"
-    position.play(result.actions[0])
-    assert result.values[0] == position.rewards[0]
 
 
 def test_values_are_in_the_view_of_the_player_to_move() -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from ludarium.configs.schema import NetworkConfig, SelfPlayConfig
-from ludarium.envs import GAMES, Position, make_game
+from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores
@@ -30,9 +30,8 @@ from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero import bootstrap
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
-from ludarium.training.alphazero.kernels.self_play import ENDED
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
+from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
     play_anchors,
     play_match,
@@ -47,9 +46,9 @@ from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import Search, SearchSettings, join_results
+from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
-from tests.games import children, slow_but
+from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.survival.tiny import metrics
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -67,78 +66,12 @@ def positions(trainer: Trainer) -> np.ndarray:
     return trainer.algorithm.replay[np.arange(len(trainer.algorithm.replay))]
 
 
-@pytest.fixture
-def group():
-    return new_group(SearchSettings(simulations=8))
-
-
-def play(group: Group, settings: SearchSettings, evaluate, number: int | None = None):
-    """One chunk of a single group."""
-    group.set_up(settings, seed=3)
-    group.begin(number)
-    while not group.is_full:
-        group.step(evaluate)
-    result, games = group.collect()
-    assert len(games) == len(result.samples)
-    return result
-
-
-def uniform(observations):
-    """A network that knows nothing."""
-    count = len(observations)
-    return Evaluation.of_values(np.zeros((count, 9)), np.zeros(count))
-
-
-def test_self_play_samples_are_searched_positions_with_their_games_result(group):
-    game = group.game
-    result = play(group, SearchSettings(simulations=8, noise=1.0), uniform)
-    samples = result.samples
-    assert result.positions == 400
-    assert 0 < len(samples) < 400
-    assert len(samples) + len(group.pending) == 400
-    assert (samples["state"]["outcome"] == 0).all()
-    np.testing.assert_allclose(samples["policy"].astype(float).sum(axis=1), 1, atol=5e-3)
-    masks = np.zeros((len(samples), 9), np.int8)
-    states = np.ascontiguousarray(samples["state"])
-    game.kernels.legal_actions(game.tables, states, masks)
-    assert (samples["policy"][masks == 0] == 0).all()
-    # The result goes with the score: player 0 is ahead exactly in the games that he won.
-    assert (
-        np.sign(samples["score"])
-        == np.select([samples["outcome"] == 1, samples["outcome"] == 2], [1, -1], 0)
-    ).all()
-    assert {1, 2} <= set(samples["outcome"])
-
-
-def test_a_samples_result_is_that_of_its_own_game(group):
-    """One cell left to fill: the result is known from the position alone."""
-    settings = SearchSettings(simulations=8, noise=1.0)
-    samples = np.concatenate([play(group, settings, uniform).samples for _ in range(5)])
-    game, checked = group.game, 0
-    for sample in samples:
-        position = Position.of_state(game, sample["state"])
-        results = {
-            (child.outcome, child.score) if child.is_over else None
-            for child in children(position).values()
-        }
-        if len(results) == 1 and None not in results:
-            assert results == {(sample["outcome"], sample["score"])}
-            checked += 1
-    assert checked > 20
-
-
 def network(observations):
     """A network with fixed answers, each the same whatever else is asked."""
     flat = observations.reshape(len(observations), -1)
     weights = np.random.default_rng(1).normal(size=(flat.shape[1], 10))
     answers = np.sin((flat[:, :, None] * weights).sum(axis=1)).astype(np.float32)
     return Evaluation.of_values(2 * answers[:, 1:], 0.9 * answers[:, 0])
-
-
-def new_group(settings: SearchSettings, positions: int = 400, cache: float = 0.0) -> Group:
-    game = make_game("corso", size=3)
-    config = SelfPlayConfig(games=8, positions=positions, opening_plies=2, cache=cache)
-    return Group(game, config, settings)
 
 
 SEED = np.random.SeedSequence(3)
@@ -158,29 +91,6 @@ def assert_same_samples(found: SelfPlayResult, expected: SelfPlayResult) -> None
         np.testing.assert_array_equal(found.samples[name], expected.samples[name])
     for name in ("games", "plies", "positions", "simulations"):
         assert getattr(found, name) == getattr(expected, name)
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_each_worker_plays_its_share_whatever_the_others_do(workers):
-    self_play, settings = self_play_of(workers)
-    assert not self_play.plays_alone
-    assert [len(group.games.numbers) for group in self_play.groups] == [24 // workers] * workers
-    groups = self_play_of(workers)[0].groups
-    for _ in range(2):
-        positions = []
-        found = self_play.play(settings, network, SEED, positions.append)
-        seed = self_play.groups[0].games.seed
-        assert found.positions == sum(positions) == 900
-        results = []
-        for group in groups:
-            group.set_up(settings, seed)
-            group.begin()
-            while not group.is_full:
-                group.step(network)
-            results.append(group.collect()[0])
-        assert_same_samples(found, join_results(results))
-        assert found.hits == sum(result.hits for result in results)
-    assert len({number for group in groups for number in group.games.numbers}) == 24
 
 
 def compiled_engine(seed: int = 1, backend: str = "compiled") -> InferenceEngine:
@@ -235,24 +145,6 @@ def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
         assert self_play.play(settings, engine, SEED).positions == 48
 
 
-def test_games_are_the_same_whether_the_network_answers_at_once_or_later():
-    engine = compiled_engine()
-    settings = SearchSettings(simulations=8, noise=1.0)
-    waiting = new_group(settings)
-    play(waiting, settings, lambda observations: engine(observations))
-    ended = waiting.log.ended_games[: waiting.log.counts[ENDED]]
-    assert len(ended) > 20
-    config = SelfPlayConfig(games=1, positions=9, opening_plies=2, cache=0.1)
-    alone = Group(waiting.game, config, settings, endings=1)
-    for number in ended:
-        samples = play(alone, settings, engine, int(number)).samples
-        rows = waiting.log.games == number
-        assert contents_of(samples["state"]) == contents_of(waiting.log.states[rows])
-        np.testing.assert_array_equal(
-            samples["policy"], waiting.log.policies[rows].astype(np.float16)
-        )
-
-
 def test_an_answer_that_is_no_number_ends_self_play_by_name():
     engine = compiled_engine()
     self_play, settings = self_play_of(2, engine)
@@ -291,39 +183,16 @@ def test_an_error_of_the_network_ends_self_play():
     assert len(calls) <= 2, "the other thread went on"
 
 
-def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
-    """Game for game; which of them are further on when the log is full does change."""
-    settings = SearchSettings(simulations=16, noise=1.0)
-    games = []
-    for cache in (0.0, 1.0):
-        group = new_group(settings, 2000, cache)
-        result = play(group, settings, network)
-        lines: dict[int, list[bytes]] = {}
-        for number, state in zip(group.log.games, group.log.states, strict=True):
-            lines.setdefault(number, []).append(state.tobytes())
-        games.append([lines[number] for number in range(100)])
-        assert (result.hits > 0) == (cache > 0)
-        assert result.positions == 2000
-    assert games[0] == games[1]
-    assert result.hits > result.evaluations
-
-
 def test_every_chunk_of_play_begins_with_an_empty_cache():
     """The network may be another."""
-
-    def other(observations: np.ndarray) -> Evaluation:
-        found = network(observations)
-        return Evaluation.of_values(-found.logits, -found.values)
-
-    settings = SearchSettings(simulations=8, noise=1.0)
-    games = []
-    for evaluate in (network, other):
-        group = new_group(settings, cache=1.0)
-        play(group, settings, evaluate)
-        result = play(group, settings, other, number=0)
-        assert result.hits > 0
-        games.append(result)
-    assert_same_samples(*games)
+    engines = [compiled_engine(seed) for seed in (1, 2)]
+    chunks = []
+    for first in engines:
+        self_play, settings = self_play_of(1, first)
+        self_play.play(settings, first, SEED)
+        chunks.append(self_play.play(settings, engines[1], SEED))
+    assert chunks[0].hits > 0
+    assert_same_samples(*chunks)
 
 
 @pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])

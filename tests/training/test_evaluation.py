@@ -11,7 +11,7 @@ import pytest
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.progress import StoppedError
-from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.evaluation import (
     Games,
@@ -22,6 +22,7 @@ from ludarium.training.evaluation import (
     table,
     wilson_interval,
 )
+from tests.oddity import Oddity
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
@@ -124,25 +125,30 @@ def test_openings_may_be_given(corso: Game) -> None:
         play_match(corso, first, second, 4, openings=openings)
 
 
-def test_each_agent_moves_for_its_own_seat_only(corso: Game) -> None:
-    first, second = Scripted(corso, 0), Scripted(corso, 0)
-    play_match(corso, first, second, games=2, seed=0, opening_plies=0)
-    # Game 0 has the first agent as player 0, game 1 as player 1: one game each per round.
-    for ply, (own, other) in enumerate(zip(first.seen, second.seen, strict=True)):
-        assert own["mover"].tolist() == [ply % 2]
-        assert other["mover"].tolist() == [ply % 2]
+def test_each_agent_moves_for_its_own_seat_only_also_twice_in_a_row() -> None:
+    game = Oddity()
+    match = play_match(game, Scripted(game, 0), Scripted(game, 1), 20, seed=3, opening_plies=1)
+    twice, ends = 0, []
+    for number, (seed, seat) in enumerate(zip(match.seeds, match.seats, strict=True)):
+        position = game.start(int(seed))
+        for ply, action in enumerate(match.moves(number)):
+            mover, legal = position.mover, position.legal_actions
+            assert ply < 1 or action == legal[int(mover != seat) % len(legal)]
+            position.play(action)
+            twice += not position.is_over and position.mover == mover
+        ends.append(position.outcome)
+    assert twice > 5
+    assert match.outcomes.tolist() == ends
+    assert match.truncated == ends.count(TRUNCATED)
 
 
-def test_draws_and_truncations_are_told_apart() -> None:
-    game = TicTacToe()
-    result = play_match(game, make_agent("alphabeta:9", game), make_agent("alphabeta:9", game), 4)
-    assert len(result) == result.tally.games == 4
-    assert result.truncated == 0
-    drawn = play_match(
-        game, make_agent("alphabeta:9", game), make_agent("alphabeta:9", game), 2, opening_plies=0
-    )
-    assert drawn.tally == Tally(0, 2, 0)
-    assert drawn.tally.score == 0.5
+def test_drawn_and_truncated_games_are_draws_told_apart() -> None:
+    agents = make_agent("alphabeta:9", TicTacToe()), make_agent("alphabeta:9", TicTacToe())
+    drawn = play_match(TicTacToe(), *agents, 2, opening_plies=0)
+    assert (drawn.tally, drawn.tally.score, drawn.truncated) == (Tally(0, 2, 0), 0.5, 0)
+    game = Oddity(max_plies=2)
+    cut = play_match(game, Scripted(game, -1), Scripted(game, -1), 4, seed=2, opening_plies=0)
+    assert (cut.tally, cut.truncated) == (Tally(0, 4, 0), 4)
 
 
 def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 
 from ludarium.cli import main
 from ludarium.configs.schema import OpponentsConfig
-from ludarium.envs import GAMES, make_game
+from ludarium.envs import GAMES, Position, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, load_checkpoint
 from ludarium.models.network import Output, expected_value
@@ -97,28 +97,47 @@ def test_without_symmetries_a_view_shows_the_canonical_frame():
 
 
 @pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
-def test_the_learner_plays_both_seats_by_its_networks_numbers(name):
+def test_the_learner_plays_both_seats_and_is_rewarded_as_the_rules_say(name, monkeypatch):
+    """Beside an account that replays what both sides played."""
     game = make_game(name)
     network = build_network(network_shape(game), 4, 1).eval()
     pool = make_pool(game, network, num_envs=16)
     env = LearnerVecEnv(game, pool, View(game, True, pool.random), 4, pool.random)
+    replies: dict[int, list[int]] = {}
+    choose = pool.choose
+
+    def spied(batch, games):
+        actions = choose(batch, games)
+        for number, action in zip(games.tolist(), actions.tolist(), strict=True):
+            replies.setdefault(number, []).append(action)
+        return actions
+
+    monkeypatch.setattr(pool, "choose", spied)
     random = np.random.default_rng(1)
     observations = env.reset()
-    seats, rewards_seen = set(), set()
+    seats, results = set(), set()
     for _ in range(150):
         batch = env.side.batch
-        assert (batch.movers == env.side.seats).all()
-        seats |= set(env.side.seats)
+        before, sides = batch.states.copy(), env.side.seats.copy()
+        assert (batch.movers == sides).all()
+        seats |= set(sides)
         masks = np.stack(env.env_method("action_masks"))
         actions = (masks * random.random(masks.shape)).argmax(axis=1)
         played = env.seen.decode(actions)
-        assert (batch.masks[np.arange(16), played] == 1).all()
         assert observations.shape == (16, *game.observation_shape)
+        replies.clear()
         observations, rewards, dones, _ = env.step(actions)
-        assert (rewards[~dones] == 0).all()
-        rewards_seen |= set(rewards[dones])
+        for number, (reward, is_over, seat) in enumerate(zip(rewards, dones, sides, strict=True)):
+            position = Position.of_state(game, before[number])
+            for action in (int(played[number]), *replies.get(number, [])):
+                if not position.is_over:  # further ones are of the next game
+                    position.play(action)
+            assert position.is_over == is_over
+            assert reward == position.rewards[seat]
+            assert env.side.seats[number] == (1 - seat if is_over else seat)
+            results |= {(int(seat), float(reward))} if is_over else set()
     assert seats == {0, 1}
-    assert len(rewards_seen) > 1
+    assert {(0, 1), (0, -1), (1, 1), (1, -1)} <= results
 
 
 # The policy.

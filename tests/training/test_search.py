@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 
 from ludarium.envs import Position, make_game
-from ludarium.envs.engine.codec import observations_of
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
@@ -51,7 +48,7 @@ def exact_value(position: Position) -> int:
 @ALGORITHMS
 def test_enough_simulations_prove_the_exact_value(algorithm):
     game = make_game("corso", size=3)
-    positions = positions_after(game, 4, 40)
+    positions = positions_after(game, 4, 20) + positions_after(game, 5, 20)
     settings = SearchSettings(simulations=4000, algorithm=algorithm)
     search = Search(game, settings, batch=40, seed=0)
     found = search.run(states_of(positions), random_network(1, 9))
@@ -183,62 +180,6 @@ def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
     assert twice > 5
 
 
-@functools.cache
-def mean_backed_up_value(prove: bool) -> float:
-    """Root value of a won position by the mean of its simulations, or exactly."""
-    game = make_game("corso", size=3)
-    position = positions_after(game, 5, 1)[0]
-    settings = SearchSettings(simulations=200, prove=prove)
-    evaluate = random_network(3, 9)
-    return float(Search(game, settings, 1).run(position.states, evaluate).values[0])
-
-
-def test_proof_makes_values_exact_where_means_are_not():
-    assert abs(mean_backed_up_value(True)) in (0, 1)
-    assert 0 < abs(mean_backed_up_value(False)) < 1
-
-
-def knowing_network(game, positions: list[Position]):
-    """An evaluator with the exact values of positions and all after them, and no preference."""
-    states, values = [], []
-
-    def solve(position: Position) -> int:
-        if position.is_over:
-            return position.rewards[0]
-        value = (min if position.mover else max)(map(solve, children(position).values()))
-        states.append(position.states)
-        values.append(-value if position.mover else value)
-        return value
-
-    for position in positions:
-        solve(position)
-    shown = observations_of(game, np.concatenate(states))
-    known = {each.tobytes(): value for each, value in zip(shown, values, strict=True)}
-
-    def evaluate(observations: np.ndarray):
-        found = np.array([known[each.tobytes()] for each in observations], np.float32)
-        return Evaluation.of_values(np.zeros((len(observations), game.num_actions)), found)
-
-    return evaluate
-
-
-@ALGORITHMS
-def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
-    game = make_game("corso", size=3)
-    positions = positions_after(game, 4, 24)
-    evaluate = knowing_network(game, positions)
-    noise = 1.0 if algorithm == GUMBEL else 0.5
-    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
-    search = Search(game, settings, batch=24, seed=0)
-    found = search.run(states_of(positions), evaluate)
-    exact = evaluate(observations_of(game, states_of(positions))).values
-    assert {-1, 1} <= set(exact)
-    roots = search.tree.nodes[:, 0]
-    mean_of_visits = np.abs(roots["sign"] * roots["value"] - exact).mean()
-    error = np.abs(found.values - exact).mean()
-    assert error < mean_of_visits / 4
-
-
 @ALGORITHMS
 def test_together_or_one_by_one_is_the_same(algorithm):
     game = make_game("corso", size=3)
@@ -252,31 +193,6 @@ def test_together_or_one_by_one_is_the_same(algorithm):
         assert single.actions[0] == together.actions[index]
         np.testing.assert_array_equal(single.visits[0], together.visits[index])
         np.testing.assert_allclose(single.policies[0], together.policies[index], atol=1e-5)
-
-
-@ALGORITHMS
-def test_only_legal_actions_are_visited_and_simulations_are_all_used(algorithm):
-    game = make_game("corso", size=3)
-    positions = positions_after(game, 3, 20)
-    settings = SearchSettings(simulations=30, algorithm=algorithm, prove=False)
-    found = Search(game, settings, batch=20).run(states_of(positions), random_network(5, 9))
-    masks = np.stack([position.mask for position in positions])
-    assert (found.visits[masks == 0] == 0).all()
-    assert (found.policies[masks == 0] == 0).all()
-    assert (found.visits.sum(axis=1) == 30).all()
-    np.testing.assert_allclose(found.policies.sum(axis=1), 1, atol=1e-5)
-    assert masks[np.arange(20), found.actions].all()
-
-
-def test_one_legal_action_is_played():
-    game = make_game("corso", size=3)
-    forced = [
-        position for position in positions_after(game, 7, 200) if len(position.legal_actions) == 1
-    ]
-    assert forced
-    settings = SearchSettings(simulations=1)
-    found = Search(game, settings, len(forced)).run(states_of(forced), random_network(1, 9))
-    assert [position.legal_actions[0] for position in forced] == list(found.actions)
 
 
 @ALGORITHMS
@@ -298,18 +214,73 @@ def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
     assert (first != other).any()
 
 
-def test_dirichlet_noise_has_the_moments_of_its_distribution():
+@ALGORITHMS
+def test_root_noise_has_the_moments_of_its_distribution(algorithm):
+    """Gumbel noise is scaled; Dirichlet noise adds up to 1."""
     game = make_game("corso", size=3)
     settings = SearchSettings(
-        simulations=1, algorithm=PUCT, noise=0.25, dirichlet_alpha=0.4, prove=False
+        simulations=1, algorithm=algorithm, noise=0.25, dirichlet_alpha=0.4, prove=False
     )
     search = Search(game, settings, batch=4000, seed=3)
     search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
     noise = search.tree.roots["noise"]
-    np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(noise.mean(axis=0), 1 / 9, atol=0.01)
-    variance = (1 / 9) * (8 / 9) / (9 * 0.4 + 1)
+    mean, variance = 0.25 * np.euler_gamma, 0.25**2 * np.pi**2 / 6
+    if algorithm == PUCT:
+        np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
+        mean, variance = 1 / 9, (1 / 9) * (8 / 9) / (9 * 0.4 + 1)
+    np.testing.assert_allclose(noise.mean(axis=0), mean, atol=0.02)
     np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.1)
+
+
+def puct_in_plain_python(root: Position, evaluate, simulations: int, c_puct: float) -> list[int]:
+    """The visits of the root's actions, by the definition of PUCT; values are player 0's."""
+    means, visits, priors, raw = {}, {}, {}, {}
+    for _ in range(simulations + 1):  # the first evaluates the root
+        line, position = (), root.copy()
+        while line in priors and not position.is_over:
+            sign, scores = -1 if position.mover else 1, {}
+            for action in position.legal_actions.tolist():
+                child = (*line, action)
+                value = sign * means.get(child, raw[line])
+                spread = priors[line][action] * visits[line] ** 0.5 / (1 + visits.get(child, 0))
+                scores[action] = value + c_puct * spread
+            action = max(scores, key=lambda action: scores[action])
+            position.play(action)
+            line = (*line, action)
+        value = float(position.rewards[0])
+        if not position.is_over:
+            found = evaluate(position.observation()[None])
+            value = float(found.values[0]) * (-1 if position.mover else 1)
+            weights = np.exp(found.logits[0].astype(float)) * position.mask
+            priors[line], raw[line] = weights / weights.sum(), value
+        for end in range(len(line) + 1):
+            count, mean = visits.get(line[:end], 0), means.get(line[:end], 0.0)
+            visits[line[:end]] = count + 1
+            means[line[:end]] = mean + (value - mean) / (count + 1)
+    return [visits.get((action,), 0) for action in range(root.game.num_actions)]
+
+
+def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
+    settings = SearchSettings(simulations=60, algorithm=PUCT, c_puct=1.2, prove=False)
+    movers = set()
+    for number in range(20):
+        game = RandomTree(number=number)
+        root, evaluate = game.start(), random_network(number, 3)
+        found = Search(game, settings, batch=1).run(root.states, evaluate)
+        assert found.visits[0].tolist() == puct_in_plain_python(root, evaluate, 60, 1.2)
+        movers.add(root.mover)
+    assert movers == {0, 1}
+
+
+def test_puct_draws_actions_by_their_visits_to_a_power():
+    game = make_game("corso", size=3)
+    settings = SearchSettings(simulations=40, algorithm=PUCT, temperature=0.5, prove=False)
+    search = Search(game, settings, batch=3000, seed=7)
+    found = search.run(np.repeat(game.start().states, 3000), random_network(1, 9))
+    assert (found.visits == found.visits[0]).all()
+    weights = found.visits[0].astype(float) ** 2
+    drawn = np.bincount(found.actions, minlength=9) / 3000
+    np.testing.assert_allclose(drawn, weights / weights.sum(), atol=0.03)
 
 
 def test_no_positions_have_an_empty_finding():

@@ -18,7 +18,7 @@ from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import new_batches
-from tests.games import after, positions_after
+from tests.games import after, changed, positions_after
 from tests.tictactoe import TicTacToe
 
 from .test_search import exact_value, random_network
@@ -119,8 +119,9 @@ def test_one_thread_finds_the_same_again():
     assert lines[0] == lines[1]
 
 
-def test_the_tree_is_kept_when_a_move_is_played():
-    tree = search(from_start("b2"))
+@pytest.mark.parametrize("mover", [0, 1])
+def test_the_tree_is_kept_when_a_move_is_played(mover):
+    tree = search(from_start(*["b2"] * mover))
     tree.think(Budget(simulations=100))
     before = tree.finding()
     action = int(before.actions[0])
@@ -276,6 +277,32 @@ def test_uct_adds_up_the_trees_of_its_threads():
     assert visits.sum() == resumed.simulations == 1000
     assert GAME.action_names[resumed.ranked()[0]] == "a3"
     assert resumed.line(resumed.ranked()[0])[0] == resumed.ranked()[0]
+
+
+@pytest.mark.parametrize("mover", [0, 1])
+def test_actions_are_ranked_by_visits_and_then_by_their_value_for_the_mover(mover):
+    tree = search(from_start(*["b2"] * mover))
+    tree.think(Budget(simulations=20))
+    found = tree.finding()
+    ranked = [(found.visits[0, each], found.action_values[0, each]) for each in tree.ranked()]
+    visited = [(visits, value) for visits, value in ranked if visits]
+    assert visited == sorted(visited, reverse=True) == ranked[: len(visited)]
+    assert len({visits for visits, _ in visited}) < len(visited)
+
+
+@pytest.mark.parametrize("mover", [0, 1])
+def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover):
+    """Whoever it is at that ply."""
+    resumed, sign = UCTSearch(GAME, np.array([[3, 5]]), 0.7), 1 - 2 * mover
+    resumed.restart(changed(GAME.start(0), mover=mover).states)
+    resumed.think(Budget(simulations=9))
+    visits, totals, _ = resumed.action_statistics()  # totals are player 0's
+    assert {-1, 1} <= set(totals)
+    assert set(visits) == {1}
+    assert (np.diff(sign * totals[resumed.ranked()]) <= 0).all()
+    found = resumed.finding()
+    np.testing.assert_array_equal(found.action_values[0], sign * totals)
+    assert found.values[0] == pytest.approx(sign * totals.mean())
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
