@@ -398,10 +398,11 @@ class GuardedBoardGameEnv(BoardGameEnv):
         is_over = self.terminations[agent] or self.truncations[agent]
         if type(action) is not int or not 0 <= action < self.game.num_actions:
             is_inside = self.is_action(action) and self.action_spaces[agent].contains(action)
-            assert is_inside or (action is None and is_over), (
-                f"action is not in action space: {quoted(action)}; actions are integers from 0 to "
-                f"{self.game.num_actions - 1}"
-            )
+            if not is_inside and not (action is None and is_over):
+                raise AssertionError(
+                    f"action is not in action space: {quoted(action)}; actions are integers from 0 "
+                    f"to {self.game.num_actions - 1}"
+                )
         if is_over:
             self._was_dead_step(action)
             return
@@ -450,6 +451,7 @@ class _OrderedIterable(AECIterable):
 class _OrderedIterator(AECIterator):
     def __next__(self) -> str:
         agent = super().__next__()
-        assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
+        if not self.env._has_updated:
+            raise AssertionError("need to call step() or reset() in a loop over `agent_iter`")
         self.env._has_updated = False
         return agent
