@@ -64,6 +64,7 @@ class BoardGameEnv(AECEnv):
     Attributes:
         start_seed: seed of this game's start, where starts are random.
         moves: the actions of this game so far, in the board's own frame; a new list each game.
+        refusal: why the action by which this game was lost is illegal, as a text; else empty.
 
     Raises:
         ValueError: an unknown render mode, or ``canonical`` is not a flag.
@@ -98,6 +99,7 @@ class BoardGameEnv(AECEnv):
         self._position: Position | None = None
         self._window: Window | None = None
         self.start_seed = 0
+        self.refusal = ""
         self._seeds: np.random.Generator | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -137,6 +139,7 @@ class BoardGameEnv(AECEnv):
         mask, planes = self._position._new_arrays()
         self._position._restart(self.start_seed, mask, planes)
         self.moves: list[int] = []
+        self.refusal = ""
         self.agents = list(AGENTS)
         self.rewards = {"player_0": 0, "player_1": 0}
         self._cumulative_rewards: dict[str, float] = {"player_0": 0, "player_1": 0}
@@ -152,9 +155,10 @@ class BoardGameEnv(AECEnv):
         if self.canonical and position.is_turned():
             assert game.canonical_turn is not None
             mask = mask[game.canonical_turn.actions]
-            planes = planes[:, game.canonical_turn.cells]
+            planes = planes.take(game.canonical_turn.cells, axis=1)  # C-contiguous, as before
         self.agent_selection = agent = AGENTS[mover]
         self.infos = {
+            # TorchRL takes no other key beside a mask that is in the observation too.
             agent: {"action_mask": mask},
             AGENTS[1 - mover]: {"action_mask": np.zeros(game.num_actions, _INT8)},
         }
@@ -408,8 +412,9 @@ class GuardedBoardGameEnv(BoardGameEnv):
             return
         try:
             self._play(self._on_board(action))
-        except IllegalActionError:
+        except IllegalActionError as refusal:
             EnvLogger.warn_on_illegal_move()
+            self.refusal = str(refusal)
             self._forfeit(agent)
 
     def _forfeit(self, agent: str) -> None:

@@ -578,9 +578,13 @@ def test_a_forfeited_game_is_recorded_up_to_the_last_legal_move() -> None:
     env = make("corso", size=3)
     env.reset(seed=0)
     env.step(4)
+    assert env.unwrapped.refusal == ""
     env.step(4)
+    assert env.unwrapped.refusal.startswith("action 4 (b2!) is not legal: ")
     assert not from_record(env.to_record()).position.is_over
     assert env.to_record()["moves"] == ["b2"]
+    env.reset()
+    assert env.unwrapped.refusal == ""
 
 
 # Ways to get one.
