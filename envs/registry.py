@@ -19,9 +19,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from .corso import Corso
-from .engine import kernels
 from .engine.check import NAME, fault_of_class
-from .engine.compile import specialise
 from .engine.game import Game
 from .engine.messages import did_you_mean, quoted
 from .engine.options import UnknownOptionError, check_options, check_stored
@@ -215,8 +213,8 @@ def _shared(kind: type[Game], options: dict[str, Any]) -> Game:
     """The rules in use with these options, or new ones."""
     key = kind, repr(check_options(kind.name, kind.option_list, options))
     game = _in_use.get(key)
-    if game is not None and game.kernels is not specialise(kernels, game.rules):
-        _in_use.pop(key, None)  # its rules have been reloaded
+    if game is not None and not game._is_current():
+        _in_use.pop(key, None)
         game = None
     return _in_use.setdefault(key, kind(**options)) if game is None else game
 

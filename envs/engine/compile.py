@@ -104,10 +104,10 @@ def specialise(
     key = (templates, rules, view, *sorted(given.items()))
     with _is_specialising:
         known = _specialised.get(key)
-        if known is not None and not known[0].is_current():
-            known[0].forget_parts()
-            known = None
-        if known is None:
+        if known is None or not known[0].is_current():
+            outdated = [each for each, made in _specialised.items() if not made[0].is_current()]
+            for each in outdated:  # it may share parts with what is made now
+                _specialised.pop(each)[0].forget_parts()
             known = _specialised[key] = _compiled(templates, rules, view, **given)
         return known[1]
 
@@ -213,7 +213,8 @@ def ingredients(
     for hook in HOOKS:
         found.add_read(vars(rules if hook.module == "rules" else view or hooks), hook.name)
     functions = [hook.of(rules, view) for hook in HOOKS]
-    functions += [function for module in modules for _, function in _templates_in(module)]
+    for module in modules:
+        functions += [found.add_read(vars(module), name) for name, _ in _templates_in(module)]
     found.add_functions(functions, rules)
     return found
 

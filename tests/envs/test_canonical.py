@@ -152,8 +152,8 @@ def steps_of(face: str, game: Game, canonical: bool) -> Iterator[tuple[list, lis
                 return
     elif face == "single":
         single = SingleAgentEnv(game, seat="alternate", canonical=canonical)
-        for _ in range(2):
-            observation, info = single.reset(seed=1)
+        for seed in (1, None):
+            observation, info = single.reset(seed=seed)
             for _ in range(8):
                 yield [observation], [info]
                 if not info["action_mask"].any():

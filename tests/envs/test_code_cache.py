@@ -25,7 +25,7 @@ from ludarium.envs.engine import compile as compile_module
 from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise
 from ludarium.envs.engine.jit import disk_cache, kernel, part
-from ludarium.envs.engine.rule import PLAYER_0_WINS, random_bits, seed_rng
+from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, random_bits, seed_rng
 from ludarium.envs.engine.storage import cache_folder
 from tests import tictactoe
 
@@ -282,6 +282,12 @@ def shaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(Path(tictactoe.__file__).parent, folder, ignore=lambda *_: ["__pycache__"])
     edit(folder / "rules.py", "tables.lines", "LINES")
     edit(folder / "rules.py", "\nCELLS", "\nfrom .shapes import LINES\n\nCELLS")
+    (folder / "templates.py").write_text(
+        "from ludarium.envs.engine.compile import kernel\n\n"
+        "rules = None\n\n\n"
+        "@kernel\ndef play(tables, states, action):\n"
+        "    rules.step(tables[0], states[0], action)\n"
+    )
     (folder / "shapes.py").write_text(
         "import numpy as np\n\n"
         "LINES = np.array([[0, 1, 2]], np.uint8)\n"
@@ -321,6 +327,11 @@ def test_an_array_of_another_module_belongs_to_the_rules_that_read_it(
     reload(sys.modules["shaped.shapes"])
     if read == "LINES":
         reload(game.rules)
+    states = game.start(0).states
+    play = specialise(import_module("shaped.templates"), game.rules).play  # not asked for before
+    for action in (0, 3, 1, 4, 2):
+        play(game.tables, states, action)
+    assert states["outcome"][0] == ONGOING
     changed = make_game("tictactoe")
     assert changed is make_game("tictactoe")
     assert not bottom_row_wins(changed)
