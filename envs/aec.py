@@ -73,6 +73,7 @@ class BoardGameEnv(AECEnv):
     Attributes:
         start_seed: seed of this game's start, where starts are random.
         moves: the actions of this game so far, in the board's own frame; a new list each game.
+        refusal: why the action by which this game was lost is illegal, as a text; else empty.
 
     Raises:
         ValueError: an unknown render mode, or ``canonical`` is not a flag.
@@ -107,6 +108,7 @@ class BoardGameEnv(AECEnv):
         self._position: Position | None = None
         self._window: Window | None = None
         self.start_seed = 0
+        self.refusal = ""
         self._seeds: np.random.Generator | None = None
         self._forfeit: Forfeit | None = None  # how the game was lost, if the rules let it go on
 
@@ -148,6 +150,7 @@ class BoardGameEnv(AECEnv):
         self._position._restart(self.start_seed, mask, planes)
         self.moves: list[int] = []
         self._forfeit = None
+        self.refusal = ""
         self.agents = list(AGENTS)
         self.rewards = {"player_0": 0, "player_1": 0}
         self._cumulative_rewards: dict[str, float] = {"player_0": 0, "player_1": 0}
@@ -163,9 +166,10 @@ class BoardGameEnv(AECEnv):
         if self.canonical and position.is_turned():
             assert game.canonical_turn is not None
             mask = mask[game.canonical_turn.actions]
-            planes = planes[:, game.canonical_turn.cells]
+            planes = planes.take(game.canonical_turn.cells, axis=1)  # C-contiguous, as before
         self.agent_selection = agent = AGENTS[mover]
         self.infos = {
+            # TorchRL takes no other key beside a mask that is in the observation too.
             agent: {"action_mask": mask},
             AGENTS[1 - mover]: {"action_mask": np.zeros(game.num_actions, _INT8)},
         }
@@ -411,18 +415,20 @@ class GuardedBoardGameEnv(BoardGameEnv):
         is_over = self.terminations[agent] or self.truncations[agent]
         if type(action) is not int or not 0 <= action < self.game.num_actions:
             is_inside = self.is_action(action) and self.action_spaces[agent].contains(action)
-            assert is_inside or (action is None and is_over), (
-                f"action is not in action space: {quoted(action)}; actions are integers from 0 to "
-                f"{self.game.num_actions - 1}"
-            )
+            if not is_inside and not (action is None and is_over):
+                raise AssertionError(
+                    f"action is not in action space: {quoted(action)}; actions are integers from 0 "
+                    f"to {self.game.num_actions - 1}"
+                )
         if is_over:
             self._was_dead_step(action)
             return
         number = self._on_board(action)
         try:
             self._play(number)
-        except IllegalActionError:
+        except IllegalActionError as refusal:
             EnvLogger.warn_on_illegal_move()
+            self.refusal = str(refusal)
             self._end_by(Forfeit(_PLAYERS[agent], int(number)))
 
     def _end_by(self, forfeit: Forfeit) -> None:
@@ -468,6 +474,7 @@ class _OrderedIterable(AECIterable):
 class _OrderedIterator(AECIterator):
     def __next__(self) -> str:
         agent = super().__next__()
-        assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
+        if not self.env._has_updated:
+            raise AssertionError("need to call step() or reset() in a loop over `agent_iter`")
         self.env._has_updated = False
         return agent

@@ -143,6 +143,7 @@ def _face(maker: Any, name: str, module: str, called: str) -> Any:
         return maker(name, render_mode=render_mode, canonical=canonical, **options)
 
     face.__module__, face.__name__, face.__qualname__ = module, called, called
-    doc = maker.__doc__.replace("        name: the game's name.\n", "")
+    doc = maker.__doc__ or ""  # empty under python -OO
+    doc = doc.replace("        name: the game's name.\n", "")
     face.__doc__ = doc.replace("the game called ``name``", name)
     return face

@@ -14,6 +14,7 @@ from .batch import BatchEnv
 from .engine.game import Game
 from .engine.memory import read_only, sealed
 from .engine.numbers import checked_whole
+from .engine.position import Position
 from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
 from .opponents import (
     BOTH,
@@ -33,7 +34,7 @@ from .opponents import (
 
 #: The most random plies that a game may start with.
 MOST_OPENING_PLIES = 100
-_SHOWN = "seats", "rewards", "terminated", "truncated"
+_SHOWN = "seats", "rewards", "terminated", "truncated", "illegal_actions"
 
 
 class OneSide:
@@ -54,6 +55,7 @@ class OneSide:
         seats: int64[N], the agent's player index in each game; with ``"both"``, the mover.
         rewards: float32[N], the agent's reward for its last action.
         terminated, truncated: bool[N], whether each game is over, and how.
+        illegal_actions: int64[N], the illegal action by which the agent has lost each game, or -1.
 
     These arrays change in place, and are read-only for the caller.
     """
@@ -62,6 +64,7 @@ class OneSide:
     rewards: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
+    illegal_actions: np.ndarray
 
     def __init__(
         self,
@@ -88,9 +91,11 @@ class OneSide:
         self._rewards = np.zeros(num_envs, np.float32)
         self._terminated = np.zeros(num_envs, np.bool_)
         self._truncated = np.zeros(num_envs, np.bool_)
+        self._illegal_actions = np.full(num_envs, -1)
         self.opening_plies = checked_whole("opening_plies", opening_plies, 0, MOST_OPENING_PLIES)
         self._every = sealed(np.arange(num_envs))
         self._seat = seat
+        self._refused = game.new_states(0)  # positions in which the illegal actions were played
         self._raises = illegal == "raise"
         self._opponents: Opponents | None = None
         self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
@@ -130,6 +135,7 @@ class OneSide:
             self._random = random or self._random
             self.batch.reset(int(self._random.integers(2**63)))
             self._opponents = self._ready_opponents()
+        self._illegal_actions[:], self._refused = -1, self._refused[:0]
         self._seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
         self._begin(self._every)
         self._take_sides()
@@ -176,6 +182,8 @@ class OneSide:
         self._play(games[is_legal], actions[is_legal])
         self._play_opponents(is_legal)
         outcomes = batch._states["outcome"]
+        self._refused = batch._states[~is_legal]
+        self._illegal_actions[:] = np.where(is_legal, -1, actions)
         self._rewards[:] = np.where(is_legal, self._rewards_of(games), -1)
         self._truncated[:] = (outcomes == TRUNCATED) & is_legal
         self._terminated[:] = ((outcomes != ONGOING) | ~is_legal) & ~self._truncated
@@ -183,6 +191,31 @@ class OneSide:
         self._finish(over, self._rewards[over])
         self._take_sides()
         self._is_ready = True
+
+    @property
+    def refusals(self) -> dict[int, str]:
+        """Why the illegal actions of the last step are so, by the numbers of their games."""
+        games = np.flatnonzero(self.illegal_actions >= 0)
+        refusals = {}
+        for game, state in zip(games.tolist(), self._refused, strict=True):
+            position = Position.of_state(self.batch.game, state)
+            action = int(self.illegal_actions[game])
+            if self.batch.canonical:
+                action = position.turned_action(action)
+            refusals[game] = position.refusal(action)
+        return refusals
+
+    def last_masks(self) -> np.ndarray:
+        """int8[N, A], the masks after the last step; all zero where it ended the game."""
+        masks = self.batch.masks.copy()
+        masks[self.illegal_actions >= 0] = 0
+        return masks
+
+    def truncate(self, games: np.ndarray) -> None:
+        """Truncate some games; to the opponents those that go on are abandoned."""
+        self._truncated[games] = True
+        going = games[self._in_play[games]]
+        self._finish(going, np.full(len(going), np.nan, np.float32))
 
     def require_ready(self) -> None:
         """Raise ``ResetNeeded`` unless the agent is to move in all unfinished games."""

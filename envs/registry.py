@@ -213,6 +213,9 @@ def _shared(kind: type[Game], options: dict[str, Any]) -> Game:
     """The rules in use with these options, or new ones."""
     key = kind, repr(check_options(kind.name, kind.option_list, options))
     game = _in_use.get(key)
+    if game is not None and not game._is_current():
+        _in_use.pop(key, None)
+        game = None
     return _in_use.setdefault(key, kind(**options)) if game is None else game
 
 

@@ -39,9 +39,10 @@ class BoardGameVecEnv(VecEnv):
     The agent acts in every game in every step; if the rules let a player act several times
     in a row, each action is a step. Rewards come at the end: +1, -1 (also for an illegal action, if
     it loses), or 0 for a draw or at the ply cap. Masks come from ``env_method("action_masks")`` in
-    one array, as sb3-contrib's ``MaskablePPO`` asks for them. The infos of a game that ended in the
-    step have ``terminal_observation`` and ``TimeLimit.truncated``, which is true if the game
-    reached its ply cap.
+    one array, as sb3-contrib's ``MaskablePPO`` asks for them; they are in the infos too, beside
+    ``illegal_action``, a number or -1, of which `OneSide.refusals` has the reasons. The infos of a
+    game that ended in the step have ``terminal_observation`` and ``TimeLimit.truncated``, which is
+    true if the game reached its ply cap.
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
@@ -146,7 +147,11 @@ class BoardGameVecEnv(VecEnv):
 
     def _infos(self) -> list[dict[str, Any]]:
         """Infos of a step, taken before games restart."""
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        masks, illegal = self.side.last_masks(), self.side.illegal_actions.tolist()
+        infos: list[dict[str, Any]] = [
+            {"action_mask": mask, "illegal_action": action}
+            for mask, action in zip(masks, illegal, strict=True)
+        ]
         for game in self.side.observe_ends():
             infos[game]["terminal_observation"] = self.side.batch.observations[game].copy()
             infos[game]["TimeLimit.truncated"] = bool(self.side.truncated[game])

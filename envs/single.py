@@ -45,9 +45,10 @@ class SingleAgentEnv(gymnasium.Env):
 
     An observation is float32 of ``game.observation_shape`` within [0, 1], from the agent's
     side; ``info["action_mask"]`` is int8[num_actions], 1 for each legal action, all zero when
-    the game is over. The reward comes at the end: +1, -1, or 0 for a draw. Where the rules let
-    a player act several times in turn, each action is a step. A game that reaches its ply cap
-    is truncated.
+    the game is over; ``info["illegal_action"]`` is the number of the illegal action by which the
+    agent has lost, else -1. The reward comes at the end: +1, -1, or 0 for a draw. Where the rules
+    let a player act several times in turn, each action is a step. A game that reaches its ply
+    cap is truncated.
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
@@ -58,8 +59,9 @@ class SingleAgentEnv(gymnasium.Env):
         seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
             game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
         illegal: what an illegal action from 0 to ``num_actions`` - 1 does: ``"lose"``
-            ends the game with reward -1 and the reason in ``info["illegal_action"]``; ``"raise"``
-            raises a ``ValueError`` and changes nothing. Any other value always raises one.
+            ends the game with reward -1, the action in ``info["illegal_action"]`` and the reason in
+            `refusal`; ``"raise"`` raises a ``ValueError`` and changes nothing. Any other value
+            always raises one.
         render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame, but
             `FromArrays` in the environment's.
         **options: the game's options, if it is given by name.
@@ -67,6 +69,7 @@ class SingleAgentEnv(gymnasium.Env):
     Attributes:
         board: the PettingZoo environment of both sides, with position, notation and records.
         seat: the player that the agent is in this game, 0 or 1.
+        refusal: why the action by which the agent has lost is illegal, as a text; else empty.
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
@@ -101,6 +104,7 @@ class SingleAgentEnv(gymnasium.Env):
         self._handle: GameInPlay | None = None  # a `Player`'s handle of the game in play
         self._has_begun = False
         self._is_over = True
+        self.refusal = ""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -118,7 +122,7 @@ class SingleAgentEnv(gymnasium.Env):
         if begins:
             self._made = restarted(self._opponent, self._made, self.game, self.np_random)
         self.seat = 1 if begins else self.seat  # `_begin` swaps the sides
-        self._has_begun = True
+        self._has_begun, self.refusal = True, ""
         for _ in range(MOST_BEGINNINGS):
             self._begin()
             self._is_over = self.board._current().is_over  # before the agent's first turn
@@ -144,11 +148,10 @@ class SingleAgentEnv(gymnasium.Env):
         except IllegalActionError as refusal:
             if self._raises or not board.is_action(action):
                 raise
-            self._is_over = True
+            self._is_over, self.refusal = True, str(refusal)
             board._forfeit = Forfeit(self.seat, int(board._on_board(action)))
             self._finish(is_forfeit=True)
-            info = self._info() | {"illegal_action": str(refusal)}
-            return self._observation(), -1.0, True, False, info
+            return self._observation(), -1.0, True, False, self._info(int(action))
         self._is_over = True  # stays so if the opponent fails
         self._play_opponent()
         agent = AGENTS[self.seat]
@@ -224,6 +227,7 @@ class SingleAgentEnv(gymnasium.Env):
     def _observation(self) -> np.ndarray:
         return self.board.observe(AGENTS[self.seat])["observation"]
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, illegal_action: int = -1) -> dict[str, Any]:
         mask = self.board.mask()
-        return {"action_mask": np.zeros_like(mask) if self._is_over else mask}
+        shown = np.zeros_like(mask) if self._is_over else mask
+        return {"action_mask": shown, "illegal_action": illegal_action}

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from .engine.game import Game
 from .engine.memory import sealed
-from .engine.numbers import checked_flag
+from .engine.numbers import checked_flag, checked_whole
 from .one_side import OneSide, agent_space
 from .opponents import FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game
@@ -23,7 +23,7 @@ class VectorBoardGameEnv(VectorEnv):
     It behaves like N `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset mode
     is ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
     the last observation and info are in ``infos["final_obs"]`` and ``infos["final_info"]``
-    (see Gymnasium). ``infos["action_mask"]`` is int8[N, A].
+    (see Gymnasium). ``infos["action_mask"]`` is int8[N, A], ``infos["illegal_action"]`` int64[N].
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
@@ -37,11 +37,13 @@ class VectorBoardGameEnv(VectorEnv):
             in ``infos["final_obs"]``, and a reward belongs to the player who moved.
         illegal: an illegal action from 0 to ``num_actions`` - 1 loses its game
             (``"lose"``), or raises a ``ValueError`` and changes nothing (``"raise"``). Any other
-            value always raises one.
+            value always raises one. `refusals` has the reasons.
         observation_dtype, canonical: as for `BatchEnv`; `FromArrays` sees and answers in the same
             frame.
         other_view: also give the observations from the other side, as ``infos["other_view"]`` and
             in ``infos["final_info"]``.
+        max_episode_steps: truncate a game after so many of the agent's steps, as Gymnasium's
+            ``TimeLimit`` does; None or -1: do not.
         render_mode: None; pictures of many games are not supported.
         **options: the game's options, if it is given by name.
 
@@ -70,6 +72,7 @@ class VectorBoardGameEnv(VectorEnv):
         observation_dtype: Any = np.float32,
         canonical: bool = False,
         other_view: bool = False,
+        max_episode_steps: int | None = None,
         render_mode: None = None,
         **options: Any,
     ) -> None:
@@ -86,6 +89,10 @@ class VectorBoardGameEnv(VectorEnv):
         )
         self.batch = self._side.batch
         self._other_view = checked_flag("other_view", other_view)
+        self._limit = max_episode_steps
+        if max_episode_steps not in (None, -1):
+            self._limit = checked_whole("max_episode_steps", max_episode_steps, 1)
+        self._steps = np.zeros(num_envs, np.int64)
         self.num_envs = num_envs
         self.single_observation_space = agent_space(self.batch)
         self.single_action_space = spaces.Discrete(self.game.num_actions)
@@ -121,6 +128,7 @@ class VectorBoardGameEnv(VectorEnv):
         begins = seed is not None or not self._has_begun
         self._side.reset(self.np_random if begins else None)
         self._has_begun, self.closed = True, False
+        self._steps[:] = 0
         return self.batch.observations.copy(), self._infos()
 
     def step(
@@ -136,11 +144,20 @@ class VectorBoardGameEnv(VectorEnv):
         """
         side = self._side
         side.play(actions)
+        self._steps += 1
+        if self._limit not in (None, -1):
+            side.truncate(np.flatnonzero(self._steps >= self._limit))
+        self._steps[side.is_over] = 0
         rewards = side.rewards.astype(np.float64)
         terminated, truncated = side.terminated.copy(), side.truncated.copy()
         final = self._finals(terminated | truncated)
         side.renew()
         return self.batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
+
+    @property
+    def refusals(self) -> dict[int, str]:
+        """Why the illegal actions of the last step are so, by the numbers of their games."""
+        return self._side.refusals
 
     def close_extras(self, **kwargs: Any) -> None:
         """Abandon the games in play; `reset` begins others."""
@@ -149,7 +166,12 @@ class VectorBoardGameEnv(VectorEnv):
     def _infos(self) -> dict[str, Any]:
         """Infos in Gymnasium's format: each array, with a mask of the games that it describes."""
         every = np.ones(self.num_envs, np.bool_)
-        infos: dict[str, Any] = {"action_mask": self.batch.masks.copy(), "_action_mask": every}
+        infos: dict[str, Any] = {
+            "action_mask": self.batch.masks.copy(),
+            "_action_mask": every,
+            "illegal_action": np.full(self.num_envs, -1),  # a game that has one is in `_finals`
+            "_illegal_action": every.copy(),
+        }
         if self._other_view:
             infos["other_view"] = self._side.other_views(np.arange(self.num_envs))
             infos["_other_view"] = every.copy()
@@ -163,8 +185,12 @@ class VectorBoardGameEnv(VectorEnv):
         observations = np.full(self.num_envs, None, object)
         for game in games:
             observations[game] = self.batch.observations[game].copy()
-        masks = np.zeros_like(self.batch.masks)
-        info: dict[str, Any] = {"action_mask": masks, "_action_mask": is_over.copy()}
+        info: dict[str, Any] = {
+            "action_mask": np.where(is_over[:, None], self._side.last_masks(), np.int8(0)),
+            "_action_mask": is_over.copy(),
+            "illegal_action": self._side.illegal_actions.copy(),
+            "_illegal_action": is_over.copy(),
+        }
         if self._other_view:
             info["other_view"] = np.zeros_like(self.batch.observations)
             info["other_view"][games] = self._side.other_views(games)

@@ -33,7 +33,7 @@ def imitation_data(game, teacher, games):
 
 def main():
     """Train by imitation, play a match, print and return its result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--game", default="corso")
     parser.add_argument("--teacher", default="uct:200")
     parser.add_argument("--against", default="uct:1000")

@@ -53,7 +53,7 @@ class StrongEnough:
 
 def main():
     """Train, and print why the run ended."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--config", default="corso/demo")
     parser.add_argument("--folder", default="runs/own-logger")
     parser.add_argument("--against", default="uct:100")

@@ -537,6 +537,13 @@ class Game(ABC):
         """The compiled functions of `engine.views` for this game."""
         return specialise(view_templates, self.rules, self.view)
 
+    def _is_current(self) -> bool:
+        """Whether rules and view are those that were compiled, and have not been reloaded since."""
+        viewing = vars(self).get("_viewing")
+        return self.kernels is specialise(kernel_templates, self.rules) and (
+            viewing is None or viewing is specialise(view_templates, self.rules, self.view)
+        )
+
     def _ask(self, name: str, *arguments: Any) -> Any:
         """Call a function of `_viewing`; a ``ValueError`` says what cannot be compiled."""
         try:

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 import numba
 import numpy as np
 
+from . import views as view_templates
+from .compile import ingredients
 from .game import Game, Symmetries
 from .hooks import HOOKS
 from .messages import quoted, shortened
@@ -173,7 +175,9 @@ class _Trial:
     # Checks.
 
     def check_code(self) -> None:
-        """Check that rules and view call only rules, and divide without fractions."""
+        """Check that rules and view call only rules, read constants, divide without fractions."""
+        for fault in ingredients(view_templates, self.game.rules, self.game.view).faults:
+            self._expect(False, "global", fault)
         for module in filter(None, (self.game.rules, self.game.view)):
             functions = [
                 value.py_func for value in vars(module).values() if hasattr(value, "py_func")

@@ -203,5 +203,5 @@ def source_digest() -> str:
     modules = (address, block, evaluate, packing, parts, target, vector, mathematics)
     files = [Path(str(module.__file__)) for module in modules]
     for path in (Path(__file__), *files, *jit.SOURCES):
-        digest.update(path.read_bytes())
+        digest.update(jit.source_of(path))
     return digest.hexdigest()[:12]

@@ -19,6 +19,7 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine import threads
 from ludarium.envs.vector import VectorBoardGameEnv
+from tests.games import first_legal
 from tests.oddity import Oddity
 from tests.processes import python
 
@@ -431,6 +432,38 @@ def test_a_reset_of_some_games_only_is_refused() -> None:
     assert_same(before, snapshot(vector.batch))
 
 
+@pytest.mark.parametrize("limit", [None, 1, 3])
+def test_a_limit_of_steps_truncates_as_in_one_game(limit: int | None) -> None:
+    """Given to ``make_vec``, or registered with an id of one's own."""
+    gymnasium.register(
+        id=f"mine/Corso{limit}-v0",
+        entry_point="ludarium.envs.single:SingleAgentEnv",
+        vector_entry_point="ludarium.envs.vector:VectorBoardGameEnv",
+        kwargs={"game": "corso", "size": 3, "seat": 0, "opponent": first_legal},
+        max_episode_steps=limit,
+    )
+    vector = gymnasium.make_vec(f"mine/Corso{limit}-v0", num_envs=2)
+    given = make_vector(num_envs=2, seat=0, opponent=first_legal, max_episode_steps=limit or -1)
+    single = gymnasium.make(f"mine/Corso{limit}-v0")
+    for env in (vector, given, single):
+        env.reset(seed=0)
+    for _ in range(6):
+        action = int(single.unwrapped.action_masks().argmax())
+        observation, reward, terminated, truncated, info = single.step(action)
+        for env in (vector, given):
+            found = env.step([action, action])
+            for many, one in zip(found[1:4], (reward, terminated, truncated), strict=True):
+                assert many.tolist() == [one] * 2
+            if terminated or truncated:
+                np.testing.assert_array_equal(found[4]["final_obs"][1], observation)
+                final = found[4]["final_info"]["action_mask"][1]
+                np.testing.assert_array_equal(final, info["action_mask"])
+        if terminated or truncated:
+            single.reset()
+    with pytest.raises(ValueError, match="max_episode_steps is 0; accepted: a whole number from 1"):
+        make_vector(max_episode_steps=0)
+
+
 def test_an_illegal_action_loses_its_game_only() -> None:
     vector = make_vector(seat=0)
     vector.reset(seed=0)
@@ -445,6 +478,11 @@ def test_an_illegal_action_loses_its_game_only() -> None:
     assert np.flatnonzero(terminated).tolist() == [0, 1, 2]
     assert rewards.tolist() == [-1] * 3 + [0] * 9
     assert infos["final_obs"][0][4].sum() == 7
+    assert infos["final_info"]["illegal_action"].tolist() == [*taken, *[-1] * 9]
+    assert not infos["final_info"]["action_mask"].any()
+    assert infos["illegal_action"].tolist() == [-1] * 12
+    told = {game: f"action {action} " for game, action in enumerate(taken)}
+    assert {game: text[:9] for game, text in vector.refusals.items()} == told
     assert (vector.batch.states["ply"] == [0] * 3 + [4] * 9).all()
     vector = make_vector(seat=0, illegal="raise")
     vector.reset(seed=0)

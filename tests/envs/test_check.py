@@ -239,6 +239,39 @@ def test_a_misspelt_field_that_the_compiler_meets_is_named(changed):
         assert "no record has the field 'cels'\n" in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("np.arange(9)", "an array of int64 that can be written.* by .setflags"),
+        ("(1, (np.arange(9),))", "a tuple with a tuple with an array of int64 that can be wr"),
+        ("np.broadcast_to(np.array(None), 9)", "of type ndarray; compiled code reads numbers, t"),
+        ("{}", "which is of type dict; .*: make it one of them, or a table of the Spec"),
+        ("(1, 2.5, None, 'x', np.int8(1), np.broadcast_to(np.arange(9), 9))", None),
+    ],
+)
+@pytest.mark.parametrize("read", ["LINES", "other.LINES"])
+def test_a_global_that_may_change_under_compiled_code_is_named(changed, read, lines, told):
+    """In the rules when the game is made, in the view by the check."""
+    rule, other = "def _has_line(tables, state, mark):\n", "changed_game.rules"
+    new = f"import sys\n\nother = sys.modules[__name__]\nLINES = {lines}\n\n\n@rule\ndef _fits"
+    make = f"{new}():\n    return {read}\n\n\n@rule\n{rule}    if _fits() is None: return False\n"
+    kind = changed(("@rule\n" + rule, make))
+    if told is None:
+        kind()
+    else:
+        with pytest.raises(ValueError, match=rf"{other}._fits reads {other}.{read}, .*{told}"):
+            kind()
+
+
+def test_a_view_that_reads_what_may_change_is_reported(changed):
+    game = changed(
+        ("@rule\ndef show", "SIZES = [1]\n\n\n@rule\ndef show"),
+        ("CELLS + cell] = int", "CELLS + cell] = SIZES[0] * int"),
+    )
+    (fault,) = check_game(game(), games=2)
+    assert "changed_game.view.show reads changed_game.view.SIZES, which is of type list" in fault
+
+
 def test_a_helper_that_is_no_rule_is_told_where_it_is_compiled(changed):
     game = changed(("@rule\ndef _has_line", "def _has_line"))()
     with pytest.raises(ValueError, match=r"_has_line.*: is it a function without @rule\?\n"):

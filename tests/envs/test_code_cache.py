@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module, reload
 from pathlib import Path
 from types import ModuleType
 
@@ -18,13 +20,15 @@ import numpy as np
 import pytest
 from numba import njit
 
+from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.corso import rules
 from ludarium.envs.engine import compile as compile_module
 from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise
 from ludarium.envs.engine.jit import disk_cache, kernel, part
-from ludarium.envs.engine.rule import random_bits, seed_rng
+from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, random_bits, seed_rng
 from ludarium.envs.engine.storage import cache_folder
+from tests import tictactoe
 from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,13 +67,13 @@ def files_in(folder: Path) -> list[Path]:
 def test_threads_that_ask_at_once_get_the_same_kernels(monkeypatch):
     own = ModuleType("own_rules")  # not asked for before
     vars(own).update({name: value for name, value in vars(rules).items() if name != "__name__"})
-    digest = compile_module.sources_of
+    found = compile_module.ingredients
 
-    def slowly(*arguments, **given):
+    def slowly(*arguments):
         time.sleep(0.05)
-        return digest(*arguments, **given)
+        return found(*arguments)
 
-    monkeypatch.setattr(compile_module, "sources_of", slowly)
+    monkeypatch.setattr(compile_module, "ingredients", slowly)
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: specialise(kernels, own), range(4)))
     assert all(each is made[0] for each in made)
@@ -271,6 +275,79 @@ def test_sources_have_the_same_digest_wherever_they_lie(
     assert sources_of(kernels, rules) == here
     monkeypatch.setattr(rules, "MARBLE", 9)
     assert sources_of(kernels, rules) != here
+
+
+@pytest.fixture
+def shaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of tic-tac-toe with lines in a module `shapes`; what it makes is kept apart."""
+    folder = tmp_path / "shaped"
+    shutil.copytree(Path(tictactoe.__file__).parent, folder, ignore=lambda *_: ["__pycache__"])
+    edit(folder / "rules.py", "tables.lines", "LINES")
+    edit(folder / "rules.py", "\nCELLS", "\nfrom .shapes import LINES\n\nCELLS")
+    (folder / "templates.py").write_text(
+        "from ludarium.envs.engine.compile import kernel\n\n"
+        "rules = None\n\n\n"
+        "@kernel\ndef play(tables, states, action):\n"
+        "    rules.step(tables[0], states[0], action)\n"
+    )
+    (folder / "shapes.py").write_text(
+        "import numpy as np\n\n"
+        "LINES = np.array([[0, 1, 2]], np.uint8)\n"
+        "LINES.setflags(write=False)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # its clock is too coarse for tests
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    yield folder
+    for name in [name for name in sys.modules if name.startswith("shaped")]:
+        del sys.modules[name]
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    file.write_text(file.read_text().replace(old, new))
+
+
+def bottom_row_wins(game: Game) -> bool:
+    position = game.start(0)
+    position.play_all([0, 3, 1, 4, 2])
+    return position.outcome == PLAYER_0_WINS
+
+
+@pytest.mark.parametrize("read", ["LINES", "shapes.LINES"])
+def test_an_array_of_another_module_belongs_to_the_rules_that_read_it(
+    shaped: Path, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    """After a change its module is reloaded; so are rules that have a name of their own for it."""
+    if read != "LINES":
+        edit(shaped / "rules.py", "LINES", read)
+        edit(shaped / "rules.py", ".shapes import shapes.LINES", ". import shapes")
+    monkeypatch.setitem(GAMES, "tictactoe", import_module("shaped").TicTacToe)
+    game = make_game("tictactoe")
+    assert bottom_row_wins(game)
+    digest = sources_of(kernels, game.rules)
+    edit(shaped / "shapes.py", "0, 1, 2", "0, 1, 8")
+    reload(sys.modules["shaped.shapes"])
+    if read == "LINES":
+        reload(game.rules)
+    states = game.start(0).states
+    play = specialise(import_module("shaped.templates"), game.rules).play  # not asked for before
+    for action in (0, 3, 1, 4, 2):
+        play(game.tables, states, action)
+    assert states["outcome"][0] == ONGOING
+    changed = make_game("tictactoe")
+    assert changed is make_game("tictactoe")
+    assert not bottom_row_wins(changed)
+    edit(shaped / "shapes.py", "0, 1, 8", "0, 1, 2")  # only the array itself is another
+    assert sources_of(kernels, game.rules) != digest
+
+
+def test_code_is_kept_under_the_sources_that_it_was_imported_from(shaped: Path) -> None:
+    """Somebody edits rules while a process runs the old ones, which are compiled only then."""
+    kind = import_module("shaped").TicTacToe
+    edit(shaped / "rules.py", "if length == 3", "if length == 4")
+    assert bottom_row_wins(kind())
+    reload(kind.rules)
+    assert not bottom_row_wins(kind())
 
 
 # Without sources.

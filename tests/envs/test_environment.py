@@ -585,7 +585,9 @@ def test_a_game_lost_by_an_illegal_action_is_over_in_its_record_too(
         env.step(int(env.mask().argmax()))
     taken = env.moves[0]
     name = env.game.action_names[taken]
+    assert env.unwrapped.refusal == ""
     env.step(int(env._in_frame(taken)))
+    assert env.unwrapped.refusal.startswith(f"action {taken} (")
     record = json.loads(json.dumps(env.to_record()))
     assert len(record["moves"]) == legal
     assert record["result"] == ([1, -1] if legal == 1 else [-1, 1])

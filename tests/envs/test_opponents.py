@@ -99,9 +99,8 @@ class Face:
             observations, rewards, dones, infos = self.env.step(np.array(actions))
             results = []
             for seen, reward, done, info in zip(observations, rewards, dones, infos, strict=True):
-                assert set(info) == (
-                    {"terminal_observation", "TimeLimit.truncated"} if done else set()
-                )
+                ends = {"terminal_observation", "TimeLimit.truncated"} if done else set()
+                assert set(info) == {"action_mask", "illegal_action"} | ends
                 is_cut = info.get("TimeLimit.truncated", False)
                 last = info.get("terminal_observation", seen)
                 results.append((last, reward, done and not is_cut, is_cut))

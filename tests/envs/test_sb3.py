@@ -31,6 +31,19 @@ def test_opening_plies_are_refused_when_it_is_made(wrong: Any) -> None:
         BoardGameVecEnv("corso", 1, size=3, opening_plies=wrong)
 
 
+def test_infos_tell_which_action_lost_its_game() -> None:
+    env = BoardGameVecEnv("corso", 2, seed=1, size=3, seat=0, canonical=True)
+    env.reset()
+    env.step(np.array([8, 8]))
+    taken = int(np.flatnonzero(~env.action_masks()[1])[0])
+    legal = int(np.flatnonzero(env.action_masks()[0])[0])
+    infos = env.step(np.array([legal, taken]))[3]
+    assert [info["illegal_action"] for info in infos] == [-1, taken]
+    assert [info["action_mask"].any() for info in infos] == [True, False]
+    assert env.side.refusals.keys() == {1}
+    assert f"action {taken} " in env.side.refusals[1]
+
+
 def test_sb3_contribs_ppo_learns_on_it() -> None:
     contrib = pytest.importorskip("sb3_contrib")
     env = BoardGameVecEnv("corso", 8, size=3, seed=0)

@@ -212,7 +212,8 @@ def test_an_illegal_action_loses_the_game() -> None:
     observation, reward, terminated, truncated, info = env.step(np.int64(0))
     assert (reward, terminated, truncated) == (-1, True, False)
     reason = "action 0 (a1!) is not legal: the marble on a1 is the opponent's"
-    assert info["illegal_action"].startswith(reason)
+    assert env.refusal.startswith(reason)
+    assert info["illegal_action"] == 0
     assert not info["action_mask"].any()
     assert not env.action_masks().any()
     assert env.board.position == before

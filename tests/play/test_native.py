@@ -709,7 +709,7 @@ def test_there_is_room_for_the_strongest_level():
     assert library_of_corso(simulations=3000).limits == replace(LIMITS, simulations=3000)
 
 
-def test_builds_are_told_apart():
+def test_builds_are_told_apart(monkeypatch):
     library, other = library_of_corso(), library_of_corso(simulations=3000)
     ranges = np.ones((2 * len(library.network.blocks), 2), np.float32)
     packed = pack(library.network, ranges, HOST)
@@ -724,6 +724,8 @@ def test_builds_are_told_apart():
     ]
     assert len(set(numbers)) == len(numbers)
     assert numbers[0] == build_number(library_of_corso(), [packed])
+    monkeypatch.setattr(library.game.rules, "MARBLE", np.broadcast_to(np.arange(2), 2))
+    assert build_number(library, [packed]) not in numbers
 
 
 @pytest.mark.parametrize("simulations", [0, 401])

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -89,13 +90,18 @@ class KernelCache:
         name: beginning of the files' names, the same whatever the sources are.
         sources: a digest of all that the kernel is made of.
         subject: a game or networks; its first kernel that is not on disk is announced. "" is not.
+        is_current: tells whether the kernel would still be made of ``sources``; if not, it is not
+            kept.
     """
 
-    def __init__(self, name: str, sources: str, subject: str) -> None:
+    def __init__(
+        self, name: str, sources: str, subject: str, is_current: Callable[[], bool]
+    ) -> None:
         self._folder = kernel_folder()
         self._name = name
         self._sources = sources
         self._subject = subject
+        self._is_current = is_current
 
     @property
     def cache_path(self) -> str | None:
@@ -116,6 +122,8 @@ class KernelCache:
     def save_overload(self, sig: tuple, compiled: Any) -> None:
         """Keep a compiled kernel, or warn that it cannot be kept; remove files of older sources."""
         folder = self._folder
+        if not self._is_current():
+            return
         if folder is None or not _is_writable(folder):
             _warn_once(f"{folder or 'the home folder'} cannot be written")
             return

@@ -44,7 +44,9 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
     dispatcher = CPUDispatcher(
         function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler
     )
-    dispatcher._cache = KernelCache(name, sources, getattr(function, "ludarium_subject", ""))
+    subject = getattr(function, "ludarium_subject", "")
+    is_current = getattr(function, "ludarium_is_current", lambda: True)
+    dispatcher._cache = KernelCache(name, sources, subject, is_current)
     return dispatcher
 
 
