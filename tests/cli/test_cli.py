@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
 import json
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 
+from ludarium import cli
 from ludarium.cli import main, train
 from ludarium.cli.common import read_options
 from ludarium.cli.evaluate import _usual_opponents
@@ -27,6 +32,25 @@ def run_folder(tmp_path_factory):
     arguments = ["train", "corso", "--folder", str(folder), *ARGUMENTS]
     assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
     return folder
+
+
+def test_help_names_each_default_from_where_it_is_decided():
+    """The number stands in the sources once: as the parser's default, or as the code's constant."""
+    written = re.compile(r"(?i)default:? [\d(]|\(\d[\d.,]*\)")
+    for file in Path(cli.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not written.search(node.value), f"{file.name}:{node.lineno}"
+    parsers, seen = [cli.command_line()], 0
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            elif action.help and isinstance(action.default, str | int | float):
+                words = re.findall(r"\w+", action.help.replace(",", ""))
+                assert action.default in ("", False) or str(action.default) not in words
+                seen += "%(default)s" in action.help
+    assert seen > 20
 
 
 def test_games_lists_every_option(capsys):
