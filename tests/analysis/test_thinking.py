@@ -28,6 +28,7 @@ from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
 from tests.games import after
+from tests.oddity import Oddity
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
@@ -115,13 +116,25 @@ def test_uct_tells_visits_and_chances():
     assert draws.best.estimate.draw == 1.0
 
 
-def test_alphabeta_tells_the_best_moves():
-    position = from_start("a1", "b2", "a2", "c3")
+@pytest.mark.parametrize(
+    ("moves", "best", "note"),
+    [
+        ("a1 b2 a2 c3", "a3", "win in 1"),
+        ("a1 b2 c3 b1 a2", "b3", "win in 1"),  # player_1 wins
+    ],
+)
+def test_alphabeta_tells_the_best_moves(moves, best, note):
+    position = from_start(*moves.split())
     analysis = analyse_position(position, "alphabeta:2")
     check(analysis, position)
-    assert analysis.best.text == "a3"
-    assert analysis.estimate.note == "win in 1"
+    assert analysis.best.text == best
+    assert analysis.estimate.note == note
     assert analysis.moves[-1].estimate == Estimate(note="not better")
+
+
+def test_alphabeta_tells_a_loss_and_a_score_of_what_it_does_not_see():
+    lost = analyse_position(from_start("a1", "b2", "c3", "a3", "c1"), "alphabeta:2")
+    assert {move.estimate.note for move in lost.moves} == {"loss in 2"}
     unknown = analyse_position(from_start("b2"), "alphabeta:2")
     assert unknown.estimate.value is None
     assert unknown.estimate.note.startswith("score ")
@@ -204,6 +217,18 @@ def test_the_move_that_lost_most_is_found(with_network):
     assert worst.before.best.text == "a3"
     assert analysis.mean_loss(1) == pytest.approx(1 / 3)
     json.dumps(analysis.as_json(), allow_nan=False)
+
+
+def test_a_player_moves_twice_after_a_random_start():
+    """Of the piles 1, 3 and 2 player_0 leaves 1 and 1, and takes one of them."""
+    game = Oddity()
+    actions = [game.action_names.index(text) for text in ("b2", "c2", "a1", "b1")]
+    agent = make_agent("uct:2000", game, 1)
+    analysis = analyse_game(game, 5, actions, agent)
+    assert [move.before.mover for move in analysis.moves] == [0, 0, 0, 1]
+    assert analysis.values[1:] == pytest.approx((-1, -1, -1, -1), abs=0.2)
+    assert [move.value for move in analysis.moves] == pytest.approx([-1, -1, -1, 1], abs=0.2)
+    assert [move.loss for move in analysis.moves[1:]] == pytest.approx([0, 0, 0], abs=0.2)
 
 
 def test_an_analysis_can_be_stopped(with_network):

@@ -20,6 +20,8 @@ from ludarium.models import build_network
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
+from tests.games import after
+from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -95,6 +97,19 @@ def test_a_search_tree_is_kept_along_a_game(session):
     assert one.wait(id="b")["rootInfo"]["visits"] == best["visits"] - 1
     one.send(id="c", moves=["a1"], simulations=0)
     assert one.wait(id="c")["rootInfo"]["visits"] == 0
+
+
+def test_a_query_is_about_the_start_of_its_seed(session):
+    game = Oddity()
+    one = session(make_agent("uct:20", game, seed=1))
+    for seed, moves in ((3, []), (5, []), (5, ["b2"]), (3, ["b2"])):
+        one.send(id=f"{seed}{moves}", seed=seed, moves=moves, simulations=30 * (seed == 3))
+        position = after(game.start(seed), *moves)
+        answer = one.wait(id=f"{seed}{moves}")
+        assert answer["rootInfo"]["currentPlayer"] == "player_0"
+        assert answer["rootInfo"]["visits"] == 30 * (seed == 3)
+        texts = [position.action_to_text(action) for action in position.legal_actions]
+        assert sorted(info["move"] for info in answer["moveInfos"]) == sorted(texts)
 
 
 def test_reports_and_an_end_by_request(session):
