@@ -120,16 +120,12 @@ def changes_of_javascript(source: str) -> Iterator[tuple[int, str, str, str]]:
             news = [""]
         elif text.isdecimal():
             news = [str(int(text) + 1), str(int(text) - 1)]
+        line = source.count("\n", 0, begin) + 1
         first, last = source.rfind("\n", 0, begin + 1) + 1, source.find("\n", end)
         for new in news:
-            changed = source[:begin] + new + source[end:]
-            line = changed[first : last + len(new) - len(text)]
-            yield (
-                source.count("\n", 0, begin) + 1,
-                source[first:last].strip(),
-                line.strip(),
-                changed,
-            )
+            before, after = source[first:begin], source[end:last]
+            shown = ((before + text + after).strip(), (before + new + after).strip())
+            yield line, *shown, source[:begin] + new + source[end:]
 
 
 def mutants_of(file: str, source: str) -> Iterator[tuple[str, int, str, str, Callable[[], str]]]:
@@ -225,23 +221,25 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default %(default)s)")
     parser.add_argument("--seconds", type=float, help="most for a test: 1.5, compiled 20")
     chosen = parser.parse_args()
-    places = chosen.places + chosen.file
-    is_plain = bool(places) and all(place.startswith("envs") for place in places)
-    plain = os.environ.setdefault("NUMBA_DISABLE_JIT", str(int(is_plain)))
-    seconds = chosen.seconds or (1.5 if plain == "1" else 20)
     tree, output = RESULTS / f"tree-{os.getpid()}", RESULTS / "results.jsonl"
     tree.mkdir(parents=True)
     command = f"git ls-files -z | xargs -0 cp --parents -t {tree} && make -sC {tree} types"
     subprocess.run(command, shell=True, cwd=ROOT, check=True)
     done = map(json.loads, output.read_text().splitlines() if output.exists() else ())
     killed = {row["mutant"]: row for row in done if row["killer"]}
+    places = chosen.places + chosen.file
     try:
-        mutants = list(
-            read_list(tree, chosen.list)
-            if chosen.list
-            else draw(tree, places, chosen.count, chosen.seed)
-        )
-        keep_kernels(tree / "cache/ludarium")
+        drawn = draw(tree, places, chosen.count, chosen.seed)
+        mutants = list(read_list(tree, chosen.list) if chosen.list else drawn)
+        is_plain = all(file.startswith("envs/") for file, *_ in mutants)
+        seconds = chosen.seconds or (1.5 if is_plain else 20)
+        os.environ.setdefault("NUMBA_DISABLE_JIT", str(int(is_plain)))
+        # Begin with the kernels that this user keeps; those of mutants stay in the tree.
+        ask = "from ludarium.envs.engine.storage import cache_folder; print(cache_folder())"
+        found = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True)
+        (tree / "cache").mkdir()
+        subprocess.run(["cp", "-r", found.stdout.strip(), tree / "cache/ludarium"])
+        os.environ["NUMBA_CACHE_DIR"] = str(tree / "cache")
         import numba  # noqa: F401 (once here, rather than in every fork)
 
         results = [try_out(tree, mutant, seconds, killed, output) for mutant in mutants]
@@ -251,14 +249,6 @@ def main() -> None:
     print(f"\n{len(results) - len(survivors)} of {len(results)} killed; survivors:")
     for row in survivors:
         print(f"  {row['mutant']}")
-
-
-def keep_kernels(folder: Path) -> None:
-    """Begin with the kernels that this user keeps; those of mutants stay in the folder."""
-    from ludarium.envs.engine.storage import cache_folder
-
-    shutil.copytree(cache_folder(), folder)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder.parent)
 
 
 #: What the tests of a row take without a mutant.
