@@ -272,6 +272,63 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
             assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "does", "parts"),
+    [
+        (
+            "evaluate corso --against=greedy --games=6 --seed=5 --opening-plies=2 --simulations=3",
+            "cli.evaluate.play_match",
+            ["<agent corso:3 for", "<agent greedy for Corso(size=5)>, 6, 5, 2, "],
+        ),
+        (
+            "tournament random uct:5 --game=corso --games=6 --seed=5 --opening-plies=2 --workers=3",
+            "cli.contests.play_contest",
+            ["('random', 'uct:5'), seed=5, opening_plies=2, games=6", "'workers': 3"],
+        ),
+        (
+            "compare random uct:5 --game=corso --games-limit=8 --seed=5 --alpha=0.1 --elo0=-7",
+            "cli.contests.play_contest",
+            ["seed=5", "games_limit=8", "alpha=0.1", "beta=0.05", "elo0=-7.0", "elo1=30.0"],
+        ),
+        (
+            "levels corso --games=8 --seed=5 --simulations=3 --levels=4",
+            "arena.calibration.calibrate",
+            [", 3, 8, 4, 5, "],
+        ),
+        (
+            "levels corso --show --check --games=8 --seed=5",
+            "arena.calibration.check_steps",
+            [", 8, 5, "],
+        ),
+        (
+            "accuracy corso --positions=7 --seed=5 --by=greedy --limit=9 --only-hard",
+            "cli.accuracy.make_exact_test",
+            [", 7, 5, <agent greedy", "'only_choices': False, 'only_hard': True, 'limit': 9"],
+        ),
+        (
+            "report corso --games=8 --seed=5 --agent=greedy",
+            "cli.report.make_report",
+            ["games=8, seed=5, agent='greedy'"],
+        ),
+        (
+            "export corso --positions=7 --seed=5",
+            "cli.export.random_observations",
+            [", 7, 5) {'canonical': False}"],
+        ),
+    ],
+)
+def test_numbers_reach_what_does_the_work(command, does, parts, monkeypatch, tmp_path):
+    def take(*arguments, **named):
+        raise ValueError(f"{arguments} {named}")
+
+    said: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"ludarium.{does}", take)
+    monkeypatch.setattr(cli, "say", said.append)
+    assert main(command.split()) == 2
+    assert [part for part in parts if part not in said[-1]] == [], said
+
+
 def test_an_agent_against_itself_is_refused_by_all_commands(capsys):
     for command in ("evaluate random --against", "tournament random", "compare random"):
         assert main([*command.split(), "random", "--game=corso"]) == 2

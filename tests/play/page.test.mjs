@@ -182,7 +182,7 @@ const boardOf = (seed = 1) =>
 /** A session, what it has told, and the jobs of its thinker, whose answer can be given. */
 function counted(seats, { seed = 1, ...state } = {}) {
   const told = [];
-  const tell = { changed() {}, thinking() {} };
+  const tell = { changed: () => (told.changes = (told.changes ?? 0) + 1), thinking() {} };
   for (const name of ["played", "ended", "failed"]) {
     tell[name] = (about) => told.push([name, about?.text ?? about]);
   }
@@ -250,6 +250,7 @@ test("people play on, look back, take back, and resign", () => {
   session.resign();
   assert.deepEqual([session.resigned, session.winner, session.mayResign, session.isStudy],
     [0, 1, false, true]);
+  assert.equal(told.changes, 13);
   assert.deepEqual(told.filter(([what]) => what !== "played"), [["ended", undefined]]);
 });
 
@@ -260,6 +261,7 @@ test("who counts to the end has won, and nobody moves after it", () => {
     [null, true, false, false]);
   session.play(1);
   assert.deepEqual([session.live.outcome, session.winner, session.mayPlay], [3, null, false]);
+  assert.deepEqual(recordOf(session).result, [0, 0]);
   session.look(session.live.parent);
   assert.deepEqual([session.isStudy, session.mayPlay], [true, true]);
   assert.deepEqual(told.at(-1), ["ended", undefined]);
@@ -268,6 +270,7 @@ test("who counts to the end has won, and nobody moves after it", () => {
     for (const action of [2, 0, 1, 0]) won.play(action);
     assert.deepEqual([won.live.outcome, won.winner, won.live.isOver],
       [1 + (seed % 2), seed % 2, true]);
+    assert.deepEqual(recordOf(won).result, seed === 1 ? [-1, 1] : [1, -1]);
   }
 });
 
@@ -298,11 +301,14 @@ test("an agent moves where it is to move, and stops when it is not", async (t) =
   await settled(1000);
   assert.equal(session.live.ply, 2);
   session.setPaused(false);
-  jobs[2].reject(new Error("no memory"));
+  const { board, live } = session;
+  session.begin(board, { seats: [{ kind: "level", level: 3 }, PERSON], node: live });
+  assert.deepEqual([jobs[2].signal.aborted, jobs.length, jobs[3].job.knobs], [true, 4, { at: 2 }]);
+  jobs[3].reject(new Error("no memory"));
   await settled(1000);
   assert.deepEqual(told.at(-1), ["failed", "The agent cannot move: no memory"]);
   assert.deepEqual([session.paused, session.agent, session.live.ply, jobs.length],
-    [true, null, 2, 3]);
+    [true, null, 2, 4]);
   session.resign();
   assert.deepEqual([session.resigned, session.live.mover, session.winner], [1, 0, 0]);
   t.mock.method(Math, "random", () => 0.99);
@@ -371,7 +377,7 @@ test("an address has the game, and leads to the position", (t) => {
   assert.equal(texts(playMoves(boardOf(3).table, read.moves, read.ply).path), "one three");
   assert.equal(readFragment("#top", catalog), null);
   assert.equal(readFragment("#g=counting&opponent=level:2&seat=1", catalog).seat, 1);
-  t.mock.method(Math, "random", () => 0.5);
+  t.mock.method(Math, "random", () => 0.99);
   const plain = { ...read, seed: 0, moves: [], ply: 0, seat: 1 };
   assert.deepEqual(readFragment("#g=counting", catalog), plain);
   const [bar, shown] = [new AddressBar(), []];
@@ -382,9 +388,10 @@ test("an address has the game, and leads to the position", (t) => {
   bar.leave();
   bar.flush();
   assert.deepEqual(shown, ["#a", "#c"]);
+  assert.throws(() => readFragment("#g=counting&d=LD", catalog), /to seven” has its own start/);
   assert.throws(() => readFragment("#g=counting&m=0.2&p=3", catalog),
     /p=3; accepted: a whole number from 0 to 2/);
-  assert.throws(() => playMoves(boardOf().table, ["2", "1", "2", "0"], 4), /“0”, cannot.*over by then/);
+  assert.throws(() => playMoves(boardOf().table, ["2", "1", "2", "0"], 4), /“0”.*over by then/);
 });
 
 test("seats are read, checked and named", () => {
@@ -456,10 +463,16 @@ test("a clock runs while its action is legal, and plays it at the end", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   t.mock.method(performance, "now", () => time);
   const after = (ms) => [(time += ms), t.mock.timers.tick(200)];
-  const element = () => ({ setAttribute() {}, append() {} });
+  const element = () => ({
+    setAttribute() {},
+    append(...texts) {
+      this.text = texts.join("");
+    },
+  });
   globalThis.document = { createElement: element, createElementNS: element };
   const shown = { dataset: {}, classList: { toggle: (name, isOn) => (shown[name] = isOn) },
-    replaceChildren() {} };
+    
+    replaceChildren: (glass, { text }) => (shown.text = text) };
   const said = [];
   const { session } = counted([PERSON, PERSON]);
   const clock = new Clock(shown,
@@ -468,10 +481,11 @@ test("a clock runs while its action is legal, and plays it at the end", (t) => {
   after(10_000);
   assert.deepEqual([clock.seconds, shown.dataset.seconds, shown.hidden, shown.short],
     [50, 50, false, false]);
+  assert.equal(shown.text, "Player 2: 0:50 to count");
   session.play(0);
   clock.update(session, true);
   after(10_000);
-  assert.equal(clock.seconds, 50);
+  assert.equal(shown.text, "The hourglass is stopped at 0:50");
   clock.update(session, false);
   after(19_500);
   assert.equal(clock.seconds, 31);
@@ -491,7 +505,10 @@ test("a clock runs while its action is legal, and plays it at the end", (t) => {
   assert.deepEqual([shown.dataset.seconds, session.view === session.live], ["", true]);
   session.play(1);
   clock.update(session, false);
-  assert.equal(clock.seconds, 60);
+  assert.equal(shown.text, "Player 2: 1:00 to count");
+  session.resign();
+  clock.update(session, false);
+  assert.equal(shown.text, "The hourglass stands");
 });
 
 test("exact values stay, and a search that was stopped can be asked again", async () => {
@@ -521,6 +538,9 @@ test("exact values stay, and a search that was stopped can be asked again", asyn
   answers = [{ done: known(null, null, null) }];
   await exact.find(node, null, run);
   assert.deepEqual(node.exact, { ...known(null, 1, null), time: 7 });
+  answers = [{ done: known(1, 1, null) }];
+  await exact.find(node, null, { ...run, leads: false });
+  assert.equal(node.exact.time, 7);
   answers = [{ done: known(1, 1, -1) }];
   await exact.find(node, null, { ...run, leads: false });
   assert.equal(node.exact.time, 0);
