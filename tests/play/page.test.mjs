@@ -16,7 +16,6 @@ const { Session } = await load("app/session.js");
 const { AddressBar, playMoves, readFragment, writeFragment } = await load("app/share.js");
 const { Table } = await load("app/table.js");
 const { Throttle } = await load("app/throttle.js");
-const { Node } = await load("app/tree.js");
 
 const PERSON = { kind: "person" };
 
@@ -83,34 +82,6 @@ test("what is kept but cannot be read goes first", () => {
     [],
   );
   assert.equal(keptGames().length, 53);
-});
-
-/** A session, and a node after each of these parents: the start has the number 0. */
-function sessionWith(...parents) {
-  const nodes = [new Node(null, -1, "", -1, { mover: 0, outcome: 0 })];
-  for (const [action, parent] of parents.entries()) {
-    const state = { mover: 1 - nodes[parent].mover, outcome: 0 };
-    nodes.push(new Node(nodes[parent], action, `${action}`, 0, state));
-    nodes[parent].children.push(nodes.at(-1));
-  }
-  const session = new Session(null, { changed() {}, ended() {} });
-  return { session, nodes, board: { table: { root: nodes[0] } } };
-}
-
-test("only who takes back the end of a resigned game takes back the resignation", () => {
-  const { session, nodes, board } = sessionWith(0, 1, 1);
-  const [, , end, variation] = nodes;
-  const seats = [PERSON, PERSON];
-  session.begin(board, { seats, node: end, view: variation, studying: true, resigned: 1 });
-  session.takeBack();
-  assert.deepEqual([session.view, session.live, session.resigned], [nodes[1], end, 1]);
-  session.redo();
-  assert.deepEqual([session.view, session.live, session.resigned], [variation, end, 1]);
-  session.look(end);
-  session.takeBack();
-  assert.deepEqual([session.view, session.live, session.resigned], [nodes[1], nodes[1], null]);
-  session.redo();
-  assert.deepEqual([session.view, session.live, session.resigned], [end, end, 1]);
 });
 
 test("exact values are among the files that were loaded, once somebody has asked for them", () => {
@@ -254,6 +225,23 @@ test("people play on, look back, take back, and resign", () => {
   assert.deepEqual(told.filter(([what]) => what !== "played"), [["ended", undefined]]);
 });
 
+test("only who takes back the end of a resigned game takes back the resignation", () => {
+  const { session } = counted([PERSON, PERSON]);
+  const [one, end, variation] = ["0", "0.2", "0.1"].map((moves) =>
+    playMoves(session.table, moves.split("."), moves.split(".").length));
+  const state = { seats: [PERSON, PERSON], node: end, view: variation, studying: true };
+  session.begin(session.board, { ...state, resigned: 1 });
+  session.takeBack();
+  assert.deepEqual([session.view, session.live, session.resigned], [one, end, 1]);
+  session.redo();
+  assert.deepEqual([session.view, session.live, session.resigned], [variation, end, 1]);
+  session.look(end);
+  session.takeBack();
+  assert.deepEqual([session.view, session.live, session.resigned], [one, one, null]);
+  session.redo();
+  assert.deepEqual([session.view, session.live, session.resigned], [end, end, 1]);
+});
+
 test("who counts to the end has won, and nobody moves after it", () => {
   const { session, told } = counted([PERSON, PERSON]);
   for (const action of [2, 1, 0]) session.play(action);
@@ -388,6 +376,10 @@ test("an address has the game, and leads to the position", (t) => {
   bar.leave();
   bar.flush();
   assert.deepEqual(shown, ["#a", "#c"]);
+  for (const [link, why] of [["#g=chess", /“chess”/], ["#g=counting&o=x", /“x” of/],
+    ["#g=counting&s=x", /s=x/]]) {
+    assert.throws(() => readFragment(link, catalog), why);
+  }
   assert.throws(() => readFragment("#g=counting&d=LD", catalog), /to seven” has its own start/);
   assert.throws(() => readFragment("#g=counting&m=0.2&p=3", catalog),
     /p=3; accepted: a whole number from 0 to 2/);
