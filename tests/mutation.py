@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--list", metavar="FILE", help="mutants as JSON lines, instead of drawing")
     parser.add_argument("--count", type=int, default=40, help="how many (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default %(default)s)")
-    parser.add_argument("--seconds", type=float, help="most for a test: 1.5, compiled 20")
+    parser.add_argument("--seconds", type=float, help="most for a test: 1.5, compiled 60")
     chosen = parser.parse_args()
     tree, output = RESULTS / f"tree-{os.getpid()}", RESULTS / "results.jsonl"
     tree.mkdir(parents=True)
@@ -232,7 +232,7 @@ def main() -> None:
         drawn = draw(tree, places, chosen.count, chosen.seed)
         mutants = list(read_list(tree, chosen.list) if chosen.list else drawn)
         is_plain = all(file.startswith("envs/") for file, *_ in mutants)
-        seconds = chosen.seconds or (1.5 if is_plain else 20)
+        seconds = chosen.seconds or (1.5 if is_plain else 60)
         os.environ.setdefault("NUMBA_DISABLE_JIT", str(int(is_plain)))
         # Begin with the kernels that this user keeps; those of mutants stay in the tree.
         ask = "from ludarium.envs.engine.storage import cache_folder; print(cache_folder())"

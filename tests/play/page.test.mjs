@@ -185,6 +185,9 @@ test("a table goes to any node, and knows what is legal there", () => {
   assert.throws(() => table.play(two, 2), /^RangeError: 3 is not legal$/);
   assert.deepEqual([table.follow([0, 2, 1]), table.follow([1])], [two, other.parent]);
   assert.deepEqual(table.way(other), { seed: 1, diagram: null, actions: [1, 0] });
+  const scene = { ...SCENE, diagram: { letters: "LD", option: "start" } };
+  const own = new Table(engine, scene, 1, "LDD");
+  assert.deepEqual(own.way(own.root).diagram, [true, false, false]);
   assert.deepEqual([table.shownAfter(one, 1), table.at(one).actions], [[0, 1], [0]]);
   assert.deepEqual(
     [table.texts(one, [1, 0]), table.nextPose(two, 4, 1)],
