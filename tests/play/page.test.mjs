@@ -243,6 +243,9 @@ test("only who takes back the end of a resigned game takes back the resignation"
   assert.deepEqual([session.view, session.live, session.resigned], [one, one, null]);
   session.redo();
   assert.deepEqual([session.view, session.live, session.resigned], [end, end, 1]);
+  session.takeBack();
+  session.begin(session.board, { ...state, node: one, view: one });
+  assert.equal(session.mayRedo, false);
 });
 
 test("who counts to the end has won, and nobody moves after it", () => {
