@@ -21,6 +21,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.search import Budget
 from ludarium.training.table import percent, text_table
 
@@ -30,6 +31,7 @@ from .progress import progress
 from .result import Result
 
 _FEW = percent(FEW)
+_COUNT, _SEED = 500, 1
 
 HELP = "compare an agent's moves and values with exact ones"
 DESCRIPTION = f"""\
@@ -67,7 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the game's shipped hard positions, or those in a file, instead of new ones",
     )
     parser.add_argument(
-        "--positions", type=read_positive, metavar="N", help="how many positions (default 500)"
+        "--positions",
+        type=read_positive,
+        metavar="N",
+        help=f"how many positions (default {_COUNT})",
     )
     parser.add_argument(
         "--by",
@@ -91,9 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulations",
         type=_read_simulations,
-        default=(64,),
+        default=str(DEFAULT_SIMULATIONS),
         metavar="N,...",
-        help="the agent's simulations per move (default 64); 16,100 measures it with each",
+        help="the agent's simulations per move (default %(default)s); 16,100 measures it with each",
     )
     parser.add_argument(
         "--limit",
@@ -101,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"search limit for each position (default {LIMIT:,}); more goes farther back",
     )
-    add_seed(parser, "seed of the positions (default 1)", None)
+    add_seed(parser, f"seed of the positions (default {_SEED})", None)
     parser.add_argument(
         "--save", type=output_file(), metavar="FILE", help="write the positions to a file"
     )
@@ -165,12 +170,12 @@ def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | No
 
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
-    count = 500 if given.positions is None else given.positions
+    count = _COUNT if given.positions is None else given.positions
     with progress() as task:
         return make_exact_test(
             game,
             count,
-            1 if given.seed is None else given.seed,
+            _SEED if given.seed is None else given.seed,
             make_agent(given.by or "random", game),
             only_choices=bool(given.only_choices),
             only_hard=bool(given.only_hard),

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=read_count,
         default=0,
-        help="seed of a random start (0); a game that `play` saved has its own",
+        help="seed of a random start (default %(default)s); a game that `play` saved has its own",
     )
     parser.add_argument("--agent", metavar="AGENT", help="agent that analyses (default: see above)")
     parser.add_argument(

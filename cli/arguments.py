@@ -14,6 +14,7 @@ from ludarium.arena.contest import MOST_GAMES
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.one_side import MOST_OPENING_PLIES
+from ludarium.training.evaluation.openings import MOST_DEFAULT_PLIES
 
 _MOST_SECONDS = 7 * 24 * 3600.0
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -93,15 +94,16 @@ def read_seed(text: str) -> int:
 
 
 def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 1) -> None:
-    """Add ``--seed``."""
-    parser.add_argument("--seed", type=read_seed, default=default, metavar="N", help=about)
+    """Add ``--seed``; the help names a default that is given."""
+    told = about if default is None else f"{about} (default %(default)s)"
+    parser.add_argument("--seed", type=read_seed, default=default, metavar="N", help=told)
 
 
 def add_simulations(
     parser: argparse.ArgumentParser, about: str, default: int | None = None
 ) -> None:
     """Add ``--simulations``; the help names a default that is given."""
-    told = about if default is None else f"{about} (default {default:,})"
+    told = about if default is None else f"{about} (default %(default)s)"
     parser.add_argument("--simulations", type=read_count, default=default, metavar="N", help=told)
 
 
@@ -150,7 +152,7 @@ def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:
         type=read_bytes,
         default=memory,
         metavar="BYTES",
-        help=f"memory for the table of the search (default {memory})",
+        help="memory for the table of the search (default %(default)s)",
     )
     add_threads(parser)
 
@@ -167,8 +169,9 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 
 def add_games(parser: argparse.ArgumentParser, about: str, default: int | None) -> None:
-    """Add ``--games``."""
-    parser.add_argument("--games", type=read_games, default=default, metavar="N", help=about)
+    """Add ``--games``; the help names a default that is given."""
+    told = about if default is None else f"{about} (default %(default)s)"
+    parser.add_argument("--games", type=read_games, default=default, metavar="N", help=told)
 
 
 def add_opening_plies(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +180,7 @@ def add_opening_plies(parser: argparse.ArgumentParser) -> None:
         "--opening-plies",
         type=_read_opening_plies,
         metavar="N",
-        help="random plies at the start of each game; default: 0 to 3, varied",
+        help=f"random plies at the start of each game; default: up to {MOST_DEFAULT_PLIES}, varied",
     )
 
 

@@ -65,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds",
         type=read_seconds,
         default=5,
-        help="seconds of self-play for each game (default 5); the other figures take no longer",
+        help="seconds of self-play for each game (default %(default)s); the other figures take no "
+        "longer",
     )
     add_options(parser)
     add_json(parser)

@@ -29,7 +29,7 @@ def add_contest(parser: argparse.ArgumentParser) -> None:
     add_game(parser)
     add_folder(parser, "folder in which games are kept, and from which they resume")
     parser.add_argument("--show", action="store_true", help="show --folder, play nothing")
-    add_seed(parser, "seed of openings and agents (default 1)", None)
+    add_seed(parser, f"seed of openings and agents (default {Plan.seed})", None)
     add_opening_plies(parser)
     parser.add_argument(
         "--workers", type=read_positive, metavar="N", help="cores to play on; default: all"

@@ -59,16 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_games(
         parser,
-        f"games of each agent, against all opponents together (default {CurvePlan.games})",
+        "games of each agent, against all opponents together",
         CurvePlan.games,
     )
     add_simulations(parser, "the agents' simulations for each move", DEFAULT_SIMULATIONS)
-    add_seed(parser, "seed of openings and opponents (default 1)")
+    add_seed(parser, "seed of openings and opponents")
     parser.add_argument(
         "--by",
         choices=list(HORIZONTAL),
         default="minutes",
-        help="the picture's horizontal axis (default minutes)",
+        help="the picture's horizontal axis (default %(default)s)",
     )
     parser.add_argument(
         "--plot",

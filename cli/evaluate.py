@@ -49,10 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AGENT",
         help=f"an opponent (may be repeated); default: {', '.join(_DEFAULT_OPPONENTS)}",
     )
-    add_games(parser, "games of each match (default 200)", 200)
+    add_games(parser, "games of each match", 200)
     about = "simulations per move of a trained AGENT whose name sets none"
     add_simulations(parser, about, DEFAULT_SIMULATIONS)
-    add_seed(parser, "seed of openings and agents (default 1)")
+    add_seed(parser, "seed of openings and agents")
     add_opening_plies(parser)
     add_game(parser)
     add_options(parser)

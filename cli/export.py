@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
     parser.add_argument(
-        "--as", dest="kind", choices=("onnx", "c"), default="onnx", help="default: onnx"
+        "--as", dest="kind", choices=("onnx", "c"), default="onnx", help="default: %(default)s"
     )
     parser.add_argument(
         "--output",
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"onnx: number of positions to compare on (default {_POSITIONS:,})",
     )
-    add_seed(parser, "onnx: seed of these positions (default 1)")
+    add_seed(parser, "onnx: seed of these positions")
     parser.add_argument(
         "--target",
         action="append",

@@ -94,8 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"simulations of the strongest level (default {_SIMULATIONS})",
     )
-    add_games(parser, "games of each match of two neighbours, a multiple of 4 (default 200)", 200)
-    add_seed(parser, "seed of all games (default 1)")
+    add_games(parser, "games of each match of two neighbours, a multiple of 4", 200)
+    add_seed(parser, "seed of all games")
     parser.add_argument(
         "--output",
         metavar="FILE",

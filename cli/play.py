@@ -18,6 +18,7 @@ from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.play.server import USUAL_PORT
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
     CheckpointFactory,
@@ -85,7 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     page.add_argument(
         "--port",
         type=read_count,
-        help="port of the page's address (default: 8265, or any free one where it is in use)",
+        help=f"port of the page's address (default: {USUAL_PORT}, or any free one where it is in "
+        "use)",
     )
     terminal = parser.add_argument_group("in the terminal")
     terminal.add_argument("--terminal", action="store_true", help="play there")

@@ -7,7 +7,10 @@ import time
 from typing import Any
 
 from ludarium.analysis import Answer
+from ludarium.analysis.corso.solver import MEMORY as CORSO_MEMORY
 from ludarium.analysis.probing import Prober, prober_of
+from ludarium.analysis.search import EndgameSolver
+from ludarium.analysis.search.solver import MEMORY
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -54,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--back", type=read_count, default=0, metavar="N", help="take back the last N moves"
     )
-    parser.add_argument("--seed", type=read_count, default=0, help="seed of a random start (0)")
+    parser.add_argument(
+        "--seed", type=read_count, default=0, help="of a random start (default %(default)s)"
+    )
     parser.add_argument(
         "--outcome", action="store_true", help="only who wins, not by how much: faster"
     )
@@ -62,14 +67,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=read_count,
         metavar="N",
-        help="search limit for all actions together, such as 1e7 (default 1e8; for Corso "
-        "up to 5 x 5 none)",
+        help="search limit for all actions together, such as 1e7 (default "
+        f"{EndgameSolver.default_limit:,}; for Corso up to 5 x 5 none)",
     )
     parser.add_argument(
         "--memory",
         type=read_bytes,
         metavar="BYTES",
-        help="memory for the table of the search (default 256MiB; for Corso 1GiB)",
+        help=f"memory for the table of the search (default {MEMORY >> 20}MiB; for Corso "
+        f"{CORSO_MEMORY >> 20}MiB)",
     )
     add_options(parser)
     add_threads(parser)

@@ -77,13 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--width",
         type=read_count,
         default=800,
-        help="width of one picture in pixels, for .png and .gif (800)",
+        help="width of one picture in pixels, for .png and .gif (default %(default)s)",
     )
     parser.add_argument(
-        "--columns", type=read_count, help=f"columns of a contact sheet ({_COLUMNS})"
+        "--columns", type=read_count, help=f"columns of a contact sheet (default {_COLUMNS})"
     )
     parser.add_argument(
-        "--seconds", type=read_seconds, help=f"seconds for each ply of a GIF ({_SECONDS:g})"
+        "--seconds", type=read_seconds, help=f"seconds for each ply of a GIF (default {_SECONDS:g})"
     )
     parser.add_argument(
         "--layer",
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--simulations",
         type=read_count,
         default=64,
-        help="simulations of a trained agent for each position (64)",
+        help="simulations of a trained agent for each position (default %(default)s)",
     )
 
 

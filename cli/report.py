@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
+from ludarium.arena.report.study import USUAL_GAMES
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
@@ -51,15 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--games",
         type=read_games,
         metavar="N",
-        help="games of the weak search and of the strongest agent against itself (default 400, "
-        "fewer for long games); random play has ten times as many, the strong search and each "
-        "match of the ladder half as many",
+        help="games of the weak search and of the strongest agent against itself (default "
+        f"{USUAL_GAMES}, fewer for long games); random play has ten times as many, the strong "
+        "search and each match of the ladder half as many",
     )
     parser.add_argument("--quick", action="store_true", help="few games of weaker players")
     parser.add_argument(
         "--agent", metavar="AGENT", help="the strongest player (see `ludarium agents`)"
     )
-    add_seed(parser, "seed of everything drawn (default 1)")
+    add_seed(parser, "seed of everything drawn")
     parser.add_argument(
         "--output",
         type=output_file(".html", ".htm"),

@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
     )
     parser.add_argument(
-        "--seed", type=read_seed, default=0, help="seed of the places in the table (default 0)"
+        "--seed", type=read_seed, default=0, help="of the places in the table (default %(default)s)"
     )
     parser.add_argument(
         "--eager",
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=EAGER,
         metavar="CELLS",
         help="an expansion that gains so many cells is searched before placements "
-        f"(default {EAGER}); changes the duration, not the result",
+        "(default %(default)s); changes the duration, not the result",
     )
     add_resources(parser, memory="4GiB")
     add_json(parser)

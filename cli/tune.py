@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds",
         type=read_count,
         default=1,
-        help="runs of each trial, each with another seed (default 1)",
+        help="runs of each trial, each with another seed (default %(default)s)",
     )
     parser.add_argument(
         "--stopping",

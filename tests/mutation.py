@@ -1,11 +1,14 @@
 """Measures the strength of the tests: changes the code at random places, one at a time.
 
-``python -m tests.mutation rules osiron --count 40`` draws so many mutants of a group of files, and
-runs the group's tests against each until one fails. They run as plain Python, which takes less time
-than compiling anew; tests that take more than ``--seconds`` that way are left out. The search is
-compiled, because plain Python cannot run it. Each mutant is a line in ``build/mutation``; those
-that are there are not run again: to try survivors with compiled code, remove their lines, set
-``NUMBA_DISABLE_JIT=0`` and allow more seconds.
+``python -m tests.mutation training/evaluation arena --file cli/evaluate.py --count 40`` draws so
+many mutants of these folders and files, Python or JavaScript, and runs against each the tests that
+``docs/guide/architecture.md`` names for its file until one fails. ``--list FILE`` takes mutants
+from JSON lines instead, each with the ``file`` and its text ``before`` and ``after``.
+
+In ``envs`` tests run as plain Python, which takes less time than compiling anew; elsewhere code is
+compiled, from the kernels that are kept. ``NUMBA_DISABLE_JIT`` decides otherwise. Tests that take
+more than ``--seconds``, or fail without a mutant, are left out. Each mutant is a line in
+``build/mutation/results.jsonl``; those that tests have killed are not run again.
 """
 
 import argparse
@@ -16,13 +19,15 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -30,34 +35,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build/mutation"
-#: References and games that were kept are not tests here: whoever reads them does not learn which
-#: rule they protect.
-OF_A_GAME = (
-    "tests/envs/test_GAME.py tests/envs/test_references.py tests/envs/test_every_game.py "
-    "tests/envs/test_pictures.py -k 'GAME and not the_reference'"
-)
-#: Files and tests of each group.
-GROUPS = {
-    "rules": ("envs/GAME/rules.py", OF_A_GAME),
-    "display": ("envs/GAME/[!_r]*.py", f"tests/envs/test_foresight.py {OF_A_GAME}"),
-    "search": (
-        "training/search/*.py training/agents/kernels/*.py",
-        "tests/training/test_search.py tests/training/test_search_against_mctx.py "
-        "tests/training/test_search_cache.py tests/training/test_search_with_network.py "
-        "tests/training/test_tree_search.py "
-        "tests/training/test_level.py tests/training/test_agents.py",
-    ),
-    "record": (
-        "envs/engine/record.py",
-        "tests/envs/test_record.py tests/envs/test_environment.py -k record",
-    ),
-    "statistics": (
-        "arena/sprt.py arena/standings.py training/evaluation/[bs]*.py",
-        "tests/arena/test_sprt.py tests/arena/test_comparison.py tests/arena/test_tournament.py "
-        "tests/training/test_ratings.py tests/training/test_bradley_terry.py "
-        "tests/training/test_evaluation.py",
-    ),
-}
+TABLE = ROOT / "docs/guide/architecture.md"
 #: Operators, either of which may stand in the place of the other.
 OPERATORS = [
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Lt, ast.GtE), (ast.LtE, ast.Gt)),
@@ -66,6 +44,33 @@ OPERATORS = [
     *((ast.LShift, ast.RShift), (ast.BitAnd, ast.BitOr), (ast.BitXor, ast.BitOr)),
 ]
 REMOVED = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break)
+#: The tokens of JavaScript: first those that stay as they are.
+TOKENS = re.compile(
+    r"//.*|/\*[\s\S]*?\*/"  # comments
+    r"|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|\$\{(?:[^`}]|`[^`]*`)*\}|[^`\\])*`"  # texts
+    r"|/(?![*/ ])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n])+/[a-z]*"  # regular expressions
+    r"|(?P<statement>(?<=\n)[ ]+(?:(?:this\.)?[#\w.?]+\([^\n]*\)|[#\w.?]+\.[#\w]+ = [^\n]*);(?=\n))"
+    r"|[A-Za-z_$#][\w$]*|0x[\da-f]+|\d[\d_.]*(?:e\d+)?|=>|\?\.|\?\?=?|\*\*|>>>?|<<|[!=]==|&&|\|\||[-+<>*/]=|[-+<>*/!]"
+)
+SWAPPED = {
+    **{"<": ["<=", ">="], ">": [">=", "<="], "<=": ["<", ">"], ">=": [">", "<"]},
+    **{"===": ["!=="], "!==": ["==="], "&&": ["||"], "||": ["&&"], "??": ["&&"], "!": [""]},
+    **{"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "+=": ["-="], "-=": ["+="]},
+    **{"true": ["false"], "false": ["true"]},
+}
+#: A mutant: its file, the number of its line, that before and after, and the whole file after.
+Mutant = tuple[str, int, str, str, str]
+
+
+def named_tests(file: str) -> str:
+    """The tests that the page names for a file; empty if it is in no row."""
+    games = [path.parent.name for path in ROOT.glob("envs/*/rules.py")]
+    for line in TABLE.read_text(encoding="utf-8").rpartition("\n| files |")[2].splitlines()[2:]:
+        patterns, tests = (re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:3])
+        for pattern, game in itertools.product(patterns, games):
+            if fnmatch(file, pattern.replace("GAME", game)):
+                return " ".join(tests).replace("GAME", game)
+    return ""
 
 
 def alternatives(node: Any) -> Iterator[ast.AST]:
@@ -88,7 +93,7 @@ def alternatives(node: Any) -> Iterator[ast.AST]:
         yield ast.Pass()
 
 
-def mutants(tree: ast.AST, within: Any = None) -> Iterator[tuple[Any, str, str]]:
+def changes(tree: ast.AST, within: Any = None) -> Iterator[tuple[Any, str, str]]:
     """Each change of a tree: yields statement, before and after, while the tree is changed."""
     parent = within or tree
     for name, value in ast.iter_fields(parent):
@@ -103,7 +108,63 @@ def mutants(tree: ast.AST, within: Any = None) -> Iterator[tuple[Any, str, str]]
                 yield shown.lineno, before, ast.unparse(new if shown is old else parent)
                 holder[entry] = old
             if isinstance(old, ast.AST):
-                yield from mutants(tree, old)
+                yield from changes(tree, old)
+
+
+def changes_of_javascript(source: str) -> Iterator[tuple[int, str, str, str]]:
+    """Each change of a script: line, before and after, and the whole script after."""
+    for token in TOKENS.finditer(source):
+        text, begin, end = token[0], token.start(), token.end()
+        news = SWAPPED.get(text, [])
+        if token["statement"]:
+            news = [""]
+        elif text.isdecimal():
+            news = [str(int(text) + 1), str(int(text) - 1)]
+        line = source.count("\n", 0, begin) + 1
+        first, last = source.rfind("\n", 0, begin + 1) + 1, source.find("\n", end)
+        for new in news:
+            before, after = source[first:begin], source[end:last]
+            shown = ((before + text + after).strip(), (before + new + after).strip())
+            yield line, *shown, source[:begin] + new + source[end:]
+
+
+def mutants_of(file: str, source: str) -> Iterator[tuple[str, int, str, str, Callable[[], str]]]:
+    """Each mutant of a file; the last value makes its text, before the next one is asked for."""
+    if file.endswith(".js"):
+        for line, before, after, changed in changes_of_javascript(source):
+            yield file, line, before, after, lambda changed=changed: changed
+    else:
+        tree = ast.parse(source)
+        for line, before, after in changes(tree):
+            yield file, line, before, after, lambda: ast.unparse(tree)
+
+
+def source_files(places: list[str], tree: Path = ROOT) -> list[str]:
+    """Python's and JavaScript's files among folders and files, but for what is built."""
+    paths = {path for place in places for path in (tree / place, *(tree / place).rglob("*"))}
+    names = sorted(path.relative_to(tree).as_posix() for path in paths)
+    return [name for name in names if name.endswith((".py", ".js")) and "/built/" not in name]
+
+
+def draw(tree: Path, places: list[str], count: int, seed: int) -> Iterator[Mutant]:
+    """Draw mutants of folders and files; each is as likely as any other."""
+    files = source_files(places, tree)
+    sources = {file: (tree / file).read_text(encoding="utf-8") for file in files}
+    numbers = [(f, n) for f in files for n, _ in enumerate(mutants_of(f, sources[f]))]
+    print(f"{len(numbers)} mutants of {len(files)} files")
+    for file, number in random.Random(seed).sample(numbers, min(count, len(numbers))):
+        *about, text = next(itertools.islice(mutants_of(file, sources[file]), number, None))
+        yield *about, text()
+
+
+def read_list(tree: Path, path: str) -> Iterator[Mutant]:
+    """The mutants of a list; ``ValueError`` if what is before is not there once."""
+    for entry in map(json.loads, Path(path).read_text(encoding="utf-8").splitlines()):
+        file, before, after = entry["file"], entry["before"], entry["after"]
+        begin, *rest = (tree / file).read_text(encoding="utf-8").split(before)
+        if len(rest) != 1:
+            raise ValueError(f"{file} has {before!r} {len(rest)} times, not once")
+        yield file, begin.count("\n") + 1, before, after, begin + after + rest[0]
 
 
 class Watch:
@@ -151,49 +212,72 @@ def in_a_fork(*arguments: Any) -> Any:
 
 
 def main() -> None:
-    """Run mutants of a group."""
+    """Run mutants."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("group", choices=GROUPS)
-    parser.add_argument("game", nargs="?", default="")
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float)
+    parser.add_argument("places", nargs="*", metavar="FOLDER", help="such as arena, or play/js")
+    parser.add_argument("--file", action="append", default=[], help="one file (may be repeated)")
+    parser.add_argument("--list", metavar="FILE", help="mutants as JSON lines, instead of drawing")
+    parser.add_argument("--count", type=int, default=40, help="how many (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw (default %(default)s)")
+    parser.add_argument("--seconds", type=float, help="most for a test: 1.5, compiled 60")
     chosen = parser.parse_args()
-    is_search = chosen.group == "search"
-    seconds = chosen.seconds or (60 if is_search else 1.5)
-    os.environ.setdefault("NUMBA_DISABLE_JIT", "0" if is_search else "1")
-    label = f"{chosen.group}-{chosen.game}".strip("-")
-    tree, output = RESULTS / f"tree-{label}", RESULTS / f"{label}.jsonl"
-    shutil.rmtree(tree, ignore_errors=True)
+    tree, output = RESULTS / f"tree-{os.getpid()}", RESULTS / "results.jsonl"
     tree.mkdir(parents=True)
     command = f"git ls-files -z | xargs -0 cp --parents -t {tree} && make -sC {tree} types"
     subprocess.run(command, shell=True, cwd=ROOT, check=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(tree / "cache")
-    import numba  # noqa: F401 (once here, rather than in every fork)
+    done = map(json.loads, output.read_text().splitlines() if output.exists() else ())
+    killed = {row["mutant"]: row for row in done if row["killer"]}
+    places = chosen.places + chosen.file
+    try:
+        drawn = draw(tree, places, chosen.count, chosen.seed)
+        mutants = list(read_list(tree, chosen.list) if chosen.list else drawn)
+        is_plain = all(file.startswith("envs/") for file, *_ in mutants)
+        seconds = chosen.seconds or (1.5 if is_plain else 60)
+        os.environ.setdefault("NUMBA_DISABLE_JIT", str(int(is_plain)))
+        # Begin with the kernels that this user keeps; those of mutants stay in the tree.
+        ask = "from ludarium.envs.engine.storage import cache_folder; print(cache_folder())"
+        found = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True)
+        (tree / "cache").mkdir()
+        subprocess.run(["cp", "-r", found.stdout.strip(), tree / "cache/ludarium"])
+        os.environ["NUMBA_CACHE_DIR"] = str(tree / "cache")
+        import numba  # noqa: F401 (once here, rather than in every fork)
 
-    patterns, tests = (text.replace("GAME", chosen.game) for text in GROUPS[chosen.group])
-    files = [file for each in patterns.split() for file in sorted(tree.glob(each))]
-    numbers = [(f, n) for f in files for n, _ in enumerate(mutants(ast.parse(f.read_text())))]
-    times, failed = in_a_fork(tree, tests, {}, seconds)
-    known = {name: times[name] for name in sorted(times, key=times.get) if name not in failed}
-    print(f"{len(numbers)} mutants, {len(known)} tests; left out:", *failed, sep="\n  ")
-    done = output.read_text() if output.exists() else ""
-    for file, number in random.Random(chosen.seed).sample(numbers, min(chosen.count, len(numbers))):
-        name = f"{file.relative_to(tree)} {number}"
-        if f'"{name}"' in done:
-            continue
-        source = file.read_text()
-        syntax = ast.parse(source)
-        line, before, after = next(itertools.islice(mutants(syntax), number, None))
-        file.write_text(ast.unparse(syntax))
-        _, failed = in_a_fork(tree, tests, known, 10 * seconds)
-        file.write_text(source)
-        result = {"mutant": name, "line": line, "before": before, "after": after}
-        text = json.dumps(result | {"killer": failed[0] if failed else None})
-        print(text, flush=True)
-        with output.open("a") as results:
-            print(text, file=results)
-    shutil.rmtree(tree)
+        results = [try_out(tree, mutant, seconds, killed, output) for mutant in mutants]
+    finally:
+        shutil.rmtree(tree)
+    survivors = [row for row in results if not row["killer"]]
+    print(f"\n{len(results) - len(survivors)} of {len(results)} killed; survivors:")
+    for row in survivors:
+        print(f"  {row['mutant']}")
+
+
+#: What the tests of a row take without a mutant.
+_known: dict[str, dict[str, float]] = {}
+
+
+def try_out(
+    tree: Path, mutant: Mutant, seconds: float, killed: dict[str, Any], output: Path
+) -> dict[str, Any]:
+    """Run a mutant's tests, unless they have killed it before; return and keep the result."""
+    file, line, before, after, text = mutant
+    name = f"{file}:{line}: {before} -> {after}"
+    if name in killed:
+        return killed[name]
+    tests = named_tests(file)
+    if tests not in _known:
+        times, failed = in_a_fork(tree, tests, {}, seconds)
+        _known[tests] = {t: times[t] for t in sorted(times, key=times.get) if t not in failed}
+        print(f"{len(_known[tests])} tests of {file}; left out:", *failed, sep="\n  ", flush=True)
+    source = (tree / file).read_text(encoding="utf-8")
+    (tree / file).write_text(text, encoding="utf-8")
+    most = seconds + 3 * max(_known[tests].values(), default=0)
+    _, failed = in_a_fork(tree, tests, _known[tests], most)
+    (tree / file).write_text(source, encoding="utf-8")
+    result = {"mutant": name, "killer": failed[0] if failed else None}
+    print(json.dumps(result), flush=True)
+    with output.open("a") as results:
+        print(json.dumps(result), file=results)
+    return result
 
 
 if __name__ == "__main__":

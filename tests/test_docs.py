@@ -8,10 +8,13 @@ from runpy import run_path
 
 import pytest
 
+from tests.mutation import named_tests, source_files
 from tests.processes import ROOT
 
 #: Links of Markdown and addresses of pictures in HTML; not those with a scheme.
 _LINK = re.compile(r"\]\((?![a-z]+:)([^)\s]+)\)|(?:src|href)=\"(?![a-z]+:)([^\"]+)\"")
+#: The folders of the packages.
+PACKAGES = [path.parent for path in ROOT.glob("*/py.typed")]
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
@@ -59,6 +62,13 @@ def test_pages_made_from_the_code_are_current() -> None:
     for name, page in program["PAGES"].items():
         text = (ROOT / "docs/guide" / name).read_text(encoding="utf-8")
         assert text == page(), f"docs/guide/{name} is not current: make pages"
+
+
+def test_the_map_names_tests_of_every_file() -> None:
+    found = {name: named_tests(name) for name in source_files([folder.name for folder in PACKAGES])}
+    assert [name for name, tests in found.items() if not tests] == []
+    assert found["envs/onyx/rules.py"].startswith("tests/envs/test_onyx.py ")
+    assert found["cli/probe.py"] == "tests/analysis/test_probe.py"  # in a row before `cli/*`
 
 
 def test_the_map_names_files_that_are_there() -> None:

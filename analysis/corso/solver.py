@@ -22,6 +22,7 @@ from .known import hardest_known
 #: Default of ``eager``: the least gain in lead for which an expansion that takes opposing marbles
 #: is tried before placements.
 EAGER = 5
+MEMORY = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class CorsoSolver(Solver):
     def __init__(
         self,
         game: Game,
-        memory: int = 1 << 30,
+        memory: int = MEMORY,
         threads: int = 1,
         seed: int = 0,
         eager: int = EAGER,

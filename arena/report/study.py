@@ -32,6 +32,7 @@ TRAINED = "trained"
 #: Temperature at which trained agents draw their moves in games against themselves.
 VARIETY = 0.3
 
+USUAL_GAMES = 400  # between equals
 _USUAL_PLIES = 30.0  # games are fewer if random ones are longer than this
 _FEWEST_GAMES = 40
 
@@ -93,7 +94,7 @@ class ReportSettings:
         """The settings with ``games`` filled in, for games in which random play takes ``plies``."""
         if self.games is not None:
             return self
-        games = 400 * min(1.0, _USUAL_PLIES / plies)
+        games = USUAL_GAMES * min(1.0, _USUAL_PLIES / plies)
         return replace(self, games=max(_FEWEST_GAMES, 10 * round(games / 10)))
 
 

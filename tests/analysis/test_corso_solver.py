@@ -17,7 +17,7 @@ from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
-from tests.games import after, children
+from tests.games import after, children, random_game
 from tests.processes import python
 
 MEMORY = 1 << 25
@@ -114,6 +114,10 @@ def test_questions_about_the_lead_agree() -> None:
         assert outcome.low == outcome.high == Value(np.sign(lead))
         assert solver.at_least(position, lead)
         assert not solver.at_least(position, lead + 1)
+        *_, (last, _) = random_game(game, seed)
+        lead = last.score if last.mover == 0 else -last.score
+        assert solver.at_least(last, lead)
+        assert not solver.at_least(last, lead + 1)
 
 
 @pytest.mark.parametrize("size", [4, 5])

@@ -13,7 +13,6 @@ import pytest
 from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedSearcher
-from ludarium.analysis.solution import ILLEGAL
 from ludarium.analysis.thinking import (
     Estimate,
     analyse_position,
@@ -124,9 +123,25 @@ def test_uct_tells_visits_and_chances():
     assert analysis.best.estimate == Estimate(0.0, 0.0, 1.0, 0.0)
 
 
-def test_alphabeta_tells_the_best_moves():
-    analysis = analyse_position(from_start("a1", "b2", "a2", "c3"), "alphabeta:2")
+@pytest.mark.parametrize(
+    ("moves", "best", "note"),
+    [
+        ("a1 b2 a2 c3", "a3", "win in 1"),
+        ("a1 b2 c3 b1 a2", "b3", "win in 1"),  # player_1 wins
+    ],
+)
+def test_alphabeta_tells_the_best_moves(moves, best, note):
+    position = from_start(*moves.split())
+    analysis = analyse_position(position, "alphabeta:2")
+    check(analysis, position)
+    assert analysis.best.text == best
+    assert analysis.estimate.note == note
     assert analysis.moves[-1].estimate == Estimate(note="not better")
+
+
+def test_alphabeta_tells_a_loss_and_a_score_of_what_it_does_not_see():
+    lost = analyse_position(from_start("a1", "b2", "c3", "a3", "c1"), "alphabeta:2")
+    assert {move.estimate.note for move in lost.moves} == {"loss in 2"}
     unknown = analyse_position(from_start("b2"), "alphabeta:2")
     assert unknown.estimate.value is None
     assert unknown.estimate.note.startswith("score ")
@@ -211,29 +226,16 @@ def test_the_move_that_lost_most_is_found(with_network):
     json.dumps(analysis.as_json(), allow_nan=False)
 
 
-class FirstPlayerWins(TableSolution):
-    source = "made up"
-
-    def values(self, states: np.ndarray) -> np.ndarray:
-        return (1 - 2 * states["mover"]).astype(np.int8)
-
-    def action_values(self, states: np.ndarray) -> np.ndarray:
-        legal = Position.of_state(self.game, states).mask == 1
-        return np.where(legal, self.values(states), ILLEGAL)[None].astype(np.int8)
-
-    def decode(self, value: int) -> Value:
-        return Value(value)
-
-
-def test_moves_are_worth_what_they_are_to_who_made_them_also_twice_in_a_row():
+def test_a_player_moves_twice_after_a_random_start():
+    """Of the piles 1, 3 and 2 player_0 leaves 1 and 1, and takes one of them."""
     game = Oddity()
-    actions = [game.action_names.index(text) for text in ("a2", "b1", "c2", "a1")]
-    agent = Agent(game, "solved", searcher=SolvedSearcher(FirstPlayerWins(game)))
-    analysis = analyse_game(game, 3, actions, agent)
-    assert analysis.values == (1.0,) * 5
-    assert [move.mover for move in analysis.moves] == [0, 0, 1, 1]
-    assert [move.best_value for move in analysis.moves] == [1.0, 1.0, -1.0, -1.0]
-    assert [move.value for move in analysis.moves] == [1.0, 1.0, -1.0, -1.0]
+    actions = [game.action_names.index(text) for text in ("b2", "c2", "a1", "b1")]
+    agent = make_agent("uct:2000", game, 1)
+    analysis = analyse_game(game, 5, actions, agent)
+    assert [move.before.mover for move in analysis.moves] == [0, 0, 0, 1]
+    assert analysis.values[1:] == pytest.approx((-1, -1, -1, -1), abs=0.2)
+    assert [move.value for move in analysis.moves] == pytest.approx([-1, -1, -1, 1], abs=0.2)
+    assert [move.loss for move in analysis.moves[1:]] == pytest.approx([0, 0, 0], abs=0.2)
 
 
 def test_an_analysis_can_be_stopped(with_network):

@@ -17,7 +17,7 @@ from ludarium.envs import make_game
 from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
-TEST = SPRT(0, 200, 0.1, 0.1)
+TEST = SPRT(-10, 200, 0.1, 0.05)
 PLAN = Comparison(("uct:50", "random"), **asdict(TEST))
 
 

@@ -44,7 +44,7 @@ def base(made, tmp_path) -> Path:
 
 
 def test_each_agent_that_was_kept_is_measured_as_it_is(base):
-    plan = CurvePlan(("random",), str(base / "corso.test"), games=10, simulations=4)
+    plan = CurvePlan(("random",), str(base / "corso.test"), games=10, simulations=4, seed=7)
     first, second = measure_curves([base / "a", base / "b"], plan)
     assert [point.iteration for point in first.points] == [1, 2, 3]
     assert [point.iteration for point in second.points] == [3]
@@ -194,7 +194,7 @@ def test_several_opponents_give_a_rating_and_are_rated_once(base):
 def test_a_table_and_a_picture(base, capsys):
     picture = base / "curve.svg"
     command = ["curve", str(base / "a"), str(base / "b"), "--games", "4", "--simulations", "2"]
-    command += ["--against", "random", "--truth", str(base / "corso.test")]
+    command += ["--against", "random", "--truth", str(base / "corso.test"), "--seed", "7"]
     assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Corso(size=3), 2 simulations; 4 games against random; exact test")
@@ -205,6 +205,9 @@ def test_a_table_and_a_picture(base, capsys):
     text = picture.read_text()
     for word in ("score, %", "value kept, %", "iterations", "/a", "/b"):
         assert word in text
+    kept = [json.loads(line)["what"] for line in (base / "a" / "curve.jsonl").open()]
+    assert {(each["games"], each["seed"]) for each in kept if "seed" in each} == {(4, 7)}
+    assert {each["simulations"] for each in kept} == {2}
     before = picture.read_bytes()
     assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
     assert picture.read_bytes() == before

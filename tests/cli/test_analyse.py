@@ -13,6 +13,8 @@ from rich.console import Console
 from ludarium.cli import analyse, main, progress
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import make_record
+from tests.games import after
+from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
 MOVES = ["a1", "b2", "c3", "c1", "b3", "a3"]
@@ -52,6 +54,13 @@ def test_a_position_as_json(capsys):
     assert (found["simulations"], found["stopped"]) == (100, False)
     assert found["best"] == found["moves"][0]["move"]
     assert sum(move["visits"] for move in found["moves"]) == 100
+
+
+def test_a_random_start_is_that_of_the_seed(monkeypatch, capsys):
+    monkeypatch.setitem(GAMES, "oddity", Oddity)
+    board = after(Oddity().start(5), "b2").board_text()
+    assert main(["analyse", "oddity", "--seed", "5", "--moves", "b2", "--simulations", "10"]) == 0
+    assert capsys.readouterr().out.startswith(board)
 
 
 def test_what_is_known_without_a_search(capsys):

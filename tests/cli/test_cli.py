@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
 import json
+import re
 import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 
+from ludarium import cli
 from ludarium.cli import main, train
 from ludarium.cli.common import read_options
 from ludarium.cli.evaluate import _usual_opponents
@@ -28,6 +33,25 @@ def run_folder(tmp_path_factory):
     arguments = ["train", "corso", "--folder", str(folder), *ARGUMENTS]
     assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
     return folder
+
+
+def test_help_names_each_default_from_where_it_is_decided():
+    """The number stands in the sources once: as the parser's default, or as the code's constant."""
+    written = re.compile(r"(?i)default:? [\d(]|\(\d[\d.,]*\)")
+    for file in Path(cli.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not written.search(node.value), f"{file.name}:{node.lineno}"
+    parsers, seen = [cli.command_line()], 0
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            elif action.help and isinstance(action.default, str | int | float):
+                words = re.findall(r"\w+", action.help.replace(",", ""))
+                assert action.default in ("", False) or str(action.default) not in words
+                seen += "%(default)s" in action.help
+    assert seen > 20
 
 
 def test_games_lists_every_option(capsys):
@@ -274,6 +298,63 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
             error = capsys.readouterr().err
             assert error.startswith(f"ludarium: argument {spelt}: ")
             assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "does", "parts"),
+    [
+        (
+            "evaluate corso --against=greedy --games=6 --seed=5 --opening-plies=2 --simulations=3",
+            "cli.evaluate.play_match",
+            ["<agent corso:3 for", "<agent greedy for Corso(size=5)>, 6, 5, 2, "],
+        ),
+        (
+            "tournament random uct:5 --game=corso --games=6 --seed=5 --opening-plies=2 --workers=3",
+            "cli.contests.play_contest",
+            ["('random', 'uct:5'), seed=5, opening_plies=2, games=6", "'workers': 3"],
+        ),
+        (
+            "compare random uct:5 --game=corso --games-limit=8 --seed=5 --alpha=0.1 --elo0=-7",
+            "cli.contests.play_contest",
+            ["seed=5", "games_limit=8", "alpha=0.1", "beta=0.05", "elo0=-7.0", "elo1=30.0"],
+        ),
+        (
+            "levels corso --games=8 --seed=5 --simulations=3 --levels=4",
+            "arena.calibration.calibrate",
+            [", 3, 8, 4, 5, "],
+        ),
+        (
+            "levels corso --show --check --games=8 --seed=5",
+            "arena.calibration.check_steps",
+            [", 8, 5, "],
+        ),
+        (
+            "accuracy corso --positions=7 --seed=5 --by=greedy --limit=9 --only-hard",
+            "cli.accuracy.make_exact_test",
+            [", 7, 5, <agent greedy", "'only_choices': False, 'only_hard': True, 'limit': 9"],
+        ),
+        (
+            "report corso --games=8 --seed=5 --agent=greedy",
+            "cli.report.make_report",
+            ["games=8, seed=5, agent='greedy'"],
+        ),
+        (
+            "export corso --positions=7 --seed=5",
+            "cli.export.random_observations",
+            [", 7, 5) {'canonical': False}"],
+        ),
+    ],
+)
+def test_numbers_reach_what_does_the_work(command, does, parts, monkeypatch, tmp_path):
+    def take(*arguments, **named):
+        raise ValueError(f"{arguments} {named}")
+
+    said: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"ludarium.{does}", take)
+    monkeypatch.setattr(cli, "say", said.append)
+    assert main(command.split()) == 2
+    assert [part for part in parts if part not in said[-1]] == [], said
 
 
 def test_an_agent_against_itself_is_refused_by_all_commands(capsys):

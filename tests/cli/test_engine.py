@@ -10,21 +10,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from ludarium.analysis import TableSolution, Value
 from ludarium.analysis import engine as engine_module
 from ludarium.analysis.engine import LONGEST_LINE, Engine, write_line
-from ludarium.analysis.perfect import SolvedSearcher
-from ludarium.analysis.solution import ILLEGAL
 from ludarium.cli import main
-from ludarium.envs import GAMES, Position
+from ludarium.envs import GAMES
 from ludarium.models import build_network
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
-from tests.games import play_texts
+from tests.games import after
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -103,33 +99,17 @@ def test_a_search_tree_is_kept_along_a_game(session):
     assert one.wait(id="c")["rootInfo"]["visits"] == 0
 
 
-class Counters(TableSolution):
-    """Tells of a position of Oddity, as the plies to the end, how many counters there are."""
-
-    source = "counted"
-
-    def values(self, states: np.ndarray) -> np.ndarray:
-        return states["piles"].sum(axis=1).astype(np.int8)
-
-    def action_values(self, states: np.ndarray) -> np.ndarray:
-        mask = Position.of_state(self.game, states).mask
-        return np.where(mask, 1, ILLEGAL)[None].astype(np.int8)
-
-    def decode(self, value: int) -> Value:
-        return Value(1, plies=value)
-
-
-def test_each_seed_has_its_own_start_and_the_game_goes_on_from_it(session):
+def test_a_query_is_about_the_start_of_its_seed(session):
     game = Oddity()
-    one = session(Agent(game, "solved", searcher=SolvedSearcher(Counters(game))))
-    asked = [(3, []), (4, []), (4, ["b1"]), (3, ["b1"]), (3, ["b1", "c1"]), (4, ["c1"]), (7, [])]
-    counts = []
-    for number, (seed, moves) in enumerate(asked):
-        one.send(id=str(number), moves=moves, seed=seed)
-        position = play_texts(game.start(seed), " ".join(moves))
-        counts.append(int(position.state.piles.sum()))
-        assert one.wait(id=str(number))["rootInfo"]["note"] == f"win in {counts[-1]}"
-    assert len(set(counts[:2])) == 2
+    one = session(make_agent("uct:20", game, seed=1))
+    for seed, moves in ((3, []), (5, []), (5, ["b2"]), (3, ["b2"])):
+        one.send(id=f"{seed}{moves}", seed=seed, moves=moves, simulations=30 * (seed == 3))
+        position = after(game.start(seed), *moves)
+        answer = one.wait(id=f"{seed}{moves}")
+        assert answer["rootInfo"]["currentPlayer"] == "player_0"
+        assert answer["rootInfo"]["visits"] == 30 * (seed == 3)
+        texts = [position.action_to_text(action) for action in position.legal_actions]
+        assert sorted(info["move"] for info in answer["moveInfos"]) == sorted(texts)
 
 
 def test_reports_and_an_end_by_request(session):

@@ -81,15 +81,6 @@ def test_whose_minute_is_over_loses_the_turn(driver: PageDriver) -> None:
     assert position.mover == 0
 
 
-def test_whoever_has_chosen_may_take_time(driver: PageDriver) -> None:
-    begin(driver)
-    choose(driver, "choose blue-x")
-    choose(driver, "choose blue-z")
-    assert told(driver) == "The hourglass stands"
-    wait(driver, 100)
-    assert driver.moves == ["choose blue-x", "choose blue-z"]
-
-
 def test_the_hourglass_is_stopped_while_one_looks_back_or_analyses(driver: PageDriver) -> None:
     begin(driver)
     choose(driver, "choose blue-x")
