@@ -40,7 +40,7 @@ from .space import Space, Values
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-_JOURNAL = "journal.log"
+_JOURNAL, _NAME = "journal.log", "tune"  # Optuna's file, and the name of the study in it
 BEST = "best.yaml"  # file of the best configuration
 REASON = "reason"  # attribute of a trial that failed
 _PARTS = 10  # parts of a run; by the first evaluation in each its trial may be pruned
@@ -120,19 +120,14 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
         plan: the search's plan; None: the folder must hold a search already.
 
     Raises:
-        ValueError: the folder holds another search, or something else, or no search.
+        ValueError: the folder holds another search, or something else, or no search, or a damaged
+            one.
     """
     is_new = not (folder / _JOURNAL).exists()
     if is_new and (plan is None or (folder.exists() and any(folder.iterdir()))):
         raise ValueError(f"{folder} holds no search; give another --folder")
     folder.mkdir(parents=True, exist_ok=True)
-    study = optuna.create_study(
-        study_name="tune",
-        storage=JournalStorage(JournalFileBackend(str(folder / _JOURNAL))),
-        direction="maximize",
-        load_if_exists=True,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
-    )
+    study = _open(folder / _JOURNAL)
     if plan is None:
         if "plan" not in study.user_attrs:  # killed before the plan was written
             raise ValueError(f"{folder} holds no trials yet")
@@ -142,6 +137,33 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
     study.set_user_attr("plan", plan.description)
     for values in plan.first_trials:  # repeated, because a kill may have come in between
         study.enqueue_trial(values, skip_if_exists=True)
+    return study
+
+
+def _open(journal: Path) -> optuna.Study:
+    """The study of a journal, new if there is none, or if a kill has left it empty."""
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1)
+    content = journal.read_bytes() if journal.exists() else b""
+    try:
+        storage = JournalStorage(JournalFileBackend(str(journal)))
+        if not content:
+            return optuna.create_study(
+                study_name=_NAME, storage=storage, direction="maximize", pruner=pruner
+            )
+        # Optuna skips a last line that it cannot read; once it has written behind it, it fails.
+        if not content.endswith(b"\n"):
+            raise ValueError("its last line is cut: delete that line")
+        json.loads(content.splitlines()[-1])
+        study = optuna.load_study(study_name=_NAME, storage=storage, pruner=pruner)
+        if "config" not in study.user_attrs.get("plan", {"config": None}):
+            raise ValueError("the plan has no configuration")
+    except OSError:
+        raise
+    except Exception as error:  # Optuna checks nothing that it reads
+        reason = shortened(f"{type(error).__name__}: {error}")
+        raise ValueError(
+            f"{journal} is damaged ({reason}): put back a copy, or give another --folder"
+        ) from None
     return study
 
 
