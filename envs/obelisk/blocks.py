@@ -125,13 +125,14 @@ def accept_blocks(value: Any) -> dict[str, Any] | None:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file cannot be read, or the catalogue is malformed; the message names the
-            place, or the block, and says what is wrong.
+            file, the place or the block, and says what is wrong.
     """
     if value is None:
         return None
     if isinstance(value, str | os.PathLike):
-        value = read_json_file(value, MEGABYTE, "a catalogue of blocks")
-    blocks = convert(value, "the catalogue", Catalogue)
+        blocks = read_json_file(value, MEGABYTE, "a catalogue of blocks", Catalogue)
+    else:
+        blocks = convert(value, "the catalogue", Catalogue)
     # Convert it to JSON values: equal catalogues become equal options, and records can hold them.
     return None if blocks == catalogue(None) else msgspec.json.decode(msgspec.json.encode(blocks))
 

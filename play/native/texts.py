@@ -188,7 +188,8 @@ def made(
     diagram = game.drawn_scene.diagram
     rules = repr((game.name, game.version, sorted(game.options.items()), game.num_actions))
     names = (
-        *("game_rngs", "game_mask", "game_shown", "search_settings", "search_knobs"),
+        *("game_rngs", "game_mask", "game_states", "game_before", "game_shown"),
+        *("search_settings", "search_knobs"),
         *("search_action_values", "search_visits", *PACKED),
     )
     places = {name: at[name] for name in names}
@@ -199,6 +200,7 @@ def made(
         "RULES": f"0x{hashlib.sha256(rules.encode()).hexdigest()[:15]}",
         "BUILD": build,
         "ACTIONS": game.num_actions,
+        "STATE_BYTES": game.new_states(1).nbytes,
         "SLOTS": len(game.drawn_scene.slots),
         "MOST_PLIES": game.max_plies,
         "MOST_SIMULATIONS": limits.simulations,

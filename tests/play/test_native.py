@@ -37,6 +37,8 @@ from ludarium.models.kernels.packing import pack
 from ludarium.models.kernels.target import HOST
 from ludarium.play.build import main as build_modules
 from ludarium.play.native import TARGETS, Library
+from ludarium.play.native import library as linking
+from ludarium.play.native.targets import Platform
 from ludarium.play.native.texts import LIMITS, build_number
 from ludarium.play.parts import module_part
 from ludarium.play.wasm import kernels, linker
@@ -63,7 +65,7 @@ PLAYED = {
     "onyx-all": {},
 }
 GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "60"))
-CALLS = int(os.environ.get("LUDARIUM_NATIVE_CALLS", "20000"))
+CALLS = 200_000
 ALIGNMENT = 64
 _TYPES = {
     "int32_t": ctypes.c_int32,
@@ -125,6 +127,11 @@ class NativeGame:
         assert length == len(found.value)
         return found.value.decode()
 
+    def view(self) -> np.ndarray:
+        found = np.zeros(self.slots, np.int32)
+        assert self.call("view", found, len(found)) == 0
+        return found
+
     def save(self) -> np.ndarray:
         found = np.zeros(self.call("save_size"), np.uint8)
         assert self.call("save", found, len(found)) == len(found)
@@ -158,10 +165,23 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 def export(name: str, folder: Path) -> None:
+    """Export a game; ``parts`` has what its library for Linux is linked of."""
+    link = linking._linked
+
+    def linked(of: Library, target: Platform, objects: dict, sources: dict) -> dict[str, bytes]:
+        if target is TARGETS[LINUX]:
+            (folder / "parts").mkdir()
+            for file, content in {**objects, **sources}.items():
+                content = content.encode() if isinstance(content, str) else content
+                (folder / "parts" / file).write_bytes(content)
+        return link(of, target, objects, sources)
+
     targets = TARGETS if name == "corso" else (LINUX, ARM, WINDOWS)
     words = [f"--target={target}" for target in targets]
     words += [f"--option={option}={value}" for option, value in COMPARED[name].items()]
-    assert main(["export", name, "--as", "c", "--output", str(folder), *words]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linking, "_linked", linked)
+        assert main(["export", name, "--as", "c", "--output", str(folder), *words]) == 0
 
 
 @pytest.fixture
@@ -187,6 +207,7 @@ def test_random_games_are_those_of_python(exported, name):
     for seed in range(GAMES):
         assert native.call("start", seed) == 0
         position, rng = Position(game, seed), seed_rng(seed)[0]
+        np.testing.assert_array_equal(native.view(), game.shown(position.state))
         while not position.is_over:
             mask = native.mask()
             np.testing.assert_array_equal(mask, position.mask)
@@ -198,16 +219,16 @@ def test_random_games_are_those_of_python(exported, name):
             assert native.call("action", text.upper().encode()) == action
             assert native.call("mover") == position.mover
             assert native.call("play", action) == 0
+            before = position.copy()
             position.play(action)
+            expected = game.shown(position.state, action, before.state)
+            np.testing.assert_array_equal(native.view(), expected)
         score = np.zeros(1, np.int32)
         assert native.call("score", score) == 0
         assert (native.call("outcome"), score[0]) == (position.outcome, position.score)
         assert native.call("plies") == position.ply
         assert not native.mask().any()
     assert rng is not None
-    shown = np.zeros(native.slots, np.int32)
-    assert native.call("view", shown, len(shown)) == 0
-    np.testing.assert_array_equal(shown, game.shown(position.state))
 
 
 @pytest.mark.slow
@@ -222,9 +243,7 @@ def test_what_is_taken_back_and_played_again_is_the_same(exported, name):
 
     def seen() -> list[np.ndarray]:
         """What was saved, but for the random numbers; and the position itself."""
-        shown = np.zeros(native.slots, np.int32)
-        assert native.call("view", shown, len(shown)) == 0
-        return [np.delete(native.save(), rng)[:-4], shown, native.mask()]
+        return [np.delete(native.save(), rng)[:-4], native.view(), native.mask()]
 
     saves, known = [native.save()], [seen()]
     while native.call("outcome") == 0:
@@ -236,9 +255,10 @@ def test_what_is_taken_back_and_played_again_is_the_same(exported, name):
         for now, then in zip(seen(), before, strict=True):
             np.testing.assert_array_equal(now, then)
     assert native.call("take_back") == native.codes["START"]
-    for saved in saves:
+    for saved, (_, view, _) in zip(saves, known, strict=True):
         assert native.call("restore", saved, len(saved)) == 0
         np.testing.assert_array_equal(native.save(), saved)
+        np.testing.assert_array_equal(native.view(), view)
 
 
 class Kind(NamedTuple):
@@ -353,12 +373,14 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", COMPARED)
 def test_levels_play_the_moves_of_python(exported, name, kind, tmp_path, request):
+    """Half of them in a program whose floating-point state is another one, and stays so."""
     target, processor, emulators = KINDS[kind]
     before = [emulator(emulators)] if emulators else []
     env = request.getfixturevalue("wine") if target == WINDOWS else {}
     games = level_games(name, GAMES // (20 if emulators else 4))
     folder = exported(name)
-    link_with_zig(folder, target, tmp_path / "games.exe", source_for(folder, tmp_path))
+    source = source_for(folder, tmp_path, "native_games.c")
+    link_with_zig(folder, target, tmp_path / "games.exe", source)
     played = run(
         *(*before, tmp_path / "games.exe", processor),
         text="".join("{} {} {}\n".format(*game) for game in games),
@@ -369,12 +391,12 @@ def test_levels_play_the_moves_of_python(exported, name, kind, tmp_path, request
     assert_played(name, games, played)
 
 
-def source_for(folder: Path, into: Path) -> Path:
-    """native_games.c with the names of the game that was exported to a folder."""
+def source_for(folder: Path, into: Path, name: str) -> Path:
+    """A program in C with the names of the game that was exported to a folder."""
     (header,) = folder.glob("*.h")
-    text = (HERE / "native_games.c").read_text()
+    text = (HERE / name).read_text()
     text = text.replace("ludarium_game", header.stem)
-    source = into / "games.c"
+    source = into / name
     source.write_text(text.replace("LUDARIUM_GAME", header.stem.upper()))
     return source
 
@@ -666,7 +688,7 @@ def link_with_zig(folder: Path, target: str, program: Path, source: Path) -> Non
     (library,) = (folder / target).glob("*.a")
     run(
         *(linker.find_zig() / "zig", "cc", "-target", TARGETS[target].zig, source),
-        *(f"-I{folder}", library, "-o", program),
+        *(f"-I{HERE}", f"-I{folder}", library, "-o", program),
     )
 
 
@@ -686,14 +708,16 @@ def test_the_benchmark_tells_the_time_of_each_level(folder, tmp_path):
 
 @pytest.mark.slow
 @on_linux
-def test_random_calls_harm_nothing(folder, tmp_path):
-    program = tmp_path / "fuzz"
+def test_random_calls_harm_nothing(exported, tmp_path):
+    """Program and glue.c with sanitizers; Osiron is the one with places to set up."""
+    program, parts = tmp_path / "fuzz", exported("osiron") / "parts"
     run(
-        *("gcc", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-        *(HERE / "native_fuzz.c", f"-I{folder}", folder / LINUX / "libludarium_corso.a"),
-        *("-o", program),
+        *("gcc", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DLUDARIUM_BUILD"),
+        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{HERE}", f"-I{parts}"),
+        *(source_for(exported("osiron"), tmp_path, "native_fuzz.c"), parts / "glue.c"),
+        *(*parts.glob("*.o"), "-o", program),
     )
-    assert run(program, CALLS).startswith(f"{CALLS} calls")
+    assert run(program, CALLS, "LLLDDD" * 4).startswith(f"{CALLS} calls")
 
 
 def library_of_corso(**changes: object) -> Library:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 LARGEST = 200_000
@@ -68,6 +69,17 @@ def _mutate_once(data: Any, rng: random.Random) -> Any:
     else:
         data[key] = hostile_value(rng)
     return data
+
+
+def damaged(content: bytes, flips: int, seed: str) -> Iterator[tuple[str, bytes]]:
+    """The content cut at every 64th byte, and with one bit flipped ``flips`` times; and how."""
+    for end in range(0, len(content), 64):
+        yield f"cut at {end}", content[:end]
+    rng = random.Random(seed)
+    for bit in (rng.randrange(8 * len(content)) for _ in range(flips)):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield f"bit {bit}", bytes(changed)
 
 
 def mutate_bytes(content: bytes, rng: random.Random) -> bytes:

@@ -19,23 +19,32 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from ludarium.analysis.corso.known import read_known, write_known
 from ludarium.analysis.engine import read_request
+from ludarium.analysis.exact_tests import read_exact_test
 from ludarium.analysis.table import read_table
 from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
 from ludarium.arena.curve import Memory, _sha256
 from ludarium.arena.folder import check_replay, row_of
 from ludarium.arena.ladder import load_ladder
+from ludarium.cli.push import agent_card
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.envs import GAMES
+from ludarium.envs.corso import Corso
 from ludarium.envs.engine.files import load_json, read_json_file
+from ludarium.envs.engine.jit import disk_cache
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
 from ludarium.models import load_checkpoint, save_checkpoint
+from ludarium.models.header import load_header
+from ludarium.play.site import Site
 from ludarium.training.agents import read_agent
+from ludarium.training.agents.program import _Answer
+from ludarium.training.runs.state import State, pack_state, unpack_state
 from tests.checkpoints import tiny_checkpoint
 from tests.tictactoe import TicTacToe
 
@@ -49,14 +58,16 @@ class Reader:
     Attributes:
         name: of the reader.
         read: a file's path to whatever it holds; raises ValueError or FileNotFoundError.
-        good: contents of files that it accepts.
+        good: contents of files that it accepts; the smallest is damaged byte by byte.
         mutate: makes a hostile content of a good one.
+        file: the file's name, which messages have; "" for contents that come another way.
     """
 
     name: str
     read: Callable[[Path], object]
     good: Callable[[], list[bytes]]
     mutate: Callable[[bytes, random.Random], bytes]
+    file: str = "file"
 
 
 def hostile(reader: Reader, good: list[bytes], seed: int) -> bytes:
@@ -120,11 +131,13 @@ def good_records() -> list[bytes]:
 
 def _read_moves(path: Path) -> object:
     """A file with a record or a plain list of moves."""
-    return check_record(read_record_file(path, TicTacToe()), {"tictactoe": TicTacToe})
+    record = read_record_file(path, TicTacToe())
+    return check_record(record, {"tictactoe": TicTacToe}, f"the game record in {path.name}")
 
 
 def _read_record(path: Path) -> object:
-    return check_record(read_record_file(path), {**GAMES, "tictactoe": TicTacToe})
+    games = {**GAMES, "tictactoe": TicTacToe}
+    return check_record(read_record_file(path), games, f"the game record in {path.name}")
 
 
 def _good_checkpoints() -> list[bytes]:
@@ -242,7 +255,7 @@ def _read_arena(path: Path) -> object:
     if not isinstance(settings, dict):
         raise ValueError("no settings")
     kind = Comparison if settings.get("kind") == Comparison.kind else Tournament
-    return read_plan(settings, Path("folder"), kind)
+    return read_plan(settings, path.parent, kind)
 
 
 def _good_arenas() -> list[bytes]:
@@ -280,27 +293,116 @@ def _good_measurements() -> list[bytes]:
     return [json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)}).encode()]
 
 
+def _good_exact_tests() -> list[bytes]:
+    return [_exact_test(b'{"moves": ["b2"], "positions": [{"ply": 0, "win": %s}]}\n' % _ACTIONS)]
+
+
+_ACTIONS = json.dumps([f"{column}{row}" for column in "abc" for row in "123"]).encode()
+
+
+def _exact_test(body: bytes, **changes: object) -> bytes:
+    """A test of an empty board of Corso, with a right checksum."""
+    head = {
+        **{"format": "ludarium exact test 1", "game": "corso", "version": Corso.version},
+        **{"options": {"size": 3}, "made": {}, "sha256": hashlib.sha256(body).hexdigest()},
+    }
+    return json.dumps(head | changes).encode() + b"\n" + body
+
+
+def mutate_exact_test(content: bytes, rng: random.Random) -> bytes:
+    """Bytes anywhere; or what a line says, with a right checksum."""
+    head, _, body = content.partition(b"\n")
+    if rng.random() < 0.5:
+        return mutate_bytes(content, rng)
+    if rng.random() < 0.5:
+        return as_text(mutate_data(json.loads(head), rng)) + b"\n" + body
+    return _exact_test(as_text(mutate_data(json.loads(body), rng)) + b"\n")
+
+
+def _good_known() -> list[bytes]:
+    known = np.array([[1, 2], [3, 4]], np.int64)
+    return [_written(lambda path: write_known(path, Corso(size=3), known))]
+
+
+def _written(write: Callable[[Path], object]) -> bytes:
+    """What a function writes into a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder, "file"))
+        return Path(folder, "file").read_bytes()
+
+
+def _good_sites() -> list[bytes]:
+    return [json.dumps({"version": "0" * 64, "files": ["a"], "on_demand": []}).encode()]
+
+
+def _read_kernel(path: Path) -> object:
+    """Compiled code, which is made anew if it is damaged."""
+    return disk_cache._read(path)
+
+
+def _write_kernel(path: Path) -> None:
+    disk_cache._write(path, bytes(range(100)))
+
+
+def _read_state(path: Path) -> object:
+    return unpack_state(path.read_bytes())
+
+
+def _good_states() -> list[bytes]:
+    return [pack_state(State({}, {}, {"a": np.arange(4)}), {"step": 1})]
+
+
+def _read_card(path: Path) -> object:
+    """What is published with an agent, from the file beside it."""
+    header = load_header(str(files("ludarium.models").joinpath("shipped", "corso.safetensors")))
+    return agent_card(path.with_suffix(".safetensors"), header, "owner/name")
+
+
+def _read_answer(path: Path) -> object:
+    """A line of a program that plays."""
+    return load_json(path.read_bytes(), "the answer", _Answer)
+
+
+def _good_answers() -> list[bytes]:
+    moves = [{"move": "b2", "order": 0}]
+    return [json.dumps({"id": "1", "isDuringSearch": False, "moveInfos": moves}).encode()]
+
+
 READERS = [
-    Reader("tournament", _read_arena, _good_arenas, mutate_json),
-    Reader("game of a tournament", _read_arena_game, _good_arena_games, mutate_json),
+    Reader("tournament", _read_arena, _good_arenas, mutate_json, ""),
+    Reader("game of a tournament", _read_arena_game, _good_arena_games, mutate_json, ""),
     Reader("measurement of a run", Memory, _good_measurements, mutate_json),
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
-    Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes),
-    Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),
+    Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes, ""),
+    Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes, ""),
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
-    Reader("settings", _read_settings, _good_settings, mutate_bytes),
+    Reader("settings", _read_settings, _good_settings, mutate_bytes, ""),
     Reader("record", _read_record, good_records, mutate_json),
     Reader("list of moves", _read_moves, lambda: [b"b2 a1, c3\na3 a2"], mutate_bytes),
-    Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
+    Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game, ""),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
     Reader(
         "request",
         lambda path: read_request(path.read_bytes(), _start().game),
         _good_requests,
         mutate_json,
+        "",
     ),
+    Reader("answer of a program", _read_answer, _good_answers, mutate_json, ""),
     Reader("ladder", load_ladder, _good_ladders, mutate_json),
     Reader(
         "table", lambda path: read_table(path, np.int32, (None,), {}), _good_tables, mutate_table
     ),
+    Reader(
+        *("known solution", lambda path: read_known(path, Corso(size=3)), _good_known),
+        mutate_bytes,
+    ),
+    Reader("exact test", read_exact_test, _good_exact_tests, mutate_exact_test),
+    Reader(
+        *("card", _read_card, lambda: [b"# Ann\n\nShe [plays](#play) [well](report.md).\n"]),
+        *(mutate_bytes, "card.md"),
+    ),
+    Reader("page", lambda path: Site(path.parent).files, _good_sites, mutate_json, "site.json"),
+    Reader("state of a run", _read_state, _good_states, mutate_bytes, ""),
+    Reader("compiled code", _read_kernel, lambda: [_written(_write_kernel)], mutate_bytes),
 ]

@@ -68,10 +68,7 @@ def command(arguments: list[str], kind: Kind | None, said: Path, delay: float = 
         said: the file that gets what the command prints.
         delay: seconds after which signals of any moment begin.
     """
-    said.unlink(missing_ok=True)
-    child = os.fork()
-    if child == 0:
-        _be_command(arguments, kind, said)
+    child = begin(arguments, said, kind)
     if kind is not None and kind.moment not in _MOMENTS:
         while not said.exists():
             time.sleep(_SOON)
@@ -81,6 +78,15 @@ def command(arguments: list[str], kind: Kind | None, said: Path, delay: float = 
     if status is None:
         raise TimeoutError(f"no end within {_PATIENCE:g} s")
     return status
+
+
+def begin(arguments: list[str], said: Path, kind: Kind | None = None) -> int:
+    """Begin a command, see `command`, and return the number of its process."""
+    said.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        _be_command(arguments, kind, said)
+    return child
 
 
 def _be_command(arguments: list[str], kind: Kind | None, said: Path) -> NoReturn:

@@ -41,7 +41,7 @@ folder = Path(tempfile.mkdtemp())
 sys.addaudithook(hook)
 for reader in READERS:
     good = reader.good()
-    path = folder / "file"
+    path = folder / (reader.file or "file")
     for content in good:  # what is imported at the first use of all
         path.write_bytes(content)
         reader.read(path)

@@ -16,11 +16,13 @@ import torch
 pytest.importorskip("sb3_contrib")
 
 from ludarium.cli import main
+from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.folder import _lines_of
 from ludarium.training.runs.state import State, pack_state, unpack_state
 
-from .tiny import TIMES, fingerprint, metrics, train
+from .mutate import damaged
+from .tiny import FLIPS, TIMES, fingerprint, metrics, train
 
 #: Files that nothing is gone on with: they are left, or written again.
 _UNREAD = ("tensorboard/", "lock", "config.yaml", "agent.safetensors", "agents/")
@@ -99,15 +101,36 @@ def test_damage_is_named_and_never_goes_in(run, tmp_path):
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(begun, folder)
             damage(folder / name, how, rng)
-            told = resumed(algorithm, folder)
-            if told.refused is None:
-                found = fingerprint(folder)
-                if name == "metrics.jsonl":
-                    check_log(found["metrics"], expected["metrics"], how)
-                    found["metrics"] = expected["metrics"]
-                assert found == expected, (name, how)
-            assert told.names(name) or name == "metrics.jsonl", (name, how, told)
+            check_resumed(algorithm, folder, name, how, expected)
     assert index >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", ["drift"], indirect=True)
+def test_a_file_cut_anywhere_or_with_any_bit_flipped_never_goes_in(run, tmp_path):
+    algorithm, begun, expected = run
+    flips = FLIPS if TIMES > 1 else 20
+    for name in files_of(begun):
+        for how, content in damaged((begun / name).read_bytes(), flips, name):
+            folder = tmp_path / "run"
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(begun, folder)
+            (folder / name).write_bytes(content)
+            check_resumed(algorithm, folder, name, how, expected)
+
+
+def check_resumed(
+    algorithm: str, folder: Path, name: str, how: str, expected: dict[str, Any]
+) -> None:
+    """A run of which a file is damaged names it, and is refused or goes on as if it was not."""
+    told = resumed(algorithm, folder)
+    if told.refused is None:
+        found = fingerprint(folder)
+        if name == "metrics.jsonl":
+            check_log(found["metrics"], expected["metrics"], how)
+            found["metrics"] = expected["metrics"]
+        assert found == expected, (name, how)
+    assert told.names(name) or name == "metrics.jsonl", (name, how, told)
 
 
 def check_log(found: list[dict[str, Any]], expected: list[dict[str, Any]], how: str) -> None:
@@ -116,7 +139,9 @@ def check_log(found: list[dict[str, Any]], expected: list[dict[str, Any]], how: 
     assert found[-1] == expected[-1]
     numbers = [line["iteration"] for line in found]
     assert numbers == sorted({*numbers} & {line["iteration"] for line in expected})
-    if how == "flip":  # of a line, or of what ends one; a line with another number is still one
+    if how.startswith(
+        ("flip", "bit")
+    ):  # of a line, or of what ends one; a line with another number is still one
         assert len(right) >= len(expected) - 2
         assert len(found) - len(right) <= 1
     else:
@@ -140,11 +165,36 @@ class Told:
 
 
 def resumed(algorithm: str, folder: Path, **of_folder: bool) -> Told:
-    """Go on with a run; any error but the two that people understand is a failure."""
+    """Go on with a run."""
+    return told_of(lambda: train(algorithm, folder, 3, **of_folder))
+
+
+def told_of(work: Callable[[], list[str]]) -> Told:
+    """What some work says, or why it is refused; any other error is a failure."""
     try:
-        return Told(train(algorithm, folder, 3, **of_folder), None)
+        return Told(work(), None)
     except (ValueError, StorageError) as error:
         return Told([], str(error))
+
+
+def test_a_damaged_journal_of_a_search_is_named(tmp_path):
+    """Where Optuna, whose file it is, cannot tell, it is read as it stands."""
+    study = pytest.importorskip("ludarium.training.tuning.study")
+    space = pytest.importorskip("ludarium.training.tuning.space").Space
+    config = apply_settings(load_config("corso/demo"), ["evaluation.every=1"])
+    plan = study.TuningPlan(space(config, ("learner.learning_rate=0.001,0.01",)), 2)
+    folder, refused = tmp_path / "study", 0
+    begun = study.load_study(folder, plan)
+    trial = begun.ask()
+    plan.space.suggest(trial)
+    begun.tell(trial, 0.5)
+    journal = folder / "journal.log"
+    for how, content in damaged(journal.read_bytes(), FLIPS, "journal"):
+        journal.write_bytes(content)
+        told = told_of(lambda: study.trials_of(study.load_study(folder, plan)) and [])
+        refused += told.refused is not None
+        assert told.refused is None or told.names(str(folder)), (how, told)
+    assert refused > FLIPS / 2
 
 
 def numbered(line: bytes, iteration: int) -> bytes:

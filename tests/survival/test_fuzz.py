@@ -1,7 +1,8 @@
-"""Hostile files, numbered, for every reader.
+"""Hostile files, numbered, and files that were damaged, for every reader.
 
 A finding is an error other than ValueError and FileNotFoundError, a message of more than 400
-characters or with control characters in it, more than two seconds, or memory that grows.
+characters, with control characters in it, or without the file's name, more than two seconds, or
+memory that grows.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from .mutate import damaged
 from .readers import READERS, Reader, hostile
-from .tiny import TIMES
+from .tiny import FLIPS, TIMES
 
 CASES = 60 * TIMES
 MOST_SECONDS = 2.0
@@ -39,6 +41,8 @@ def finding(reader: Reader, path: Path) -> str | None:
             return f"control characters in {message!r}"
         if not message:
             return "an empty message"
+        if reader.file not in message:
+            return f"a message without the file: {message!r}"
     if seconds > MOST_SECONDS:
         return f"it took {seconds:.1f} s"
     return None
@@ -56,7 +60,7 @@ def resident() -> int:
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_no_reader_has_findings(reader: Reader, tmp_path: Path) -> None:
     good = reader.good()
-    path = tmp_path / "file"
+    path = tmp_path / (reader.file or "file")
     for content in good:
         path.write_bytes(content)
         reader.read(path)  # a good file is read, or the fuzzing would be about something else
@@ -69,3 +73,14 @@ def test_no_reader_has_findings(reader: Reader, tmp_path: Path) -> None:
             findings[f"seed {seed}"] = found
     assert findings == {}
     assert resident() - before <= MOST_GROWTH
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_a_damaged_file_is_refused_by_name_or_read(reader: Reader, tmp_path: Path) -> None:
+    path, findings = tmp_path / (reader.file or "file"), {}
+    for how, content in damaged(min(reader.good(), key=len), FLIPS, reader.name):
+        path.write_bytes(content)
+        found = finding(reader, path)
+        if found is not None:
+            findings[how] = found
+    assert findings == {}

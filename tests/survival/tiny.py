@@ -22,6 +22,8 @@ from ludarium.training.runs.trainer import Trainer
 
 #: How often what is random is tried; with more than once the rest is tried throughout.
 TIMES = int(os.environ.get("SURVIVAL_TIMES", "1"))
+#: How many bits are flipped in each kind of file, one at a time.
+FLIPS = 100 * TIMES
 
 ITERATIONS = 4
 

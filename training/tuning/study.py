@@ -126,26 +126,7 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
             journal is damaged.
     """
     _check_folder(folder, is_new=plan is not None)
-    try:
-        storage = JournalStorage(JournalFileBackend(str(folder / _JOURNAL)))
-        if plan is None:
-            study = optuna.load_study(study_name=_STUDY, storage=storage)
-        else:
-            study = optuna.create_study(
-                study_name=_STUDY,
-                storage=storage,
-                direction="maximize",
-                load_if_exists=True,
-                pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
-            )
-    except KeyError:  # killed before the study was written
-        raise ValueError(f"{folder} holds no trials yet") from None
-    except (ValueError, LookupError, TypeError) as error:
-        reason = shortened(f"{type(error).__name__}: {error}", 100)
-        raise ValueError(
-            f"{folder / _JOURNAL} is damaged ({reason}): put a copy of it back, or give another "
-            "--folder"
-        ) from None
+    study = _open(folder / _JOURNAL, is_new=plan is not None)
     if plan is None:
         if "plan" not in study.user_attrs:  # killed before the plan was written
             raise ValueError(f"{folder} holds no trials yet")
@@ -164,6 +145,35 @@ def _check_folder(folder: Path, is_new: bool) -> None:
         return
     if not is_new or (folder.exists() and any(each.name != _LOCK for each in folder.iterdir())):
         raise ValueError(f"{folder} holds no search; give another --folder")
+
+
+def _open(journal: Path, is_new: bool) -> optuna.Study:
+    """The study of a journal; a new one if there is none, or if a kill has left it empty."""
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1)
+    content = journal.read_bytes() if journal.exists() else b""
+    if not content and not is_new:
+        raise ValueError(f"{journal.parent} holds no trials yet")
+    try:
+        storage = JournalStorage(JournalFileBackend(str(journal)))
+        if not content:
+            return optuna.create_study(
+                study_name=_STUDY, storage=storage, direction="maximize", pruner=pruner
+            )
+        # Optuna skips a last line that it cannot read; once it has written behind it, it fails.
+        if not content.endswith(b"\n"):
+            raise ValueError("its last line is cut: delete that line")
+        json.loads(content.splitlines()[-1])
+        study = optuna.load_study(study_name=_STUDY, storage=storage, pruner=pruner)
+        if "config" not in study.user_attrs.get("plan", {"config": None}):
+            raise ValueError("the plan has no configuration")
+    except OSError:
+        raise
+    except Exception as error:  # Optuna checks nothing that it reads
+        reason = shortened(f"{type(error).__name__}: {error}")
+        raise ValueError(
+            f"{journal} is damaged ({reason}): put back a copy, or give another --folder"
+        ) from None
+    return study
 
 
 def config_of(folder: Path, there: dict[str, Any]) -> TrainingConfig:

@@ -51,12 +51,56 @@ static int32_t fault(void *buffer) {
     return ((struct kept *)buffer)->ready == READY ? 0 : LUDARIUM_NOT_READY;
 }
 
+/* How the processor computes with floating-point numbers: the library's own way is to the nearest,
+   without traps, and with subnormal numbers. The caller's way may be another one: it and the flags
+   of exceptions are put back. The compiler does not move calls across these instructions. */
+#if defined(__x86_64__)
+struct floating { uint32_t control; }; /* with the flags */
+static const struct floating own_floating = {0x1f80};
+
+static struct floating floating_of_caller(void) {
+    struct floating found;
+    __asm__ volatile("stmxcsr %0" : "=m"(found.control) : : "memory");
+    return found;
+}
+
+static void set_floating(const struct floating *state) {
+    __asm__ volatile("ldmxcsr %0" : : "m"(state->control) : "memory");
+}
+#elif defined(__aarch64__)
+struct floating { uint64_t control, flags; };
+static const struct floating own_floating = {0, 0};
+
+static struct floating floating_of_caller(void) {
+    struct floating found;
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr"
+                     : "=r"(found.control), "=r"(found.flags) : : "memory");
+    return found;
+}
+
+static void set_floating(const struct floating *state) {
+    __asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1"
+                     : : "r"(state->control), "r"(state->flags) : "memory");
+}
+#else
+#error "the floating-point state of this processor is not known"
+#endif
+
+/* From here to the function's end, compute in the library's own way. */
+#define OWN_FLOATING                                                                         \
+    __attribute__((cleanup(set_floating))) const struct floating of_caller = floating_of_caller(); \
+    set_floating(&own_floating)
+
+/* Every function that takes a buffer made ready begins with this. */
 #define KEPT(buffer)                  \
     struct kept *kept = buffer;       \
     int32_t code = fault(buffer);     \
-    if (code) return code
+    if (code) return code;            \
+    OWN_FLOATING
 
 static int32_t is_over(const struct kept *kept) { return kept->status >= 2; }
+
+static int is_action(i64 action) { return action >= 0 && action < ACTIONS; }
 
 /* The kind of processor. */
 
@@ -148,16 +192,22 @@ static void begin_game(void *buffer, i64 seed, i64 places) {
     if (places >= 0) ludarium_game_game_set_up(buffer, places);
 }
 
+/* Play an action, and remember the position before it; returns whether it is legal. */
+static int play_one(void *buffer, i64 action) {
+    struct kept *kept = buffer;
+    const int8_t *legal = at(buffer, AT_game_mask);
+    if (!is_action(action) || is_over(kept) || !legal[action]) return 0;
+    __builtin_memcpy(at(buffer, AT_game_before), at(buffer, AT_game_states), STATE_BYTES);
+    kept->status = ludarium_game_game_play(buffer, action);
+    kept->plies++;
+    return 1;
+}
+
 /* Play actions, which are in little-endian order; returns whether all are legal. */
 static int replay(void *buffer, const uint8_t *actions, i64 count) {
-    struct kept *kept = buffer;
-    for (i64 ply = 0; ply < count; ply++, actions += 4) {
+    for (; count > 0; count--, actions += 4) {
         i64 action = actions[0] | actions[1] << 8 | actions[2] << 16 | (i64)actions[3] << 24;
-        i64 status = action < ACTIONS && !is_over(kept)
-                         ? ludarium_game_game_play(buffer, action) : -1;
-        if (status < 0) return 0;
-        kept->status = status;
-        kept->plies++;
+        if (!play_one(buffer, action)) return 0;
     }
     return 1;
 }
@@ -166,8 +216,7 @@ static int replay(void *buffer, const uint8_t *actions, i64 count) {
 static void play_again(void *buffer, i64 count) {
     struct kept *kept = buffer;
     begin_game(buffer, kept->seed, kept->places);
-    for (; kept->plies < count; kept->plies++)
-        kept->status = ludarium_game_game_play(buffer, kept->actions[kept->plies]);
+    while (kept->plies < count) play_one(buffer, kept->actions[kept->plies]);
 }
 
 i64 ludarium_game_size(void) { return BUFFER_BYTES; }
@@ -178,6 +227,7 @@ int32_t ludarium_game_init(void *buffer, i64 size) {
     if (size < BUFFER_BYTES) return LUDARIUM_SIZE;
     int32_t processor = best_processor();
     if (processor < 0) return LUDARIUM_PROCESSOR;
+    OWN_FLOATING;
     __builtin_memset(buffer, 0, BUFFER_BYTES);
     ludarium_game_fill(buffer);
     struct kept *kept = buffer;
@@ -247,21 +297,12 @@ int32_t ludarium_game_legal(void *buffer, uint8_t *mask, i64 count) {
     return found;
 }
 
-static int32_t fault_of(void *buffer, int32_t action) {
-    int32_t code = fault(buffer);
-    if (code) return code;
-    return action < 0 || action >= ACTIONS ? LUDARIUM_ILLEGAL : 0;
-}
-
 int32_t ludarium_game_play(void *buffer, int32_t action) {
-    struct kept *kept = buffer;
-    int32_t code = fault_of(buffer, action);
-    if (code) return code;
+    KEPT(buffer);
+    if (!is_action(action)) return LUDARIUM_ILLEGAL;
     if (is_over(kept) || kept->plies >= MOST_PLIES) return LUDARIUM_OVER;
-    i64 status = ludarium_game_game_play(buffer, action);
-    if (status < 0) return LUDARIUM_ILLEGAL;
-    kept->status = status;
-    kept->actions[kept->plies++] = action;
+    if (!play_one(buffer, action)) return LUDARIUM_ILLEGAL;
+    kept->actions[kept->plies - 1] = action;
     kept->search = NO_SEARCH;
     return 0;
 }
@@ -281,8 +322,9 @@ int32_t ludarium_game_random_action(void *buffer) {
 }
 
 i64 ludarium_game_text(void *buffer, int32_t action, char *text, i64 size) {
-    int32_t code = fault_of(buffer, action);
-    if (code) return code;
+    KEPT(buffer);
+    (void)kept;
+    if (!is_action(action)) return LUDARIUM_ILLEGAL;
     const char *word = words[ludarium_game_game_word(buffer, action)];
     i64 length = length_of(word);
     if (!text) return LUDARIUM_NULL;
@@ -307,10 +349,9 @@ int32_t ludarium_game_action(void *buffer, const char *text) {
 
 int32_t ludarium_game_view(void *buffer, int32_t *shown, i64 count) {
     KEPT(buffer);
-    (void)kept;
     if (!shown) return LUDARIUM_NULL;
     if (count < SLOTS) return LUDARIUM_ROOM;
-    ludarium_game_game_view(buffer, -1);
+    ludarium_game_game_view(buffer, kept->plies ? kept->actions[kept->plies - 1] : -1);
     __builtin_memcpy(shown, at(buffer, AT_game_shown), SLOTS * sizeof *shown);
     return 0;
 }

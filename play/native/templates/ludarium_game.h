@@ -18,7 +18,9 @@
  * Functions return 0 or their result. A negative number is an error, and then nothing has changed,
  * except that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to
  * LUDARIUM_GAME_ACTIONS - 1. With the same seed the opponent plays the same moves on every machine,
- * as in Python.
+ * as in Python. It does so whatever your program's rounding, traps and treatment of subnormal numbers
+ * are: functions put the processor's floating-point state back as it was, flags of exceptions
+ * included.
  *
 LEVELS_TABLE
  */
@@ -106,8 +108,8 @@ LUDARIUM_GAME_API int64_t ludarium_game_text(void *buffer, int32_t action, char 
 /* Returns the legal action with this text. TEXT: there is none. */
 LUDARIUM_GAME_API int32_t ludarium_game_action(void *buffer, const char *text);
 
-/* Writes the contents of the picture: for each slot of scene.json the number of its shape, see
-   README.md. ROOM: `count` is below LUDARIUM_GAME_SLOTS. */
+/* Writes the contents of the picture, with the marks of the last action: for each slot of scene.json
+   the number of its shape, see README.md. ROOM: `count` is below LUDARIUM_GAME_SLOTS. */
 LUDARIUM_GAME_API int32_t ludarium_game_view(void *buffer, int32_t *shown, int64_t count);
 
 /* Writes the game with its past, as bytes that any build of the same rules and options reads;
