@@ -16,6 +16,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
+from .engine.codec import shown
 from .engine.draw.picture import Window, pixels, with_result
 from .engine.game import Game
 from .engine.memory import sealed
@@ -147,7 +148,7 @@ class BoardGameEnv(AECEnv):
         if self._position is None:
             self._position = self.game.start(self.start_seed)
         mask, planes = self._position._new_arrays()
-        self._position._restart(self.start_seed, mask, planes)
+        self._position._restart(self.start_seed, mask, planes, self.canonical)
         self.moves: list[int] = []
         self._forfeit = None
         self.refusal = ""
@@ -163,10 +164,6 @@ class BoardGameEnv(AECEnv):
         """Set `agent_selection`, both masks and the mover's observation."""
         position = self._current()
         mover, game = position.mover, self.game
-        if self.canonical and position.is_turned():
-            assert game.canonical_turn is not None
-            mask = mask[game.canonical_turn.actions]
-            planes = planes.take(game.canonical_turn.cells, axis=1)  # C-contiguous, as before
         self.agent_selection = agent = AGENTS[mover]
         self.infos = {
             # TorchRL takes no other key beside a mask that is in the observation too.
@@ -244,10 +241,10 @@ class BoardGameEnv(AECEnv):
     def mask(self) -> np.ndarray:
         """int8[num_actions], the legal actions of the player to move, as a new array."""
         position = self._current()
-        if self.canonical and position.is_turned():
-            assert self.game.canonical_turn is not None
-            return position.mask[self.game.canonical_turn.actions]
-        return position.mask
+        if not self.canonical:
+            return position.mask
+        _, masks, _ = shown(self.game, position._states, canonical=True)
+        return masks[0]
 
     def is_action(self, action: Any) -> bool:
         """Whether ``action`` is an integer from 0 to ``num_actions`` - 1, legal or not."""
@@ -268,7 +265,7 @@ class BoardGameEnv(AECEnv):
     def _play(self, action: Any) -> None:
         position = self._current()
         mask, planes = position._new_arrays()
-        outcome = position._play(action, mask, planes)
+        outcome = position._play(action, mask, planes, self.canonical)
         self.moves.append(int(action))
         if outcome != ONGOING:
             self._finish(outcome)
