@@ -18,7 +18,6 @@ pytest.importorskip("sb3_contrib")
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.files import StorageError
-from ludarium.training.runs.folder import _lines_of
 from ludarium.training.runs.state import State, pack_state, unpack_state
 
 from .mutate import damaged
@@ -134,18 +133,13 @@ def check_resumed(
 
 
 def check_log(found: list[dict[str, Any]], expected: list[dict[str, Any]], how: str) -> None:
-    """Of a log that was damaged at one place all other lines are there, and none is made up."""
+    """Of a log that was damaged at one place the lines before it are there, and none is made up."""
     right = [line for line in found if line in expected]
     assert found[-1] == expected[-1]
     numbers = [line["iteration"] for line in found]
     assert numbers == sorted({*numbers} & {line["iteration"] for line in expected})
-    if how.startswith(
-        ("flip", "bit")
-    ):  # of a line, or of what ends one; a line with another number is still one
-        assert len(right) >= len(expected) - 2
-        assert len(found) - len(right) <= 1
-    else:
-        assert found == right
+    # A line of which one bit is another may still be one.
+    assert len(found) - len(right) <= how.startswith(("flip", "bit"))
 
 
 class Told:
@@ -247,13 +241,13 @@ def test_positions_that_are_lost_are_asked_for(tmp_path):
     [
         (lambda lines: lines[:1] + lines[2:], [1, 3, 4]),
         (lambda lines: [], [3, 4]),
-        (lambda lines: [lines[0].replace(b"{", b"("), *lines[1:]], [2, 3, 4]),
-        (lambda lines: [lines[0], *lines], [1, 2, 3, 4]),
-        (lambda lines: [numbered(lines[0], 9), *lines[1:]], [2, 3, 4]),
+        (lambda lines: [lines[0].replace(b"{", b"("), *lines[1:]], [3, 4]),
+        (lambda lines: [lines[0], *lines], [1, 3, 4]),
+        (lambda lines: [numbered(lines[0], 9), *lines[1:]], [3, 4]),
         (lambda lines: [lines[0], numbered(lines[1], 95), lines[2]], [1, 3, 4]),
         (lambda lines: [lines[0], numbered(lines[1], 3), lines[2]], [1, 3, 4]),
         (lambda lines: [*lines[:2], numbered(lines[2], 5)], [1, 2, 3, 4]),
-        (lambda lines: [lines[0], b"[" * 100_000 + b"\n", *lines[1:]], [1, 2, 3, 4]),
+        (lambda lines: [lines[0], b"[" * 100_000 + b"\n", *lines[1:]], [1, 3, 4]),
         (lambda lines: [*lines, b"more"], [1, 2, 3, 4]),
         (lambda lines: [*lines[:2], lines[2][:20]], [1, 2, 3, 4]),
     ],
@@ -320,21 +314,3 @@ def test_a_configuration_that_is_not_accepted_is_that_of_a_state(tmp_path, capsy
     assert "state-000002.zip: seed is 'often'" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"state-000002\.zip: seed is 'often'"):
         train("drift", folder)
-
-
-def test_lines_with_wrong_numbers_go_alone():
-    def kept(*numbers: int) -> list[int]:
-        lines = (f'{{"iteration": {each}, "place": {i}}}\n' for i, each in enumerate(numbers))
-        return [json.loads(line)["place"] for line in _lines_of("".join(lines).encode()).values()]
-
-    for place in range(20):
-        for wrong in {0, 1, 2, 5, 13, 19, 20, 21, 95} - {place + 1}:
-            numbers = [each + 1 for each in range(20)]
-            numbers[place] = wrong
-            whole = [each for each in range(20) if each != place]
-            assert [each for each in kept(*numbers) if each != place] == whole, numbers
-    assert kept(1, 2, 2, 4) == [0, 1, 3]
-    assert kept(1, 3, 3, 4) == [0, 2, 3]
-    assert kept(2, 3, 7, 8, 30) == [0, 1, 2, 3, 4]
-    assert kept(*range(1, 100_001)) == list(range(100_000))
-    assert kept() == []

@@ -31,7 +31,6 @@ import json
 import os
 import re
 import zipfile
-from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -456,29 +455,17 @@ def _line(metrics: dict[str, Any]) -> bytes:
 
 
 def _lines_of(log: bytes) -> dict[int, bytes]:
-    """The lines of a log that are whole and in order, by iteration.
-
-    Each iteration adds a line, so a line's iteration minus its place is positive and
-    never falls. As many lines as possible stay: only those with wrong numbers go.
-    """
-    found: list[tuple[int, bytes]] = []
-    for line in dict.fromkeys(log.splitlines(keepends=True)):
+    """The lines before the first one that is not whole or not in order, by iteration."""
+    lines: dict[int, bytes] = {}
+    for line in log.splitlines(keepends=True):
         try:
             number = json.loads(line)["iteration"]
         except (ValueError, LookupError, TypeError, RecursionError):
-            continue
-        if isinstance(number, int) and number > len(found) and line.endswith(b"\n"):
-            found.append((number, line))
-    least: list[int] = []  # least ending of an ordered sequence of each length
-    lengths: list[int] = []  # length, minus one, of the longest sequence ending at each line
-    for place, (number, _) in enumerate(found):
-        lengths.append(bisect_right(least, number - place))
-        least[lengths[-1] : lengths[-1] + 1] = [number - place]
-    lines: dict[int, bytes] = {}
-    for length, (number, line) in zip(reversed(lengths), reversed(found), strict=True):
-        if length == len(least) - 1 - len(lines):
-            lines[number] = line
-    return dict(reversed(lines.items()))
+            break
+        if type(number) is not int or number <= max(lines, default=0) or line[-1:] != b"\n":
+            break
+        lines[number] = line
+    return lines
 
 
 def _files_in(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
