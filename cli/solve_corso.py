@@ -7,10 +7,8 @@ import time
 
 from ludarium.analysis import Answer
 from ludarium.analysis.corso import CorsoSolver, first_actions
-from ludarium.analysis.corso.known import first_positions, write_known
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
-from ludarium.analysis.window import is_open
 from ludarium.envs.registry import make_game
 from ludarium.training.table import percent, text_table
 
@@ -18,7 +16,6 @@ from .arguments import (
     add_json,
     add_options,
     add_resources,
-    output_file,
     read_count,
     read_seed,
 )
@@ -27,16 +24,11 @@ from .interrupt import STOPPED
 from .progress import progress
 from .result import Result
 
-#: Defaults of the file of known positions: plies that it answers completely, and entries.
-KNOWN_PLIES = 3
-KNOWN_ENTRIES = 4096
-
 HELP = "each first action, in minutes"
 DESCRIPTION = """\
 Compute the value of each first action of Corso with best play: alpha-beta search with a
 table of exact keys, so the result is a proof if the program is right. One of each set of
-symmetric first actions is searched. Ctrl-C prints the results so far; with --known nothing is
-written then.
+symmetric first actions is searched. Ctrl-C prints the results so far.
 
   ludarium solve corso                         5 x 5: who wins, after each first action
   ludarium solve corso --score                 and by how much (longer)
@@ -45,9 +37,6 @@ written then.
   ludarium solve corso --seed 1 --eager 4 --score --threads 1
                                                again, with other places in the table, another
                                                order of actions, and by way of the exact leads
-  ludarium solve corso --known 5x5.known.safetensors
-                                               make the file with which `probe`, `perfect` and the
-                                               page are quick, where the package has it
 """
 
 
@@ -61,23 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only this one (may be repeated; default: one of each symmetry class)",
     )
     parser.add_argument("--score", action="store_true", help="exact leads, not only who wins")
-    parser.add_argument(
-        "--known",
-        type=output_file(),
-        metavar="FILE",
-        help="instead, find out who wins every position after up to --plies plies, and write this "
-        "with the other results that took most work; searches have the package's own file",
-    )
-    parser.add_argument(
-        "--plies",
-        type=read_count,
-        help=f"with --known: up to how many plies (default {KNOWN_PLIES})",
-    )
-    parser.add_argument(
-        "--entries",
-        type=read_count,
-        help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
-    )
     parser.add_argument(
         "--seed", type=read_seed, default=0, help="of the places in the table (default %(default)s)"
     )
@@ -94,14 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Return the values of the first actions, or write known positions."""
-    if given.known:
-        plies = KNOWN_PLIES if given.plies is None else given.plies
-        entries = KNOWN_ENTRIES if given.entries is None else given.entries
-        return make_known(given, plies, entries)
-    if given.plies is not None or given.entries is not None:
-        raise ValueError("--plies and --entries are for the file of --known FILE: give one")
-    solver = _solver(given)
+    """Return the values of the first actions."""
+    game = make_game("corso", **read_options(given.option))
+    solver = CorsoSolver(game, given.memory, given.threads, given.seed, given.eager)
     start = solver.game.start()
     if given.first_move:
         actions = [start.text_to_action(text) for text in given.first_move]
@@ -144,51 +111,3 @@ def run(given: argparse.Namespace) -> Result:
     if not given.first_move:
         lines.insert(2, f"value of the start for player_0: {best}")
     return Result(data, "\n".join(lines), STOPPED if task.stopped else 0)
-
-
-def make_known(given: argparse.Namespace, plies: int, entries: int) -> Result:
-    """Search the positions of the first plies, and write the results that took most work."""
-    if given.score or given.first_move:
-        raise ValueError("--known takes neither --score nor --first-move")
-    solver = _solver(given)
-    positions = first_positions(solver.game, plies)
-    if entries < len(positions):
-        raise ValueError(
-            f"--entries is {entries:,}, and there are {len(positions):,} positions of the "
-            "first plies: ask for as many at least"
-        )
-    started = time.perf_counter()
-    with progress(can_stop=True) as task:
-        for _ in range(2):  # again, because later results displace some
-            solver.answer_all(positions, task=task, leads=False)
-    if task.stopped:
-        return Result(None, "stopped: nothing is written", STOPPED)
-    lost = sum(is_open(each.low, each.high, False) for each in map(solver.recall, positions))
-    if lost:
-        raise ValueError(
-            f"the table has lost the results of {lost:,} positions of {len(positions):,}: give "
-            "more --memory"
-        )
-    known = solver.known(positions, entries)
-    path = write_known(given.known, solver.game, known)
-    found = {
-        "game": solver.game.name,
-        "options": dict(solver.game.options),
-        "plies": plies,
-        "positions": len(positions),
-        "entries": len(known),
-        "nodes": solver.nodes,
-        "seconds": round(time.perf_counter() - started, 2),
-        "file": str(path),
-        "bytes": path.stat().st_size,
-    }
-    return Result(
-        found,
-        f"{path}: {found['entries']:,} entries, {len(positions):,} of them of the first plies, "
-        f"{found['bytes']:,} bytes; {solver.nodes:,} positions searched in {found['seconds']} s",
-    )
-
-
-def _solver(given: argparse.Namespace) -> CorsoSolver:
-    game = make_game("corso", **read_options(given.option))
-    return CorsoSolver(game, given.memory, given.threads, given.seed, given.eager)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 from ludarium.analysis.corso import CorsoSolution, CorsoSolver, shipped_known
 from ludarium.analysis.corso.known import first_positions, read_known, write_known
 from ludarium.analysis.probing import solver_of
-from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import random_position
 from tests.games import after, states_of
 
 MEMORY = 1 << 25
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -82,16 +83,15 @@ def test_the_action_that_won_is_tried_first_where_only_the_win_is_known(seed: in
 
 def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "3x3.known.safetensors"
-    command = ["solve", "corso", "--option", "size=3", "--memory", "1MiB", "--known", str(path)]
-    assert main([*command, "--plies", "1", "--entries", "50", "--threads", "1"]) == 0
+    tool = runpy.run_path(str(ROOT / "docs/tools/corso_known.py"))
+    assert "50 entries, 3 of them" in tool["make_known"](path, 3, 1, 50, 1)
     game = make_game("corso", size=3)
     known = read_known(path, game)
     assert known.shape == (50, 2)
     with pytest.raises(ValueError, match="is for something else: options"):
         read_known(path, make_game("corso", size=4))
-    assert main([*command, "--score"]) == 2
-    assert main([*command, "--entries", "2"]) == 2  # there are three after up to one ply
-    assert main(["solve", "corso", "--option", "size=3", "--plies", "1"]) == 2  # no --known
+    with pytest.raises(ValueError, match="--entries is 2, and there are 3 positions"):
+        tool["make_known"](path, 3, 1, 2, 1)
     write_known(path, game, known)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

@@ -370,7 +370,6 @@ def test_an_agent_against_itself_is_refused_by_all_commands(capsys):
         ["report", "corso", "--output", "nowhere/corso.html"],
         ["tournament", "random", "greedy", "--game=corso", "--plot", "nowhere/elo.svg"],
         ["accuracy", "corso", "--save", "nowhere/test.jsonl"],
-        ["solve", "corso", "--known", "nowhere/known"],
         ["analyse", "corso", "--record", "game.json", "--picture", "nowhere/game.svg"],
     ],
 )
