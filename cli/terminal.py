@@ -244,8 +244,8 @@ class _TerminalGame:
         game, self._opponents_game = self._opponents_game, None
         if game is None:
             return
-        if self.has_resigned:
-            game.forfeited_by = self.seat
+        if self.forfeit is not None:
+            game.forfeited_by = self.forfeit.player
         with suppress(Exception):  # whatever an agent raises, the result stays
             self._think(lambda: self._opponent.finish([game]))
         if game.reward is not None and isinstance(self._opponent, AdaptiveAgent):
