@@ -196,34 +196,20 @@ def test_together_or_one_by_one_is_the_same(algorithm):
 
 
 @ALGORITHMS
-def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
-    game = make_game("corso", size=3)
-    noise = 1.0 if algorithm == GUMBEL else 0.5
-    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, temperature=1.0)
-    states = np.repeat(game.start().states, 64)
-
-    def flat(observations):
-        count = len(observations)
-        return Evaluation.of_values(np.zeros((count, 9)), np.zeros(count))
-
-    first = Search(game, settings, 64, seed=1).run(states, flat).actions
-    again = Search(game, settings, 64, seed=1).run(states, flat).actions
-    other = Search(game, settings, 64, seed=2).run(states, flat).actions
-    assert len(set(first)) > 5
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-
-
-@ALGORITHMS
-def test_root_noise_has_the_moments_of_its_distribution(algorithm):
+def test_root_noise_is_that_of_its_seed_with_the_moments_of_its_distribution(algorithm):
     """Gumbel noise is scaled; Dirichlet noise adds up to 1."""
     game = make_game("corso", size=3)
     settings = SearchSettings(
         simulations=1, algorithm=algorithm, noise=0.25, dirichlet_alpha=0.4, prove=False
     )
-    search = Search(game, settings, batch=4000, seed=3)
-    search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
-    noise = search.tree.roots["noise"]
+    found = []
+    for seed in (3, 3, 4):
+        search = Search(game, settings, batch=4000, seed=seed)
+        search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
+        found.append(search.tree.roots["noise"].copy())
+    noise, again, other = found
+    assert (noise == again).all()
+    assert (noise != other).all()
     mean, variance = 0.25 * np.euler_gamma, 0.25**2 * np.pi**2 / 6
     if algorithm == PUCT:
         np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
