@@ -13,11 +13,7 @@ import pytest
 from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedSearcher
-from ludarium.analysis.thinking import (
-    Estimate,
-    analyse_position,
-    make_thinker,
-)
+from ludarium.analysis.thinking import Estimate, analyse_position, make_thinker
 from ludarium.analysis.value_graph import plot_values
 from ludarium.arena.knobs import Knobs
 from ludarium.arena.level import LevelSearcher

@@ -413,16 +413,7 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
         weights.detach().zero_()
     told = Told()
     first, second = (
-        calibrate(
-            game,
-            network,
-            "0" * 64,
-            simulations=16,
-            games=40,
-            levels=3,
-            seed=1,
-            task=told,
-        )
+        calibrate(game, network, "0" * 64, simulations=16, games=40, levels=3, seed=1, task=told)
         for _ in range(2)
     )
     assert replace(first, seconds=0) == replace(second, seconds=0)

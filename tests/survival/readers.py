@@ -393,8 +393,7 @@ READERS = [
         "table", lambda path: read_table(path, np.int32, (None,), {}), _good_tables, mutate_table
     ),
     Reader(
-        *("known solution", lambda path: read_known(path, Corso(size=3)), _good_known),
-        mutate_bytes,
+        *("known solution", lambda path: read_known(path, Corso(size=3)), _good_known), mutate_bytes
     ),
     Reader("exact test", read_exact_test, _good_exact_tests, mutate_exact_test),
     Reader(

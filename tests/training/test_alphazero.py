@@ -17,12 +17,7 @@ from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores
-from ludarium.models import (
-    Evaluation,
-    InferenceEngine,
-    build_network,
-    load_checkpoint,
-)
+from ludarium.models import Evaluation, InferenceEngine, build_network, load_checkpoint
 from ludarium.models.evaluation import in_search
 from ludarium.models.network import SIZES
 from ludarium.training import train
@@ -32,10 +27,7 @@ from ludarium.training.alphazero import bootstrap
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
-from ludarium.training.evaluation import (
-    play_anchors,
-    play_match,
-)
+from ludarium.training.evaluation import play_anchors, play_match
 from ludarium.training.networks import (
     chosen_architecture,
     inference_engine,

@@ -295,27 +295,6 @@ def test_finished_games_and_empty_budgets_are_refused():
         search.use(SearchSettings(simulations=33, max_considered=4))
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "accepted"),
-    [
-        ("simulations", 1.5, "a whole number from 0 on"),
-        ("simulations", True, "a whole number from 0 on"),
-        ("max_considered", 0, "a whole number from 1 on"),
-        ("prove", 2, "False or True"),
-        ("prove", "yes", "False or True"),
-        ("noise", -0.1, "a finite number from 0 on"),
-        ("noise", float("inf"), "a finite number from 0 on"),
-        ("c_puct", "1", "a finite number from 0 on"),
-        ("score", 1.0, "from 0 to below 1"),
-        ("algorithm", 7, r"GUMBEL \(0\) or PUCT"),
-        ("algorithm", True, r"GUMBEL \(0\) or PUCT"),
-    ],
-)
-def test_settings_of_another_type_or_range_are_refused_by_name(name, value, accepted):
-    with pytest.raises(ValueError, match=f"setting {name} of a search is .*; accepted: {accepted}"):
-        SearchSettings(**{name: value}).checked()
-
-
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
     """Actions 0 and 1 were visited and are closed; 2 and 3 are open, 4 is not legal."""
     nodes, edges = np.zeros(3, NODE), np.zeros(4, EDGE)

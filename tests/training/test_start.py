@@ -127,15 +127,7 @@ def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, t
 
 def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
     start = shutil.copy(teacher / "agent.safetensors", tmp_path / "start.safetensors")
-    command = [
-        "train",
-        "corso",
-        "--folder",
-        str(tmp_path / "run"),
-        *ARGUMENTS,
-        "--from",
-        str(start),
-    ]
+    command = ["train", "corso", "--folder", str(tmp_path / "run"), *ARGUMENTS, f"--from={start}"]
     settings = ["--set=budget={iterations: 1}", "--set=network.blocks=2"]
     assert main([*command, *settings]) == 0
     (tmp_path / "start.safetensors").unlink()
