@@ -269,8 +269,8 @@ class AlphaZero:
                 metrics["score_loss"] = losses.score
         if played.games:
             metrics["mean_plies"] = played.plies / played.games
-        if self.config.self_play.solve:
-            metrics["solved"] = played.solved / max(1, played.ended_positions)
+        if self.config.self_play.solve and played.ended_positions:
+            metrics["solved"] = played.solved / played.ended_positions
         return metrics
 
 

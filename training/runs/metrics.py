@@ -55,7 +55,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "value_deviation": "mean absolute difference of the backend's value from PyTorch's; of "
         "several games the largest",
         "solved": "share of the positions of finished games that have exact targets (with "
-        "`self_play.solve`); 0 in the bootstrap",
+        "`self_play.solve`); absent if none finished, as in the bootstrap",
     },
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
