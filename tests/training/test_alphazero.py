@@ -258,12 +258,6 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
 
-def test_another_seed_gives_other_games(tmp_path):
-    first = positions(trained(tmp_path / "a", iterations=1))
-    other = positions(trained(tmp_path / "b", "seed=9", iterations=1))
-    assert len(first) != len(other) or (first["state"] != other["state"]).any()
-
-
 def test_a_bootstrap_searches_for_its_share_of_the_minutes(monkeypatch):
     """A third of a minute, of which ten seconds pass at each look: two positions of each game."""
     clock = SimpleNamespace(perf_counter=itertools.count(0, 10).__next__)
