@@ -208,7 +208,8 @@ class _TerminalGame:
             status = STOPPED
             self._keep()
         self._tell_result()
-        self._end_opponents_game()
+        if self._thought is None or not self._thought.is_alive():  # or it would be waited for
+            self._end_opponents_game()
         self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
         return status
 

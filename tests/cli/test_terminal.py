@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
 from pathlib import Path
+from threading import Event, main_thread
 from typing import Any
 
 import numpy as np
@@ -227,6 +229,22 @@ def test_ctrl_c_saves_the_game_and_says_how_to_go_on(play, monkeypatch, here, wh
     assert f"go on with: ludarium play tictactoe --opponent random --resume {saved.name}" in out
     assert "moves: b2" in out
     monkeypatch.undo()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX")
+def test_ctrl_c_does_not_wait_for_an_opponent_that_goes_on_thinking(play, monkeypatch):
+    done, over = Event(), []
+
+    class Slow(_Interrupted):
+        def actions(self, states: np.ndarray) -> np.ndarray:
+            signal.pthread_kill(main_thread().ident, signal.SIGINT)
+            over.append(done.wait(20))
+            return super().actions(states)
+
+    opponent(monkeypatch, Slow)
+    assert "moves: b2" in play(["b2"], *QUICK, status=130)
+    assert not over
+    done.set()
 
 
 def test_an_opponent_sees_one_game_from_its_begin_to_its_result(play, monkeypatch):
