@@ -182,7 +182,7 @@ def test_a_damaged_journal_of_a_search_is_named(tmp_path):
     space = pytest.importorskip("ludarium.training.tuning.space").Space
     config = apply_settings(load_config("corso/demo"), ["evaluation.every=1"])
     plan = study.TuningPlan(space(config, ("learner.learning_rate=0.001,0.01",)), 2)
-    folder, refused = tmp_path / "study", 0
+    folder, refused = tmp_path, 0
     begun = study.load_study(folder, plan)
     trial = begun.ask()
     plan.space.suggest(trial)
