@@ -394,15 +394,13 @@ def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[G
 
     Raises:
         ValueError: the settings are not those of a contest of this kind; the message names the
-            folder.
+            file.
     """
-    game = read_described(settings, kind.kind, path)
-    check_keys(settings, (*DESCRIBED, *(each.name for each in fields(kind))), path / SETTINGS)
-    plan: Plan = convert(settings, f"{named(path)} holds no {kind.kind}", kind)
-    networks = convert(settings["networks"], f"{named(path / SETTINGS)}: networks", dict[str, str])
+    game, file = read_described(settings, kind.kind, path), path / SETTINGS
+    check_keys(settings, (*DESCRIBED, *(each.name for each in fields(kind))), file)
+    plan: Plan = convert(settings, f"{named(file)} holds no {kind.kind}", kind)
+    networks = convert(settings["networks"], f"{named(file)}: networks", dict[str, str])
     stray = [name for name in networks if name not in plan.agents]
     if stray:
-        raise ValueError(
-            f"{named(path / SETTINGS)} has a network of {quoted(stray[0])}, which is no agent"
-        )
+        raise ValueError(f"{named(file)} has a network of {quoted(stray[0])}, which is no agent")
     return game, plan

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
-from ludarium.arena.report.study import USUAL_GAMES
+from ludarium.arena.report.study import QUICK_GAMES, USUAL_GAMES
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=read_games,
         metavar="N",
         help="games of the weak search and of the strongest agent against itself (default "
-        f"{USUAL_GAMES}, fewer for long games); random play has ten times as many, the strong "
-        "search and each match of the ladder half as many",
+        f"{USUAL_GAMES}, fewer for long games; {QUICK_GAMES} with --quick); random play has ten "
+        "times as many, the strong search and each match of the ladder half as many",
     )
     parser.add_argument("--quick", action="store_true", help="few games of weaker players")
     parser.add_argument(

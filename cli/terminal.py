@@ -208,7 +208,8 @@ class _TerminalGame:
             status = STOPPED
             self._keep()
         self._tell_result()
-        self._end_opponents_game()
+        if self._thought is None or not self._thought.is_alive():  # or it would be waited for
+            self._end_opponents_game()
         self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
         return status
 
@@ -244,8 +245,8 @@ class _TerminalGame:
         game, self._opponents_game = self._opponents_game, None
         if game is None:
             return
-        if self.has_resigned:
-            game.forfeited_by = self.seat
+        if self.forfeit is not None:
+            game.forfeited_by = self.forfeit.player
         with suppress(Exception):  # whatever an agent raises, the result stays
             self._think(lambda: self._opponent.finish([game]))
         if game.reward is not None and isinstance(self._opponent, AdaptiveAgent):

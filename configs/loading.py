@@ -13,6 +13,8 @@ import yaml
 
 from ludarium.envs.engine.files import MisfitError, convert, read_text_file
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
+from ludarium.envs.engine.options import check_options
+from ludarium.envs.registry import GAMES
 
 from .schema import ALGORITHMS, TrainingConfig
 
@@ -172,7 +174,9 @@ def parse_config(text: str, source: str) -> TrainingConfig:
     data = read_yaml(text, source)
     if not isinstance(data, dict):
         raise ValueError(f"{source} holds no mapping of keys to values")
-    return _validate(data, source)
+    config = _validate(data, source)
+    _check_options(config, source)
+    return config
 
 
 def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingConfig:
@@ -224,6 +228,22 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
     except MisfitError as error:
         raise ValueError(f"{error}{_remedy(error, ALGORITHMS[algorithm])}") from None
     return config
+
+
+def _check_options(config: TrainingConfig, source: str) -> None:
+    """Raise ``ValueError`` if the game does not accept the options, or those of a variant.
+
+    A game that is not known may be registered later.
+    """
+    variants = getattr(config, "variants", ())
+    sets = [{}, *(options for variant in variants for options in variant.combinations())]
+    if config.game in GAMES:
+        kind = GAMES[config.game]
+        try:
+            for options in sets:
+                check_options(kind.name, kind.option_list, config.options | options)
+        except ValueError as error:
+            raise ValueError(f"{source}: {shortened(str(error), 280)}") from None
 
 
 def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:

@@ -20,6 +20,7 @@ from msgspec import Meta
 from safetensors import SafetensorError, safe_open
 
 from ludarium.envs.engine.files import convert, load_json, open_regular_file
+from ludarium.envs.engine.messages import named, shortened
 
 from .options import option_features
 from .shape import Architecture, NetworkShape, check_member, check_shape
@@ -112,8 +113,7 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
         FileNotFoundError: there is no such file.
         ValueError: it is not a regular file, too large, or damaged.
     """
-    name = str(path) if str(path).isprintable() else repr(str(path))
-    name = name if len(name) <= 200 else f"...{name[-200:]}"
+    name = named(path)
     unreadable = "it is not a readable safetensors file: "
     try:
         opened = open_regular_file(path, MOST_BYTES, f"a {what}")
@@ -125,13 +125,14 @@ def open_file(path: Path, framework: str, what: str) -> Iterator[Any]:
             size = os.fstat(stream.fileno()).st_size
         if length > min(MOST_HEADER_BYTES, size - 8):
             raise ValueError(f"{unreadable}its header is cut or too long")
+        if framework == "pt" and any("\ud800" <= letter <= "\udfff" for letter in str(path)):
+            raise ValueError("its name is not UTF-8, and torch reads no such file: rename it")
         with safe_open(path, framework) as file:
             yield file
     except Exception as error:  # damaged files and custom networks may raise anything
         reason = str(error) or type(error).__name__
-        reason = reason if reason.isprintable() else ascii(reason)
         reason = unreadable + reason if isinstance(error, SafetensorError) else reason
-        raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
+        raise ValueError(f"{name} cannot be loaded: {shortened(reason, 280)}") from error
 
 
 class _Network(msgspec.Struct):

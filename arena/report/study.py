@@ -32,7 +32,7 @@ TRAINED = "trained"
 #: Temperature at which trained agents draw their moves in games against themselves.
 VARIETY = 0.3
 
-USUAL_GAMES = 400  # between equals
+USUAL_GAMES, QUICK_GAMES = 400, 20  # between equals
 _USUAL_PLIES = 30.0  # games are fewer if random ones are longer than this
 _FEWEST_GAMES = 40
 
@@ -80,7 +80,7 @@ class ReportSettings:
     def quick(cls, **others: Any) -> ReportSettings:
         """Settings for a first look: few games of weak players; ``others`` override if not None."""
         few: dict[str, Any] = {
-            "games": 20,
+            "games": QUICK_GAMES,
             "playouts": (20, 100),
             "rungs": (10, 20, 40, 80),
             "opening_playouts": 200,

@@ -89,12 +89,7 @@ def test_the_same_arguments_give_the_same_test(corso_test):
 
 def test_wrong_numbers_are_refused():
     game = make_game("corso", size=2)
-    for wrong in (
-        {"count": 0},
-        {"count": 2.5},
-        {"count": 10**5000},
-        {"limit": 0},
-    ):
+    for wrong in ({"count": 0}, {"count": 2.5}, {"count": 10**5000}, {"limit": 0}):
         name = next(iter(wrong)).replace("count", "positions")
         with pytest.raises(ValueError, match=f"{name} is .*; accepted: a whole number"):
             make_exact_test(game, **({"count": 1} | wrong))

@@ -52,11 +52,7 @@ def test_late_positions_have_the_value_that_minimax_finds(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("size", "leads"),
-    [
-        (2, {"a1": 2}),
-        (3, {"a1": -3, "b1": 1, "b2": 3}),
-        (4, {"a1": 0, "b1": 0, "b2": 0}),
-    ],
+    [(2, {"a1": 2}), (3, {"a1": -3, "b1": 1, "b2": 3}), (4, {"a1": 0, "b1": 0, "b2": 0})],
 )
 def test_first_actions_of_small_boards(size: int, leads: dict[str, int]) -> None:
     game = make_game("corso", size=size)
@@ -70,13 +66,7 @@ def test_first_actions_of_small_boards(size: int, leads: dict[str, int]) -> None
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"memory": 1 << 13},
-        {"seed": 7},
-        {"eager": 1},
-        {"eager": 26},
-        {"threads": 3},
-    ],
+    [{"memory": 1 << 13}, {"seed": 7}, {"eager": 1}, {"eager": 26}, {"threads": 3}],
     ids=str,
 )
 def test_values_do_not_depend_on_how_the_search_is_made(arguments: dict[str, int]) -> None:

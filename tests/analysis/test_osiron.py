@@ -455,10 +455,7 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
 
 
 def test_without_a_writable_cache_the_solution_is_kept_in_memory(
-    cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture,
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     game = make_osiron("basic", "beginner")
     rules, _ = view_of_game(game)

@@ -79,9 +79,7 @@ def test_records_are_probed_and_moves_taken_back(
     assert "is a game of corso, not of onyx" in capsys.readouterr().err
 
 
-def test_probe_says_what_is_not_decided_and_what_to_try(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_probe_says_what_is_not_decided_and_what_to_try(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["probe", "corso", "--option", "size=4", "--memory", "1MiB", "--threads", "1"]
     assert main([*words, "--limit", "2e3", "--json"]) == 1
     printed = capsys.readouterr()

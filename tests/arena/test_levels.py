@@ -413,16 +413,7 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
         weights.detach().zero_()
     told = Told()
     first, second = (
-        calibrate(
-            game,
-            network,
-            "0" * 64,
-            simulations=16,
-            games=40,
-            levels=3,
-            seed=1,
-            task=told,
-        )
+        calibrate(game, network, "0" * 64, simulations=16, games=40, levels=3, seed=1, task=told)
         for _ in range(2)
     )
     assert replace(first, seconds=0) == replace(second, seconds=0)
@@ -516,8 +507,6 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     assert 0.55 <= against_random.tally.score <= 0.65  # whoever plays at random wins at times
     assert against_random.tally.games >= 400
     shares = [each / elo[-1] for each in elo]
-    for level in ladder.levels:
-        assert level.knobs == knobs_at(level.strength, ladder.simulations)
     sees_wins = [level.knobs.sees_wins for level in ladder.levels]
     assert all(sees == 1 for sees, share in zip(sees_wins, shares, strict=True) if share > 0.4)
 

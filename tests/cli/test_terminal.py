@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
 from pathlib import Path
+from threading import Event, main_thread
 from typing import Any
 
 import numpy as np
@@ -194,21 +196,6 @@ def test_an_opponent_that_fails_does_not_end_the_game(play, monkeypatch):
     assert "  2. " in out
 
 
-def test_an_opponent_is_told_the_whole_game(play, monkeypatch):
-    class Counting(RandomAgent):
-        def __init__(self, game: Any, name: str) -> None:
-            super().__init__(game)
-
-        def play(self, games: Any, states: np.ndarray) -> np.ndarray:
-            (game,) = games
-            return game.position.legal_actions[len(game.actions) - 1 :][:1]
-
-    opponent(monkeypatch, Counting)
-    out = play(["b2", "undo", "b2", "c3", "hint", "quit"], *QUICK)
-    assert "moves: b2 a1 c3 a2" in out
-    assert "random would play a3" in out
-
-
 def test_commands_that_fail_do_not_end_the_game(play, here):
     (here / "notes.txt").write_text("mine")
     out = play(["save", "save notes.txt", "save notes.txt/game.json", "b2", "quit"], *QUICK)
@@ -244,6 +231,22 @@ def test_ctrl_c_saves_the_game_and_says_how_to_go_on(play, monkeypatch, here, wh
     monkeypatch.undo()
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX")
+def test_ctrl_c_does_not_wait_for_an_opponent_that_goes_on_thinking(play, monkeypatch):
+    done, over = Event(), []
+
+    class Slow(_Interrupted):
+        def actions(self, states: np.ndarray) -> np.ndarray:
+            signal.pthread_kill(main_thread().ident, signal.SIGINT)
+            over.append(done.wait(20))
+            return super().actions(states)
+
+    opponent(monkeypatch, Slow)
+    assert "moves: b2" in play(["b2"], *QUICK, status=130)
+    assert not over
+    done.set()
+
+
 def test_an_opponent_sees_one_game_from_its_begin_to_its_result(play, monkeypatch):
     """So it may keep a tree from move to move, and learn from the result."""
     told: list[tuple[str, int, Any]] = []
@@ -268,9 +271,11 @@ def test_an_opponent_sees_one_game_from_its_begin_to_its_result(play, monkeypatc
             told.append(("finish", games[0].seat, games[0].reward))
 
     opponent(monkeypatch, lambda game, seed: Keeping(game))
-    play(["c3", "b2", "undo", "b3", "resign"], *QUICK)
-    first = [("begin", 1, None), ("play", 1, 1), ("play", 1, 2), ("finish", 1, None)]
+    out = play(["c3", "hint", "b2", "undo", "b3", "resign"], *QUICK)
+    hint = [("begin", 0, None), ("play", 0, 1), ("finish", 0, None)]
+    first = [("begin", 1, None), ("play", 1, 1), *hint, ("play", 1, 2), ("finish", 1, None)]
     assert told == [*first, ("begin", 1, None), ("play", 1, 1), ("finish", 1, 1)]
+    assert "moves: c3 a1 b3 b1" in out
 
 
 def test_an_opponent_that_adapts_tells_what_it_has_learnt(play):

@@ -240,6 +240,7 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     assert found.positions == 64
     assert [orders.count(number) for number in range(2)] == played
     assert bool(said) == is_dead
+    assert "staleness" not in cluster.publish(weights)
     dead.clear()
     found = cluster.play(search_settings(config, 0.0), lambda _: None)
     assert (found.positions, len(found.samples)) == (64, 80 if is_dead else 64)

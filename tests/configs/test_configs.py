@@ -210,6 +210,10 @@ def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"bytes\.yaml is not UTF-8"):
         load_config(tmp_path / "bytes.yaml")
+    for wrong in ("options: {size: 77}", "variants: [{options: {size: [5, 77]}}]"):
+        (tmp_path / "options.yaml").write_text(f"game: corso\n{wrong}\n")
+        with pytest.raises(ValueError, match=r"options\.yaml: option 'size' is 77; accepted"):
+            load_config(tmp_path / "options.yaml")
     (tmp_path / "half.yaml").write_text('game: corso\n"\\ud800": 3\n')
     with pytest.raises(ValueError, match=r"half\.yaml has the key '\\ud800', which is no text"):
         load_config(tmp_path / "half.yaml")

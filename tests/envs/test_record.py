@@ -155,6 +155,11 @@ def test_moves_of_variations_are_limited() -> None:
     assert refusal_of({"variations": most}).endswith("have over 10,000 moves")
 
 
+@pytest.mark.parametrize(("given", "seed"), [({}, 0), ({"seed": 2**128 - 1}, 2**128 - 1)])
+def test_a_seed_is_0_unless_given_and_of_up_to_128_bits(given: dict[str, int], seed: int) -> None:
+    assert check_record(GOOD | given, {"tictactoe": TicTacToe})[1] == seed
+
+
 # Files.
 
 

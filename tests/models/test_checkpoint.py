@@ -213,7 +213,7 @@ def test_what_cannot_be_read_is_refused_by_name(path: str) -> None:
 @pytest.mark.parametrize("header", HOSTILE_HEADERS.values(), ids=list(HOSTILE_HEADERS))
 def test_hostile_headers_are_refused_by_name_at_once(header, tmp_path, load):
     """In a second of the processor and a few hundred characters, whatever they declare."""
-    path = tmp_path / "hostile.safetensors"
+    path = tmp_path / f"{'very-' * 45}hostile.safetensors"
     write(path, header)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
@@ -221,7 +221,7 @@ def test_hostile_headers_are_refused_by_name_at_once(header, tmp_path, load):
         load(path)
     assert time.process_time() - started < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
-    assert len(str(refused.value)) < 600
+    assert len(str(refused.value)) <= 400
     assert str(refused.value).isprintable()
 
 

@@ -130,6 +130,8 @@ def test_checkpoints_keep_class_options_and_weights(tmp_path):
     with torch.inference_mode():
         for ours, theirs in zip(checkpoint.network(x), loaded.network(x), strict=True):
             assert torch.equal(ours, theirs)
+    with pytest.raises(ValueError, match="loaded: its name is not UTF-8, and torch reads no such"):
+        load_checkpoint(save_checkpoint(checkpoint, tmp_path / "a\udcff.safetensors"))
 
 
 def test_options_that_do_not_fit_the_class_are_refused(tmp_path):

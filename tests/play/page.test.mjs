@@ -499,7 +499,6 @@ test("a clock runs while its action is legal, and plays it at the end", (t) => {
   });
   globalThis.document = { createElement: element, createElementNS: element };
   const shown = { dataset: {}, classList: { toggle: (name, isOn) => (shown[name] = isOn) },
-    
     replaceChildren: (glass, { text }) => (shown.text = text) };
   const said = [];
   const { session } = counted([PERSON, PERSON]);

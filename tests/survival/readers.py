@@ -26,13 +26,13 @@ from ludarium.analysis.table import read_table
 from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
 from ludarium.arena.curve import Memory, _sha256
-from ludarium.arena.folder import check_replay, row_of
+from ludarium.arena.folder import ArenaFolder, check_replay, row_of
 from ludarium.arena.ladder import load_ladder
 from ludarium.cli.push import agent_card
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.envs import GAMES
 from ludarium.envs.corso import Corso
-from ludarium.envs.engine.files import load_json, read_json_file
+from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.jit import disk_cache
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
@@ -251,9 +251,8 @@ def _read_notation(path: Path) -> object:
 
 def _read_arena(path: Path) -> object:
     """What a tournament's or a comparison's folder says is played."""
-    settings = read_json_file(path, 2**20, "the settings of a tournament")
-    if not isinstance(settings, dict):
-        raise ValueError("no settings")
+    settings = ArenaFolder(path.parent).read_settings()
+    assert settings is not None
     kind = Comparison if settings.get("kind") == Comparison.kind else Tournament
     return read_plan(settings, path.parent, kind)
 
@@ -369,7 +368,7 @@ def _good_answers() -> list[bytes]:
 
 
 READERS = [
-    Reader("tournament", _read_arena, _good_arenas, mutate_json, ""),
+    Reader("tournament", _read_arena, _good_arenas, mutate_json, "arena.json"),
     Reader("game of a tournament", _read_arena_game, _good_arena_games, mutate_json, ""),
     Reader("measurement of a run", Memory, _good_measurements, mutate_json),
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
@@ -394,8 +393,7 @@ READERS = [
         "table", lambda path: read_table(path, np.int32, (None,), {}), _good_tables, mutate_table
     ),
     Reader(
-        *("known solution", lambda path: read_known(path, Corso(size=3)), _good_known),
-        mutate_bytes,
+        *("known solution", lambda path: read_known(path, Corso(size=3)), _good_known), mutate_bytes
     ),
     Reader("exact test", read_exact_test, _good_exact_tests, mutate_exact_test),
     Reader(

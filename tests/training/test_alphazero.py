@@ -17,12 +17,7 @@ from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores
-from ludarium.models import (
-    Evaluation,
-    InferenceEngine,
-    build_network,
-    load_checkpoint,
-)
+from ludarium.models import Evaluation, InferenceEngine, build_network, load_checkpoint
 from ludarium.models.evaluation import in_search
 from ludarium.models.network import SIZES
 from ludarium.training import train
@@ -32,10 +27,7 @@ from ludarium.training.alphazero import bootstrap
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
-from ludarium.training.evaluation import (
-    play_anchors,
-    play_match,
-)
+from ludarium.training.evaluation import play_anchors, play_match
 from ludarium.training.networks import (
     chosen_architecture,
     inference_engine,
@@ -264,12 +256,6 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
         assert trainer.algorithm.actors.players[0].self_play.plays_alone == (backend == "compiled")
         assert trainer.iteration == stop
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
-
-
-def test_another_seed_gives_other_games(tmp_path):
-    first = positions(trained(tmp_path / "a", iterations=1))
-    other = positions(trained(tmp_path / "b", "seed=9", iterations=1))
-    assert len(first) != len(other) or (first["state"] != other["state"]).any()
 
 
 def test_a_bootstrap_searches_for_its_share_of_the_minutes(monkeypatch):

@@ -161,11 +161,6 @@ def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
     assert match(3) != match(4)
 
 
-def test_a_match_is_as_many_different_games_as_asked_for(corso: Game) -> None:
-    result = play_match(corso, Scripted(corso, 0), Scripted(corso, 1), games=200, seed=1)
-    assert result.distinct == 200
-
-
 def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
     def stop(told: Told) -> None:
         told.stops = True

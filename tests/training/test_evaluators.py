@@ -138,7 +138,10 @@ def test_an_evaluator_may_answer_in_other_number_formats():
             "noise of a search is 2; accepted with PUCT: from 0 to 1",
         ),
         ({"c_puct": -1.5}, r"c_puct of a search is -1\.5; accepted: a finite number from 0 on"),
+        ({"algorithm": True}, "algorithm of a search is True"),
+        ({"noise": float("inf")}, "noise of a search is inf; accepted: a finite number"),
         ({"prove": "no"}, "prove of a search is 'no'; accepted: False or True"),
+        ({"prove": 2}, "prove of a search is 2; accepted: False or True"),
         ({"score": 1}, "score of a search is 1; accepted: from 0 to below 1"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 import json
 from collections.abc import Iterator
@@ -78,7 +79,8 @@ class Counting(Actors):
         return {}
 
     def bootstrap(self, advance: Any) -> SelfPlayResult:
-        return self._samples(self.run.config.bootstrap.positions)
+        played = self._samples(self.run.config.bootstrap.positions)
+        return dataclasses.replace(played, evaluations=0, hits=0)
 
     def play(self, settings: SearchSettings, advance: Any) -> SelfPlayResult:
         self.settings.append(settings)
@@ -388,6 +390,7 @@ def test_noise_that_is_left_out_is_that_of_the_search(algorithm, noise):
 def test_figures_of_the_log_are_counts_by_the_clock(observed):
     """Ten seconds pass while 40 positions are played, and with each gradient step."""
     lines = observed(of_a_run)["log"]
+    assert "cache_hits" not in lines[0]
     for number, line in enumerate(lines[1:], 1):
         rate = 1e-4 + (0.02 - 1e-4) * (1 + np.cos(np.pi * number / 4)) / 2
         expected = {

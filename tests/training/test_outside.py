@@ -53,13 +53,7 @@ class Corner(nn.Module):
 
 def test_a_function_from_positions_to_actions_plays(game: Game) -> None:
     by_number = play_match(game, first_legal, "random", 20, seed=1)
-    by_text = play_match(
-        game,
-        lambda position: position.action_to_text(position.legal_actions[0]),
-        "random",
-        20,
-        seed=1,
-    )
+    by_text = play_match(game, lambda each: each.action_to_text(first_legal(each)), "random", 20, 1)
     assert by_number.players == ("first_legal", "random")
     assert by_number.actions.tolist() == by_text.actions.tolist()
 

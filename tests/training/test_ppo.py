@@ -167,8 +167,7 @@ def test_the_policy_draws_legal_actions_with_the_probabilities_it_tells(policy):
     distribution = policy.get_distribution(observations[:1], masks.numpy())
     torch.testing.assert_close(distribution.log_prob(actions[:1]), logs[:1])
     torch.testing.assert_close(
-        distribution.entropy(),
-        policy.evaluate_actions(observations[:1], actions[:1], masks)[2],
+        distribution.entropy(), policy.evaluate_actions(observations[:1], actions[:1], masks)[2]
     )
 
 

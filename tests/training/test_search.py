@@ -196,34 +196,20 @@ def test_together_or_one_by_one_is_the_same(algorithm):
 
 
 @ALGORITHMS
-def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
-    game = make_game("corso", size=3)
-    noise = 1.0 if algorithm == GUMBEL else 0.5
-    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, temperature=1.0)
-    states = np.repeat(game.start().states, 64)
-
-    def flat(observations):
-        count = len(observations)
-        return Evaluation.of_values(np.zeros((count, 9)), np.zeros(count))
-
-    first = Search(game, settings, 64, seed=1).run(states, flat).actions
-    again = Search(game, settings, 64, seed=1).run(states, flat).actions
-    other = Search(game, settings, 64, seed=2).run(states, flat).actions
-    assert len(set(first)) > 5
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-
-
-@ALGORITHMS
-def test_root_noise_has_the_moments_of_its_distribution(algorithm):
+def test_root_noise_is_that_of_its_seed_with_the_moments_of_its_distribution(algorithm):
     """Gumbel noise is scaled; Dirichlet noise adds up to 1."""
     game = make_game("corso", size=3)
     settings = SearchSettings(
         simulations=1, algorithm=algorithm, noise=0.25, dirichlet_alpha=0.4, prove=False
     )
-    search = Search(game, settings, batch=4000, seed=3)
-    search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
-    noise = search.tree.roots["noise"]
+    found = []
+    for seed in (3, 3, 4):
+        search = Search(game, settings, batch=4000, seed=seed)
+        search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
+        found.append(search.tree.roots["noise"].copy())
+    noise, again, other = found
+    assert (noise == again).all()
+    assert (noise != other).all()
     mean, variance = 0.25 * np.euler_gamma, 0.25**2 * np.pi**2 / 6
     if algorithm == PUCT:
         np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
@@ -307,27 +293,6 @@ def test_finished_games_and_empty_budgets_are_refused():
     search = Search(game, SearchSettings(simulations=32, max_considered=4))
     with pytest.raises(ValueError, match=r"room for 32 simulations and 4 considered .* 33 and 4"):
         search.use(SearchSettings(simulations=33, max_considered=4))
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "accepted"),
-    [
-        ("simulations", 1.5, "a whole number from 0 on"),
-        ("simulations", True, "a whole number from 0 on"),
-        ("max_considered", 0, "a whole number from 1 on"),
-        ("prove", 2, "False or True"),
-        ("prove", "yes", "False or True"),
-        ("noise", -0.1, "a finite number from 0 on"),
-        ("noise", float("inf"), "a finite number from 0 on"),
-        ("c_puct", "1", "a finite number from 0 on"),
-        ("score", 1.0, "from 0 to below 1"),
-        ("algorithm", 7, r"GUMBEL \(0\) or PUCT"),
-        ("algorithm", True, r"GUMBEL \(0\) or PUCT"),
-    ],
-)
-def test_settings_of_another_type_or_range_are_refused_by_name(name, value, accepted):
-    with pytest.raises(ValueError, match=f"setting {name} of a search is .*; accepted: {accepted}"):
-        SearchSettings(**{name: value}).checked()
 
 
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():

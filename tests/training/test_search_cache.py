@@ -8,14 +8,7 @@ import pytest
 from ludarium.envs import make_game
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings
-from ludarium.training.search.cache import (
-    NO_SLOT,
-    hash_of,
-    lookup,
-    new_cache,
-    set_request,
-    store,
-)
+from ludarium.training.search.cache import NO_SLOT, hash_of, lookup, new_cache, set_request, store
 from ludarium.training.search.settings import GUMBEL, PUCT
 from tests.games import positions_after, slow_but, states_of
 

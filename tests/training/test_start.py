@@ -127,15 +127,7 @@ def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, t
 
 def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
     start = shutil.copy(teacher / "agent.safetensors", tmp_path / "start.safetensors")
-    command = [
-        "train",
-        "corso",
-        "--folder",
-        str(tmp_path / "run"),
-        *ARGUMENTS,
-        "--from",
-        str(start),
-    ]
+    command = ["train", "corso", "--folder", str(tmp_path / "run"), *ARGUMENTS, f"--from={start}"]
     settings = ["--set=budget={iterations: 1}", "--set=network.blocks=2"]
     assert main([*command, *settings]) == 0
     (tmp_path / "start.safetensors").unlink()
@@ -162,11 +154,18 @@ def test_without_a_game_there_must_be_a_run(tmp_path, monkeypatch, teacher, caps
 
 
 @pytest.mark.parametrize(("game", "has_score"), [("corso", True), ("osiron", False)])
-def test_a_game_without_points_has_no_score_to_learn(game, has_score, tmp_path):
-    trainer = RUNS.begun(tmp_path, f"game={game}", "options={}", "backend=eager")
-    found = trainer.algorithm._metrics(SelfPlayResult([], seconds=1.0), Losses(steps=1), 1.0)
+def test_what_is_not_there_is_not_measured(game, has_score, tmp_path):
+    """A score to learn in a game without points, and what finished games have where none did."""
+    settings = [f"game={game}", "options={}", "backend=eager", "self_play.solve=9"]
+    trainer = RUNS.begun(tmp_path, *settings)
+    for ended in (0, 4):
+        played = SelfPlayResult([], seconds=1.0, games=ended, ended_positions=ended, solved=ended)
+        found = trainer.algorithm._metrics(played, Losses(steps=1), 1.0)
+        assert {"mean_plies", "solved"} & found.keys() == (
+            {"mean_plies", "solved"} if ended else set()
+        )
+        assert ("score_loss" in found) == has_score
     trainer.close()
-    assert ("score_loss" in found) == has_score
 
 
 def test_a_run_that_learns_nothing_says_so(tmp_path, capsys):

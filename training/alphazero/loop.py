@@ -258,18 +258,19 @@ class AlphaZero:
             "positions_per_second": played.positions / play_seconds,
             "simulations_per_second": played.simulations / play_seconds,
             "evaluations_per_second": played.evaluations / play_seconds,
-            "cache_hits": played.hits / max(1, played.hits + played.evaluations),
             "play_seconds": play_seconds,
             "learn_seconds": learn_seconds,
         }
+        if asked := played.hits + played.evaluations:
+            metrics["cache_hits"] = played.hits / asked
         if losses.steps:
             metrics |= {"policy_loss": losses.policy, "outcome_loss": losses.outcome}
             if self.has_score:
                 metrics["score_loss"] = losses.score
         if played.games:
             metrics["mean_plies"] = played.plies / played.games
-        if self.config.self_play.solve:
-            metrics["solved"] = played.solved / max(1, played.ended_positions)
+        if self.config.self_play.solve and played.ended_positions:
+            metrics["solved"] = played.solved / played.ended_positions
         return metrics
 
 

@@ -74,7 +74,8 @@ class ClusterActors(Actors):
         self._is_bootstrapping = False
         self._backend_metrics: dict[str, Any] = {}  # metrics of an actor's backend
         self._delivered: set[_Actor] = set()  # actors that delivered since the last version
-        self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
+        self._lost, self._waited = 0, 0.0  # since the last version
+        self._ages: list[int] = []  # in versions, of the weights of chunks taken since then
         self._taken_at: float | None = None
         self._has_room = True
         self._heard_at = time.perf_counter()  # last news, or last message about its absence
@@ -89,11 +90,12 @@ class ClusterActors(Actors):
             **self._backend_metrics,
             "actors": len(self._delivered),
             "actors_lost": self._lost,
-            "staleness": self._staleness,
             "learner_waited": self._waited,
         }
+        if self._ages:
+            metrics["staleness"] = sum(self._ages) / len(self._ages)
         self._delivered.clear()
-        self._lost, self._waited, self._staleness = 0, 0.0, 0.0
+        self._lost, self._waited, self._ages = 0, 0.0, []
         return metrics
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
@@ -267,8 +269,7 @@ class ClusterActors(Actors):
         taken: list[PlayedChunk] = []
         while self._arrived and _positions(taken) < wanted:
             taken.append(self._arrived.pop(0))
-        ages = [self._version - chunk.version for chunk in taken if chunk.version is not None]
-        self._staleness = sum(ages) / max(1, len(ages))
+        self._ages += [self._version - each.version for each in taken if each.version is not None]
         advance(_positions(taken))
         return join_results([chunk.result for chunk in taken])
 

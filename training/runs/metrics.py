@@ -42,7 +42,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "positions_per_second": "positions searched per second",
         "simulations_per_second": "simulations per second of all searches together",
         "evaluations_per_second": "positions per second that the network evaluated",
-        "cache_hits": "fraction of the evaluations that came from the evaluation cache",
+        "cache_hits": "fraction of the evaluations that came from the evaluation cache; absent if "
+        "there are none, as in the bootstrap",
         "mean_plies": "mean length of the finished games; absent if there are none",
         "outcome_loss": "cross-entropy of win, draw and loss, in nats; absent without a gradient "
         "step",
@@ -54,7 +55,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "value_deviation": "mean absolute difference of the backend's value from PyTorch's; of "
         "several games the largest",
         "solved": "share of the positions of finished games that have exact targets (with "
-        "`self_play.solve`); 0 in the bootstrap",
+        "`self_play.solve`); absent if none finished, as in the bootstrap",
     },
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
@@ -73,7 +74,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "On a cluster": {
         "actors": "actors whose positions have come since the iteration before",
         "actors_lost": "actors that died since the iteration before",
-        "staleness": "mean age, in versions, of the weights that played the learner's positions",
+        "staleness": "mean age, in versions, of the weights that played the learner's positions; "
+        "absent if they are of the bootstrap, which needs none",
         "learner_waited": "seconds that the learner waited for positions",
     },
 }
