@@ -104,7 +104,6 @@ class SingleAgentEnv(gymnasium.Env):
         self._handle: GameInPlay | None = None  # a `Player`'s handle of the game in play
         self._has_begun = False
         self._is_over = True
-        self.refusal = ""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -122,7 +121,7 @@ class SingleAgentEnv(gymnasium.Env):
         if begins:
             self._made = restarted(self._opponent, self._made, self.game, self.np_random)
         self.seat = 1 if begins else self.seat  # `_begin` swaps the sides
-        self._has_begun, self.refusal = True, ""
+        self._has_begun = True
         for _ in range(MOST_BEGINNINGS):
             self._begin()
             self._is_over = self.board._current().is_over  # before the agent's first turn
@@ -130,6 +129,11 @@ class SingleAgentEnv(gymnasium.Env):
                 return self._observation(), self._info()
             self._finish()
         raise no_turn(self._seats)
+
+    @property
+    def refusal(self) -> str:
+        """See the class."""
+        return self.board.refusal
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play an action, and then the opponent's, up to the agent's next turn or the end.
@@ -148,7 +152,7 @@ class SingleAgentEnv(gymnasium.Env):
         except IllegalActionError as refusal:
             if self._raises or not board.is_action(action):
                 raise
-            self._is_over, self.refusal = True, str(refusal)
+            self._is_over, board.refusal = True, str(refusal)
             board._forfeit = Forfeit(self.seat, int(board._on_board(action)))
             self._finish(is_forfeit=True)
             return self._observation(), -1.0, True, False, self._info(int(action))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class VectorBoardGameEnv(VectorEnv):
         )
         self.batch = self._side.batch
         self._other_view = checked_flag("other_view", other_view)
-        self._limit = max_episode_steps
+        self._limit: float = math.inf
         if max_episode_steps not in (None, -1):
             self._limit = checked_whole("max_episode_steps", max_episode_steps, 1)
         self._steps = np.zeros(num_envs, np.int64)
@@ -145,8 +146,7 @@ class VectorBoardGameEnv(VectorEnv):
         side = self._side
         side.play(actions)
         self._steps += 1
-        if self._limit not in (None, -1):
-            side.truncate(np.flatnonzero(self._steps >= self._limit))
+        side.truncate(np.flatnonzero(self._steps >= self._limit))
         self._steps[side.is_over] = 0
         rewards = side.rewards.astype(np.float64)
         terminated, truncated = side.terminated.copy(), side.truncated.copy()

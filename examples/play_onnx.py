@@ -19,11 +19,15 @@ import onnxruntime
 from ludarium.envs import make_game
 
 
-def favourite(session, observation, mask):
-    """The legal action with the highest probability, and the network's value of the position."""
-    outputs = ["policy_logits", "value"]
-    (logits,), (value,) = session.run(outputs, {"observation": observation[None]})
-    return int(np.where(mask == 1, logits, -np.inf).argmax()), float(value)
+def favourite(session, position):
+    """The legal action with the highest probability, and the network's value of the position.
+
+    A network sees the canonical frame and numbers actions in it: `turned_action` translates.
+    """
+    seen = position.observation(canonical=True)[None]
+    (logits,), (value,) = session.run(["policy_logits", "value"], {"observation": seen})
+    legal = position.legal_actions.tolist()
+    return max(legal, key=lambda action: logits[position.turned_action(action)]), float(value)
 
 
 def main():
@@ -39,7 +43,7 @@ def main():
     position = make_game(metadata["game"], **metadata["options"]).start(given.seed)
     while not position.is_over:
         if position.mover == given.seat:
-            action, value = favourite(session, position.observation(), position.mask)
+            action, value = favourite(session, position)
             player = f"network {value:+.2f}"
         else:
             action, player = int(random.choice(position.legal_actions)), "random"

@@ -95,8 +95,3 @@ def shown(
     actions = np.empty((count, game.num_actions), np.int32)
     game.kernels.encode(game.tables, states, planes, masks, actions, canonical)
     return planes, masks, actions
-
-
-def observations_of(game: Game, states: np.ndarray) -> np.ndarray:
-    """What the movers of positions [N] observe in the board's own frame, float32 [N, *shape]."""
-    return shown(game, states)[0].reshape(len(states), *game.observation_shape)

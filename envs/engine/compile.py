@@ -1,10 +1,10 @@
 """Turns template kernels and one game's rules into compiled functions that are cached on disk.
 
-numba never caches a closure, nor a kernel that takes functions as arguments. So a kernel is
-an ordinary function of a template module that calls ``rules.step(...)`` and so on;
-`specialise` copies each with the module's globals, ``rules`` set to one game's rule module,
-under a name that carries a digest of `Ingredients`, all that it is made of: the cache is then
-right, and two games never share code. `jit` compiles the copies and keeps them.
+numba caches no kernel that takes functions as arguments. So a kernel is an ordinary function of a
+template module that calls ``rules.step(...)`` and so on; `specialise` copies each with the module's
+globals, ``rules`` set to one game's rule module, under a name that carries a digest of
+`Ingredients`, all that it is made of: the cache is then right, and two games never share code.
+`jit` compiles the copies and keeps them.
 """
 
 from __future__ import annotations

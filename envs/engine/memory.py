@@ -83,7 +83,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def sealed(value: _Value) -> _Value:
     """The value itself, after all of its arrays have become read-only.
 
-    They are found in tuples, lists, mappings and dataclasses too.
+    They are found in tuples, lists, dicts and dataclasses too.
     """
     if isinstance(value, np.ndarray):
         value.flags.writeable = False

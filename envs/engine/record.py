@@ -177,7 +177,8 @@ def _forfeit(position: Position, record: Mapping[str, Any], what: str) -> Forfei
     action = names.index(name) if name in names else -1
     if action < 0 or position.is_over or position.mask[action]:
         raise ValueError(
-            f"illegal_action of {what} is {quoted(name)}: no illegal action at its end"
+            f"illegal_action of {what} is {quoted(name)}, which is not the name of an action that "
+            "is illegal after its moves"
         )
     if loser != position.mover:
         raise ValueError(

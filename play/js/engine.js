@@ -446,7 +446,7 @@ export class Search {
    *   be left out if the setting `score` is 0. The observation is a view of the module's memory, so
    *   read it at once.
    * @param {boolean} [run.canonical] whether `evaluate` sees the canonical frame and numbers actions
-   *   in it, as networks do; default: the board's own frame.
+   *   in it, as the engine's network always does; default: the board's own frame.
    * @param {AbortSignal} [run.signal] ends the search early, with the results so far; the
    *   network is asked at least once.
    * @param {(simulations: number) => any} [run.onProgress] called every few milliseconds, or after
@@ -495,12 +495,13 @@ export class Search {
   }
 
   /** Begin a search and run it to its end; return the results. */
-  async #go(begin, { evaluate = null, canonical = evaluate === null, signal, onProgress }) {
+  async #go(begin, { evaluate = null, canonical = false, signal, onProgress }) {
+    const isCanonical = evaluate === null || Boolean(canonical);
     if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
-    if (evaluate !== this.#answerer || canonical !== this.#isCanonical) this.forget();
+    if (evaluate !== this.#answerer || isCanonical !== this.#isCanonical) this.forget();
     this.#answerer = evaluate;
-    this.#isCanonical = canonical;
-    if (begin(Number(canonical)) < 0) throw new RangeError("the search cannot begin");
+    this.#isCanonical = isCanonical;
+    if (begin(Number(isCanonical)) < 0) throw new RangeError("the search cannot begin");
     this.#running = true;
     this.#begun = false;
     let evaluations = 0;

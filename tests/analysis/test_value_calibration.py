@@ -10,7 +10,7 @@ import pytest
 from ludarium.analysis.accuracy import Mean
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import make_game
-from ludarium.envs.engine.codec import observations_of
+from ludarium.envs.engine.codec import Codec
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.networks import inference_engine, stored_network
@@ -43,7 +43,7 @@ def network(name: str):
     game = make_game(name)
     path = shipped_agent(name, game.options)
     engine = inference_engine(game, stored_network(path, game, name), 64)
-    values = engine(observations_of(game, states)).values
+    values = engine(Codec(game).encode(states).observations).values
     return engine, np.abs(values - exact)
 
 

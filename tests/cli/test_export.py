@@ -79,7 +79,7 @@ def test_the_file_has_the_favourite_that_the_agent_plays(name, exported):
     session = onnxruntime.InferenceSession(exported(name))
     random, position = np.random.default_rng(1), game.start(1)
     while not position.is_over:
-        found, _ = favourite(session, position.observation(), position.mask)
+        found, _ = favourite(session, position)
         assert found == agent.choose(position)
         position.play(random.choice(position.legal_actions))
 

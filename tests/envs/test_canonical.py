@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +13,6 @@ from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.spec import BoardTurn
-from ludarium.envs.single import SingleAgentEnv
-from ludarium.envs.vector import VectorBoardGameEnv
 from tests.games import random_game, random_positions, slow_but, states_of
 from tests.oddity import Oddity
 
@@ -131,72 +128,6 @@ def test_an_environment_is_in_one_frame(turned_game: Game, kind: type[BoardGameE
             assert twin.position == env.position
         assert env.to_record()["moves"]
     assert turned > 0
-
-
-def steps_of(face: str, game: Game, canonical: bool) -> Iterator[tuple[list, list[dict]]]:
-    """The arrays that a face shows at each step of random games, and its infos."""
-    if face in ("env", "raw_env"):
-        env = (BoardGameEnv, GuardedBoardGameEnv)[face == "env"](game, canonical=canonical)
-        env.reset(1)
-        for _ in env.agent_iter(30):
-            views, infos = [env.observe(agent) for agent in AGENTS], [*env.infos.values()]
-            yield [array for view in views for array in view.values()], infos
-            legal = np.flatnonzero(env.last()[0]["action_mask"])
-            env.step(int(legal[0]) if len(legal) else None)
-            if not env.agents:
-                return
-    elif face == "single":
-        single = SingleAgentEnv(game, seat="alternate", canonical=canonical)
-        for seed in (1, None):
-            observation, info = single.reset(seed=seed)
-            for _ in range(8):
-                yield [observation], [info]
-                if not info["action_mask"].any():
-                    break
-                observation, *_, info = single.step(int(info["action_mask"].argmax()))
-    elif face == "vector":
-        vector = VectorBoardGameEnv(game, 4, canonical=canonical, max_episode_steps=5)
-        observation, info = vector.reset(seed=1)
-        for _ in range(12):
-            last = info.pop("final_obs", None), info.pop("final_info", {})
-            ended = info.pop("_final_obs", np.zeros(4, bool))
-            assert ended.tolist() == info.pop("_final_info", ended).tolist()
-            finals = [] if last[0] is None else [*last[0][ended], *last[1].values()]
-            yield [observation, *finals], [info, *[last[1]] * bool(finals)]
-            observation, *_, info = vector.step(info["action_mask"].argmax(axis=1))
-    elif face == "sb3":
-        sb3 = pytest.importorskip("ludarium.envs.sb3")
-        many = sb3.BoardGameVecEnv(game, 4, canonical=canonical, seed=1)
-        many.reset()
-        for _ in range(12):
-            masks = many.action_masks()
-            observation, _, _, infos = many.step(masks.argmax(axis=1))
-            last = [info.pop("terminal_observation", observation) for info in infos]
-            for info in infos:
-                info.pop("TimeLimit.truncated", None)
-            yield [masks, observation, *last], infos
-    else:
-        batch = BatchEnv(game, 4, canonical=canonical, seed=1)
-        for _ in range(12):
-            seen = [batch.position(0).observation(each, canonical=canonical) for each in (0, 1)]
-            yield [batch.observations, batch.masks, batch.observations[1], *seen], []
-            batch.step_random()
-
-
-@pytest.mark.parametrize("canonical", [False, True])
-@pytest.mark.parametrize("face", ["env", "raw_env", "single", "vector", "sb3", "batch"])
-def test_arrays_are_in_c_order_and_infos_have_the_same_keys_at_every_step(
-    turned_game: Game, face: str, canonical: bool
-) -> None:
-    keys = {"action_mask"} if "env" in face else {"action_mask", "illegal_action"}
-    if face == "vector":
-        keys |= {f"_{key}" for key in keys}
-    for arrays, infos in steps_of(face, turned_game, canonical):
-        assert all(array.flags.c_contiguous for array in arrays)
-        for info in infos:
-            assert info.keys() == keys
-            assert info["action_mask"].flags.c_contiguous
-            assert np.max(info.get("illegal_action", -1)) == -1
 
 
 def test_what_is_illegal_is_so_in_the_frame_of_the_environment(turned_game: Game) -> None:

@@ -18,7 +18,7 @@ from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
 from ludarium.envs.engine.progress import Task
 from ludarium.envs.single import SingleAgentEnv
-from tests import oddity, tictactoe
+from tests import tictactoe
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -414,7 +414,7 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          "the image of a position has other legal actions"),  # which one game does not show
         ([("square_symmetries(_SIDE), len(PLANES))",
            "np.array([[*range(9)], [*range(9)][::-1]]), len(PLANES))\n"
-           "        tables.observation[1] = np.arange(27)\n        return tables"),
+           "        return Symmetries(tables.actions, np.array([range(27)] * 2))"),
           ("return Symmetries.of_board", "tables = Symmetries.of_board")],
          r"looks other than it should in '\w+ marks', 'empty cells': do both of its tables"),
         ([("    state.mover = 1 - mover\n", "")],
@@ -500,16 +500,6 @@ def test_fields_that_are_read_or_only_logged_are_no_working_room(changed, change
         ("    state.mover = 1", "    state.room[0] = action + 1\n    state.mover = 1"),
     ]
     assert check_game(changed(*changes)(), games=3) == []
-
-
-def test_a_turn_that_the_observation_denies_is_reported():
-    def is_turned(tables, state, player):
-        return player == 0
-
-    rules = ModuleType("rules")
-    vars(rules).update(vars(oddity.rules) | {"is_turned": is_turned})
-    (fault,) = check_game(type("Denied", (Oddity,), {"rules": rules})(), games=1)
-    assert "is_turned is True for player_0, so 'is player 0' must be 0 in what that" in fault
 
 
 def test_a_turn_and_a_symmetry_whose_order_matters_are_reported():

@@ -100,7 +100,7 @@ def plays_both_sides(kind: type[BoardGameEnv]) -> Face:
 
 
 def plays_one_side(game: Game) -> Iterator[Any]:
-    env = SingleAgentEnv(game, seat="alternate")
+    env = SingleAgentEnv(game, seat="alternate", canonical=True)
     handed: tuple = env.reset(seed=1)
     for _ in range(30):
         masks, action = env.action_masks(), int(env.action_masks().argmax())
@@ -135,7 +135,8 @@ def plays_one_side_of_many(game: Game) -> Iterator[Any]:
 
 def plays_as_vector(seat: str) -> Face:
     def play(game: Game) -> Iterator[Any]:
-        envs = VectorBoardGameEnv(game, 3, seat=seat, other_view=True)
+        settings: dict = {"other_view": True, "canonical": True, "max_episode_steps": 5}
+        envs = VectorBoardGameEnv(game, 3, seat=seat, **settings)
         handed: tuple = envs.reset(seed=1)
         for _ in range(20):
             actions = handed[-1]["action_mask"].argmax(axis=1)
@@ -148,7 +149,7 @@ def plays_as_vector(seat: str) -> Face:
 def plays_for_stable_baselines(game: Game) -> Iterator[Any]:
     from ludarium.envs.sb3 import BoardGameVecEnv
 
-    envs = BoardGameVecEnv(game, 3, seed=1)
+    envs = BoardGameVecEnv(game, 3, seed=1, canonical=True)
     handed: Any = envs.reset()
     for _ in range(20):
         masks = envs.env_method("action_masks")
@@ -158,7 +159,8 @@ def plays_for_stable_baselines(game: Game) -> Iterator[Any]:
 
 
 def searches(game: Game) -> Iterator[Any]:
-    agents = [make_agent(name, game, seed=1) for name in ("uct:20", "alphabeta:1")]
+    names = ["uct:20", *["alphabeta:1"] * hasattr(game.rules, "score")]
+    agents = [make_agent(name, game, seed=1) for name in names]
     position = game.start(1)
     while not position.is_over and position.ply < 6:
         found = [agent.search(position.states) for agent in agents]
@@ -207,6 +209,38 @@ def test_no_write_into_what_is_handed_out_changes_what_follows(
         assert spoil(handed, random) > 5 or face == "rules"
         plies += 1
     assert plies > 3
+
+
+#: What infos have besides where a game has ended.
+ENDS = {"final_obs", "final_info", "_final_obs", "_final_info"}
+ENDS |= {"terminal_observation", "TimeLimit.truncated"}
+NO_ENVIRONMENT = {"rules", "one side", "search"}
+
+
+def inside(value: Any) -> Iterator[Any]:
+    """A value and all that containers hold in it."""
+    yield value
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple) or getattr(value, "dtype", None) == np.dtype(object):
+        for each in value:
+            yield from inside(each)
+
+
+@pytest.mark.parametrize("face", [each for each in FACES if each not in NO_ENVIRONMENT])
+def test_arrays_are_in_c_order_and_infos_have_the_same_keys_at_every_step(
+    default_game: Game, face: str
+) -> None:
+    if face == "stable-baselines":
+        pytest.importorskip("stable_baselines3")
+    handed, keys = list(inside(list(FACES[face](default_game)))), set()
+    assert all(each.flags.c_contiguous for each in handed if isinstance(each, np.ndarray))
+    for info in (each for each in handed if isinstance(each, Mapping) and "action_mask" in each):
+        if "observation" not in info:
+            keys.add(frozenset(info.keys() - ENDS))
+            assert np.max(info.get("illegal_action", -1)) == -1
+    assert len(keys) == (face != "batch")
+    assert all(("illegal_action" in each) == ("env" not in face) for each in keys)
 
 
 def test_a_game_that_is_over_has_no_random_action() -> None:

@@ -107,7 +107,7 @@ async function digestsOfSearches({ settings, positions, seed }) {
   const draws = new Draws(seed);
   while (digests.length < positions) {
     wander(game, seed + digests.length, draws);
-    const found = await game.search.run(settings, { evaluate: answer });
+    const found = await game.search.run(settings, { evaluate: answer, canonical: seed % 2 === 1 });
     const digest = createHash("sha256");
     digest.update(found.policy).update(found.visits).update(found.actionValues);
     digest.update(Float32Array.of(found.value));

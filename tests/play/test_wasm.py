@@ -22,6 +22,7 @@ from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.storage import cache_folder
 from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.models import Evaluation, build_network
+from ludarium.models.evaluation import in_canonical_frame
 from ludarium.models.layers import BoardLayers, Layers, VectorLayers
 from ludarium.models.network import layers_of
 from ludarium.play import build
@@ -37,6 +38,7 @@ from ludarium.play.wasm import (
 from ludarium.play.wasm.memory import settings_record
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.networks import (
     examples_of,
     inference_engine,
@@ -147,7 +149,7 @@ def compare_networks(game: Game, module: Path, positions: int) -> None:
     engine = inference_engine(game, network, positions, "compiled-int8", examples=examples)
     draws = Draws(SEED)
     states = [wander(game, SEED + number, draws) for number in range(positions)]
-    ours = engine(np.stack([Position.of_state(game, each).observation() for each in states]))
+    ours = NetworkSearcher(game, engine).evaluate(np.concatenate(states))
     asked = {"network": str(file), "positions": positions, "seed": SEED}
     theirs = ask(SCRIPT, str(module), json.dumps(NOTHING | {"answers": asked}))["answers"]
     logits, wdl = (np.array([each[name] for each in theirs]) for name in ("logits", "wdl"))
@@ -179,6 +181,8 @@ def digests_of_searches(
     def evaluate(observations: np.ndarray) -> Evaluation:
         return answer(observations, game.num_actions)
 
+    if seed % 2:
+        evaluate = in_canonical_frame(evaluate)
     while len(digests) < positions:
         states = wander(game, seed + len(digests), draws)
         found = search.run(states, evaluate)
@@ -194,9 +198,8 @@ def digests_of_searches(
 def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
     rng, states = seed_rng(5), game.new_states(1)
     mask, planes = np.empty(game.num_actions, np.int8), np.empty(game.planes_shape, np.float32)
-    game.kernels.start_one(
-        game.tables, states, rng, mask, planes, False
-    )  # may draw, as it does there
+    # This may draw, as it does there.
+    game.kernels.start_one(game.tables, states, rng, mask, planes, False)
     counts = np.zeros(5, np.int64)
     plies = game.kernels.random_games(game.tables, states, rng[0], game.num_actions, 100, counts)
     return {

@@ -19,7 +19,6 @@ from msgspec.inspect import StructType, type_info
 
 from ludarium.configs import ALGORITHMS, TrainingConfig
 from ludarium.envs import make_game
-from ludarium.envs.engine.codec import observations_of
 from ludarium.envs.engine.position import contents_of
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.training.agents import make_agent
@@ -441,7 +440,7 @@ def networks(tmp_path_factory) -> dict[str, Any]:
 def test_what_plays_is_the_average(place, networks):
     position = make_game("corso", size=3).start()
     position.play(4)
-    observations = observations_of(position.game, position.states)
+    observations = position.observation(canonical=True)[None]
 
     def logits(who: Any) -> np.ndarray:
         if isinstance(who, NetworkSearcher):

@@ -16,7 +16,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.threads import one_core
 from ludarium.models import Evaluation, InferenceEngine, build_network
-from ludarium.models.evaluation import in_search
+from ludarium.models.evaluation import in_canonical_frame, in_search
 from ludarium.models.kernels import network_part
 from ludarium.training.agents.network import network_agent
 from ludarium.training.agents.trees import Trees
@@ -46,7 +46,7 @@ def engine_of(game: Game, backend: str = "compiled", blocks: int = 2) -> Inferen
 
 def from_python(engine: InferenceEngine) -> Callable[[np.ndarray], Evaluation]:
     """The same network as a function that can only be called from Python."""
-    return lambda observations: engine(observations)
+    return in_canonical_frame(lambda observations: engine(observations))
 
 
 def assert_same(found: Finding, expected: Finding) -> None:
