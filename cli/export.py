@@ -118,7 +118,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
             checkpoint,
             describe_game(game),
             path,
-            random_observations(game, positions, given.seed, canonical=False),
+            random_observations(game, positions, given.seed),
         )
     size = path.stat().st_size
     data = {

@@ -151,17 +151,15 @@ def examples_of(game: Game) -> np.ndarray:
     return random_observations(game, _EXAMPLES, _SEED)
 
 
-def random_observations(game: Game, count: int, seed: int, canonical: bool = True) -> np.ndarray:
-    """Observations of random games at various plies, float32[count, *shape].
-
-    With ``canonical`` they are in the canonical frame, else in the board's own.
+def random_observations(game: Game, count: int, seed: int) -> np.ndarray:
+    """Observations of random games at various plies, in the canonical frame, float32[count, *shape].
 
     Raises:
         ValueError: there is not enough free memory for them.
     """
     size = 4 * math.prod(game.observation_shape)
     require_memory(f"positions={count:,}", 2 * count * size)  # the parts and the whole
-    games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=canonical)
+    games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=True)
     found = []
     for _ in range(math.ceil(count / _GAMES_AT_ONCE)):
         found.append(games.observations.copy())
