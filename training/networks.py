@@ -152,7 +152,7 @@ def examples_of(game: Game) -> np.ndarray:
 
 
 def random_observations(game: Game, count: int, seed: int) -> np.ndarray:
-    """Observations of random games at various plies, in the canonical frame, float32[count, *shape].
+    """Observations of random games at various plies, as networks see them, float32[count, *shape].
 
     Raises:
         ValueError: there is not enough free memory for them.
