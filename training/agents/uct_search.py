@@ -23,7 +23,8 @@ MOST_PLAYOUTS = 10_000_000  # playouts of one search
 
 MOST_NODES = 1 << 22  # nodes of one tree: 134 MB
 _ILLEGAL = -(1 << 62)  # rank of an illegal action
-_TASK_PLAYOUTS = 2048  # playouts for which it is worth to wake a thread
+_SPREADS = 1 << 12  # kept in a table, as most nodes have fewer visits
+_TASK_PLAYOUTS = 4096  # playouts for which it is worth to wake a thread
 _CALL_SECONDS = 0.002  # target for the duration of a kernel's call
 _MOST_PLAYOUTS_AT_ONCE = 1 << 14  # in a kernel's call
 
@@ -56,7 +57,7 @@ class UCTSearch:
             roots=game.new_states(0),
             rngs=np.empty((0, 2), np.int64),
             counts=np.empty((0, 4, game.num_actions), np.int32),
-            exploration=float(exploration),
+            spreads=exploration * np.sqrt(np.log(np.maximum(np.arange(_SPREADS), 1))),
             nodes=np.empty((threads, 0), templates.NODE),
             sizes=np.zeros(threads, np.int32),
             searched=np.full(threads, -1, np.int32),
@@ -157,39 +158,40 @@ class UCTSearch:
     def finding(self) -> Finding:
         """The finding so far; may be called while another thread is in `think`."""
         visits, totals, draws, ranks = self._sums()
-        total, roots = visits.sum(axis=1), self._searches.roots[:: self._trees]
+        played, roots = visits.sum(axis=1), self._searches.roots[:: self._trees]
         with np.errstate(invalid="ignore"):
-            values, action_values = totals.sum(axis=1) / total, totals / visits
-            chances, action_draws = draws.sum(axis=1) / total, draws / visits
+            values, action_values = totals.sum(axis=1) / played, totals / visits
+            chances, action_draws = draws.sum(axis=1) / played, draws / visits
         actions = ranks.argmax(axis=1)
         for place in np.flatnonzero(roots["outcome"] != ONGOING):
             actions[place] = -1
             values[place] = reward(roots["outcome"][place], roots["mover"][place])
         return Finding.of(
             actions,
-            (visits / np.maximum(total, 1)[:, None]).astype(np.float32),
-            values=values.astype(np.float32),
-            draws=chances.astype(np.float32),
+            visits / np.maximum(played, 1)[:, None],
+            values=values,
+            draws=chances,
             visits=visits.astype(np.int32),
-            action_values=action_values.astype(np.float32),
-            action_draws=action_draws.astype(np.float32),
-            simulations=int(total.sum()),
+            action_values=action_values,
+            action_draws=action_draws,
+            simulations=self.simulations,
         )
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What is known of each position's actions, from all its trees, int64 [N, A] each.
+        """What is known of each position's actions, from all its trees, [N, A] each.
 
         Returns:
-            Visits, sums of results for the mover, draws, and ranks, the highest for the best. Ties
-            in visits are broken by the results, and then by the order in which the first tree tried
-            the actions, which is random.
+            float32 visits, sums of results for the mover, and draws, which are all exact; int64
+            ranks, the highest for the best action. Ties in visits are broken by the results, and
+            then by the order in which the first tree tried the actions, which is random.
         """
         roots, counts = self._searches.roots[:: self._trees], self._searches.counts
         counts = counts.reshape(len(roots), self._trees, *counts.shape[1:])
-        visits, totals, draws, _ = counts.sum(axis=1, dtype=np.int64).swapaxes(0, 1)
-        totals = totals * (1 - 2 * roots["mover"].astype(np.int64))[:, None]
+        visits, totals, draws, _ = sums = counts.sum(axis=1, dtype=np.int64).swapaxes(0, 1)
+        totals *= (1 - 2 * roots["mover"].astype(np.int64))[:, None]
         order = counts[:, 0, templates.ORDER]
         ranks = ((visits << 25) + totals << 14) - order  # below 2**24 visits, hardly 2**14 actions
+        visits, totals, draws, _ = sums.astype(np.float32)
         return visits, totals, draws, np.where(order > 0, ranks, _ILLEGAL)
 
     def ranked(self) -> list[int]:

@@ -53,7 +53,7 @@ class Searches(NamedTuple):
         counts: int32 [N, 4, A], results for each action at the root: playouts, sum of their results
             for player 0, how many were drawn, and from 1 on the action's number in the order in
             which they were first tried, which is random; 0 where the action is not legal.
-        exploration: weight of the exploration term.
+        spreads: float64 [S], ``c * sqrt(ln(n))`` for n visits, c being the weight of exploration.
         nodes: `NODE` [T, M]; a full tree stops growing.
         sizes: int32 [T], how many nodes of the tree are in use.
         searched: int32 [T], which search the tree belongs to; -1 for none.
@@ -64,7 +64,7 @@ class Searches(NamedTuple):
     roots: np.ndarray
     rngs: np.ndarray
     counts: np.ndarray
-    exploration: float
+    spreads: np.ndarray
     nodes: np.ndarray
     sizes: np.ndarray
     searched: np.ndarray
@@ -110,12 +110,16 @@ def select_untried(tree, node, rng):
 
 
 @part
-def select(tree, node, mover, exploration):
+def select(tree, node, mover, spreads):
     """The child with the highest upper confidence bound for ``mover``; all must be tried.
 
     UCB1: ``mean + c * sqrt(ln(n) / n_child)``, with results in [-1, 1].
     """
-    spread = exploration * np.sqrt(np.log(np.float64(tree[node].visits)))  # c * sqrt(ln(n))
+    visits = tree[node].visits
+    if visits < len(spreads):
+        spread = spreads[visits]  # c * sqrt(ln(n))
+    else:
+        spread = spreads[2] * np.sqrt(np.log2(np.float64(visits)))  # the same
     first = tree[node].children
     sign = 1 - 2 * mover
     best = first
@@ -142,7 +146,7 @@ def back_up(tree, path, length, result):
 
 
 @part
-def simulate(table, root, state, rng, tree, size, path, exploration, num_actions):
+def simulate(table, root, state, rng, tree, size, path, spreads, num_actions):
     """One playout from the position ``root`` on; return the size of the tree after it."""
     state[0] = root[0]
     node = 0
@@ -160,7 +164,7 @@ def simulate(table, root, state, rng, tree, size, path, exploration, num_actions
         if is_new:
             node = select_untried(tree, node, rng)
         else:
-            node = select(tree, node, state[0].mover, exploration)
+            node = select(tree, node, state[0].mover, spreads)
         rules.step(table, state[0], tree[node].action)
         path[length] = node
         length += 1
@@ -218,7 +222,7 @@ def search(tables, searches, slot, begin, end, playouts, limit):
         count = min(limit, max(0, playouts - int(tree[0].visits)))
         for _ in range(count):
             size = simulate(
-                table, root, state, rng, tree, size, path, searches.exploration, num_actions
+                table, root, state, rng, tree, size, path, searches.spreads, num_actions
             )
         limit -= count
         searches.sizes[slot] = size
