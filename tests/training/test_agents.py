@@ -126,8 +126,9 @@ def test_every_tree_of_uct_asks_whether_it_is_to_stop(
     search.restart(corso.start().states)
     ticks = itertools.count()  # a second for each look at the clock
     monkeypatch.setattr(uct_search, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
-    search.think(Budget(simulations=400, seconds=3))
-    assert 0 < search.simulations < 400
+    monkeypatch.setattr(search, "_limits", [16] * 4)
+    search.think(Budget(simulations=400, seconds=2))
+    assert search.simulations == 4 * 16
 
 
 def test_uct_with_playouts_asks_whether_it_is_to_stop(

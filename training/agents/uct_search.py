@@ -131,13 +131,15 @@ class UCTSearch:
             tree = first if count <= threads else thread
             now = time.perf_counter()
             deadline = (now if trees == 1 else started) + seconds
-            while first < end and not watch.is_over and now < deadline:
+            while first < end and not watch.is_over:
                 before, limit = now, self._limits[tree]
                 first = self._kernels.search(
                     self.game.tables, self._searches, tree, first, end, share, limit
                 )
                 watch.look()
                 now = time.perf_counter()
+                if now >= deadline:
+                    break  # after one call at least, however late this thread was woken
                 if first < end:
                     speed = limit / max(now - before, 1e-9)
                     self._limits[tree] = min(1 + int(_CALL_SECONDS * speed), _MOST_PLAYOUTS_AT_ONCE)
