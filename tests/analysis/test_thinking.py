@@ -281,7 +281,8 @@ class Clock(threading.local):
 
 @pytest.mark.parametrize("spec", ["uct:time=5ms", "uct?time=5ms&exploration=1"])
 def test_a_time_in_place_of_playouts(spec, monkeypatch):
-    monkeypatch.setattr("ludarium.training.search.watch.time", Clock())  # no machine is too slow
+    clock = "ludarium.training.agents.uct_search.time"
+    monkeypatch.setattr(clock, Clock())  # no machine is too slow
     agent = make_agent(spec, GAME, seed=1)
     assert agent.name == spec.replace("uct:", "uct?")
     states = np.concatenate([from_start().states, from_start("a1", "b2", "a2", "c3").states])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import sys
+import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +26,7 @@ from ludarium.training.agents import (
 )
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
-from ludarium.training.search import Budget, Finding, watch
+from ludarium.training.search import Budget, Finding
 from tests.games import ALL_GAMES, after, children, random_positions, slow_but, states_of
 from tests.processes import python
 from tests.tictactoe import TicTacToe
@@ -45,6 +48,11 @@ def found_by(
     searcher: Searcher, states: np.ndarray, simulations: int = 0, seed: int = 0
 ) -> Finding:
     return searcher.find(states, Budget(simulations=simulations), np.random.default_rng(seed))
+
+
+def same_finding(one: Finding, other: Finding) -> None:
+    for name, array in vars(one).items():
+        np.testing.assert_array_equal(getattr(other, name), array, name)
 
 
 # Every agent.
@@ -94,38 +102,77 @@ def test_cores_change_nothing(
 ) -> None:
     states = states_of(unfinished(corso, 60))
     found = []
+    module = uct_search if kind is UCTSearcher else sys.modules[kind.__module__]
     for cores in (1, 7):
-        monkeypatch.setattr(sys.modules[kind.__module__], "available_cores", lambda n=cores: n)
+        monkeypatch.setattr(module, "available_cores", lambda n=cores: n)
         found.append(found_by(kind(corso), states, simulations=3))
-    alone, shared = found
-    for name, array in vars(shared).items():
-        np.testing.assert_array_equal(getattr(alone, name), array)
+    same_finding(*found)
 
 
-def test_every_thread_of_uct_asks_whether_it_is_to_stop(
+def test_every_tree_of_uct_asks_whether_it_is_to_stop(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where one thread does the work of all, as within another search."""
-    monkeypatch.setattr(uct_search, "split", lambda share, count, threads: share(0, count))
-    monkeypatch.setattr(sys.modules[UCTSearcher.__module__], "available_cores", lambda: 4)
+
+    def by_one_thread(task: Callable[[int, int], None], count: int, *others: object) -> None:
+        for number in range(count):
+            task(0, number)
+
+    monkeypatch.setattr(uct_search, "take_turns", by_one_thread)
+    monkeypatch.setattr(uct_search, "available_cores", lambda: 4)
     search = UCTSearcher(corso).deep_search(corso.start().states, np.random.default_rng(1))
     search.think(Budget(simulations=400, stop=lambda: search.simulations >= 300))
     assert search.simulations == 300
     search.restart(corso.start().states)
-    ticks = itertools.count()  # a second for each look at the clock, of which a portion has three
-    for module in (uct_search, watch):
-        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
-    search.think(Budget(simulations=400, seconds=300))
-    assert 100 < search.simulations < 400
+    ticks = itertools.count()  # a second for each look at the clock
+    monkeypatch.setattr(uct_search, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    monkeypatch.setattr(search, "_limits", [16] * 4)
+    search.think(Budget(simulations=400, seconds=2))
+    assert search.simulations == 4 * 16
+
+
+def test_uct_with_playouts_asks_whether_it_is_to_stop(
+    corso: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = itertools.count(1)
+    positions = unfinished(corso, 40)
+    budget = Budget(simulations=1_000_000, stop=lambda: next(asked) == 3)
+    found = UCTSearcher(corso).find(states_of(positions), budget, np.random.default_rng(1))
+    assert 0 < found.simulations < 1_000_000
+    assert all(position.mask[found.actions[n]] for n, position in enumerate(positions))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_interrupt_ends_long_searches_of_uct(corso: Game, count: int) -> None:
+    searcher = UCTSearcher(corso)
+    states = states_of(unfinished(corso, 10)[:count])
+    found_by(searcher, states, 1)
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        found_by(searcher, states, 10_000_000)
+    timer.join()
+    assert searcher._search.simulations < 10_000_000
 
 
 def test_long_searches_go_in_portions_that_change_nothing(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states = states_of(unfinished(corso, 40))
-    whole = make_agent("uct:20", corso, 0).actions(states)
-    monkeypatch.setattr("ludarium.training.agents.uct._PLAYOUTS_AT_ONCE", 50)
-    assert (make_agent("uct:20", corso, 0).actions(states) == whole).all()
+    whole = found_by(UCTSearcher(corso), states, 20)
+    monkeypatch.setattr(uct_search, "_TASK_PLAYOUTS", 50)
+    monkeypatch.setattr(uct_search, "_MOST_PLAYOUTS_AT_ONCE", 7)
+    same_finding(found_by(UCTSearcher(corso), states, 20), whole)
+
+
+def test_uct_finds_the_same_for_a_position_alone_and_among_others(corso: Game) -> None:
+    states, rng = states_of(unfinished(corso, 40)), np.random.default_rng(0)
+    searcher = UCTSearcher(corso)
+    alone = [
+        searcher.find(states[n : n + 1], Budget(simulations=100), rng) for n in range(len(states))
+    ]
+    joined = Finding.scattered(len(states), corso.num_actions, range(len(states)), alone)
+    same_finding(found_by(searcher, states, 100), joined)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -143,12 +190,12 @@ def test_no_way_to_pass_positions_compiles_anew(corso: Game) -> None:
     agent = Agent(corso, "uct", 0, searcher, Budget(simulations=10))
     states = states_of(unfinished(corso, 10))
     agent.actions(states)
-    compiled = len(searcher._kernels.search.signatures)
+    compiled = len(searcher._search._kernels.search.signatures)
     locked = states.copy()
     locked.flags.writeable = False
     for others in (states[::2], locked, corso.start().states, states[:0]):
         agent.actions(others)
-    assert len(searcher._kernels.search.signatures) == compiled
+    assert len(searcher._search._kernels.search.signatures) == compiled
 
 
 @pytest.mark.parametrize("seed", [-1, "x", 1.5, True])
@@ -316,7 +363,7 @@ def test_uct_finds_the_best_action_where_players_move_several_times_in_a_row() -
 def test_a_full_tree_stops_growing_and_goes_on_counting(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ludarium.training.agents.uct.MOST_NODES", 60)
+    monkeypatch.setattr(uct_search, "MOST_NODES", 60)
     result = found_by(UCTSearcher(corso), corso.start().states, 500)
     assert result.visits.sum() == 500
     assert corso.start().mask[result.actions[0]]

@@ -11,10 +11,7 @@ import pytest
 
 from ludarium.envs import Position
 from ludarium.models import Evaluation
-from ludarium.training.agents import UCTSearcher
-from ludarium.training.agents.searcher import random_streams
-from ludarium.training.agents.uct import EXPLORATION
-from ludarium.training.agents.uct_search import UCTSearch
+from ludarium.training.agents import UCTSearcher, uct_search
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import new_batches
@@ -253,29 +250,32 @@ def test_answers_are_cached_by_observation():
     assert tree.evaluations < 400 < tree.simulations
 
 
-def test_uct_can_be_resumed_and_is_the_same_search():
+def test_uct_can_be_resumed_and_is_the_same_search(monkeypatch):
+    monkeypatch.setattr(uct_search, "available_cores", lambda: 1)
     position, (rng, twin) = from_start("b2"), (np.random.default_rng(3) for _ in range(2))
-    found = UCTSearcher(GAME).find(position.states, Budget(simulations=300), rng)
-    expected = found.visits[0]
-    resumed = UCTSearch(GAME, random_streams(twin, 1), EXPLORATION)
-    resumed.restart(position.states)
+    expected = UCTSearcher(GAME).find(position.states, Budget(simulations=300), rng)
+    resumed = UCTSearcher(GAME).deep_search(position.states, twin)
     resumed.think(Budget(simulations=100))
     assert resumed.simulations == 100
     resumed.think(Budget(simulations=300))
-    visits, totals, draws = resumed.action_statistics()
-    assert (visits == expected).all()
-    assert (np.abs(totals) + draws <= visits).all()
+    found = resumed.finding()
+    for name, array in vars(expected).items():
+        np.testing.assert_array_equal(getattr(found, name), array)
+    assert not (np.abs(found.action_values) + found.action_draws > 1.001).any()
+    assert resumed.ranked()[0] == found.actions[0]
     resumed.think(Budget(seconds=0.01))
     assert resumed.simulations > 300
 
 
-def test_uct_adds_up_the_trees_of_its_threads():
-    resumed = UCTSearch(GAME, np.arange(1, 7).reshape(3, 2), 0.7)
-    resumed.restart(from_start("a1", "b2", "a2", "c3").states)
+def test_uct_adds_up_the_trees_of_its_threads(monkeypatch):
+    monkeypatch.setattr(uct_search, "available_cores", lambda: 3)
+    state = from_start("a1", "b2", "a2", "c3").states
+    resumed = UCTSearcher(GAME).deep_search(state, np.random.default_rng(1))
+    assert resumed.line(3) == (3,)
     resumed.think(Budget(simulations=1000))
-    visits, _, _ = resumed.action_statistics()
-    assert visits.sum() == resumed.simulations == 1000
+    assert resumed.finding().visits.sum() == resumed.simulations == 1000
     assert GAME.action_names[resumed.ranked()[0]] == "a3"
+    assert len(resumed.line(resumed.ranked()[1])) > 1
     assert resumed.line(resumed.ranked()[0])[0] == resumed.ranked()[0]
 
 

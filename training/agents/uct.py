@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.rule import ONGOING
-from ludarium.envs.engine.threads import available_cores, results_of, split
 from ludarium.training.search.finding import Budget, Finding
 
 from .agent import Agent, AgentFactory, Seed
-from .kernels import uct as templates
 from .searcher import Searcher, as_positions, random_streams
 from .settings import (
     TIME_HELP,
@@ -27,7 +23,7 @@ from .settings import (
     setting,
     settings_text,
 )
-from .uct_search import MOST_NODES, MOST_PLAYOUTS, UCTSearch, ucb_factors
+from .uct_search import MOST_PLAYOUTS, UCTSearch
 
 DEFAULT_PLAYOUTS = 1000
 
@@ -35,8 +31,6 @@ DEFAULT_PLAYOUTS = 1000
 #: 1,000 playouts, 1,500 games for each pair: 0.7 scored 54.6 % against the others, 1.0 51.7 %,
 #: 0.5 49.5 %, 1.4 44.2 %.
 EXPLORATION = 0.7
-
-_PLAYOUTS_AT_ONCE = 200_000  # playouts between checks for Ctrl-C
 
 
 class UCTSearcher(Searcher):
@@ -58,123 +52,36 @@ class UCTSearcher(Searcher):
         if not 0 <= exploration < np.inf:
             raise ValueError(f"uct exploration is a number from 0 on, not {quoted(exploration)}")
         super().__init__(game)
-        workers = available_cores()
         self._exploration = exploration
-        self._kernels = specialise(templates, game.rules)
-        self._work = game.new_states(workers)
-        self._searches: list[UCTSearch | None] = [None] * workers
-        self._playouts = 0  # the arrays below have room for this many
-        self._spreads = self._inverse_roots = np.empty(0)
-        self._trees = np.empty((workers, 0), templates.NODE)
-        self._paths = np.empty((workers, 0), np.int32)
+        self._search = UCTSearch(game, exploration)
 
     def prepare(self, budget: Budget) -> None:
         """See `Searcher.prepare`."""
-        if budget.seconds is not None:
-            self._fresh_search(self.game.start(0).states, np.ones((1, 2), np.int64))
-            return
         playouts = budget.simulations
-        if playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
+        if budget.seconds is not None:
+            self._search.make_room(MOST_PLAYOUTS)
+            self._search.restart(self.game.start(0).states, np.ones((1, 2), np.int64))
+        elif playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
             raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {quoted(playouts)}")
-        if playouts != self._playouts:
-            self._make_room(playouts)
-
-    def _make_room(self, playouts: int) -> None:
-        workers = len(self._work)
-        nodes = min(1 + playouts * self.game.num_actions, MOST_NODES)
-        self._playouts = playouts
-        self._spreads, self._inverse_roots = ucb_factors(self._exploration, playouts)
-        self._trees = np.empty((workers, nodes), templates.NODE)
-        self._paths = np.empty((workers, 1 + min(playouts, self.game.max_plies)), np.int32)
+        else:
+            self._search.make_room(playouts)
 
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
         """Search each position from scratch; see `Searcher.find`. Finished ones get no action."""
         states = as_positions(self.game, states)
-        if budget.seconds is not None:
-            return self._search_for_time(states, budget, rng)
         self.prepare(budget)
-        return self._search_with_playouts(states, rng)
-
-    def _search_with_playouts(self, states: np.ndarray, rng: np.random.Generator) -> Finding:
-        """Search with a number of playouts; ties in visits are broken at random."""
-        count, playouts = len(states), self._playouts
-        actions, values = np.empty(count, np.int64), np.empty(count, np.float32)
-        visits = np.empty((count, self.game.num_actions), np.float32)
-        streams = random_streams(rng, count)
-        size = max(len(self._work), _PLAYOUTS_AT_ONCE // playouts)
-        for first in range(0, count, size):
-            portion = slice(first, min(first + size, count))
-            arrays = (states, streams, actions, visits, values)
-            self._search(*(array[portion] for array in arrays))
-        return Finding.of(
-            actions,
-            visits / np.maximum(visits.sum(axis=1, keepdims=True), 1),
-            values=values,
-            visits=visits.astype(np.int32),
-            simulations=playouts * int((actions >= 0).sum()),
-        )
-
-    def _search(
-        self,
-        states: np.ndarray,
-        streams: np.ndarray,
-        actions: np.ndarray,
-        visits: np.ndarray,
-        values: np.ndarray,
-    ) -> None:
-        """Search some positions, one per worker at a time."""
-        workers = min(len(self._work), len(states))
-
-        def share(begin: int, end: int) -> None:
-            self._kernels.search(
-                self.game.tables,
-                states,
-                streams,
-                self._playouts,
-                self._spreads,
-                self._inverse_roots,
-                self._work[:workers],
-                self._trees,
-                self._paths,
-                actions,
-                visits,
-                values,
-                begin,
-                end,
-            )
-
-        split(share, workers, workers)
-
-    def _search_for_time(
-        self, states: np.ndarray, budget: Budget, rng: np.random.Generator
-    ) -> Finding:
-        """Search one position in all threads, or several with one thread each."""
-        places = np.flatnonzero(states["outcome"] == ONGOING)
-        alone = len(places) == 1
-        streams = random_streams(rng, len(self._searches) if alone else len(places))
-
-        def task(thread: int, number: int) -> Finding:
-            state = states[places[number] : places[number] + 1]
-            if alone:
-                search = self._fresh_search(state, streams)
-            else:
-                search = self._searches[thread] or self._fresh_search(state, streams[:1])
-                self._searches[thread] = search
-                search.restart(state, streams[number : number + 1])
-            search.think(budget)
-            return search.finding()
-
-        found = results_of(task, len(places), len(self._searches))
-        return Finding.scattered(len(states), self.game.num_actions, places, found)
-
-    def _fresh_search(self, state: np.ndarray, streams: np.ndarray) -> UCTSearch:
-        search = UCTSearch(self.game, streams, self._exploration)
-        search.restart(state)
-        return search
+        is_alone = budget.seconds is not None and len(states) == 1
+        streams = random_streams(rng, self._search.threads if is_alone else len(states))
+        self._search.restart(states, streams)
+        self._search.think(budget)
+        return self._search.finding()
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> UCTSearch:
         """See `Searcher.deep_search`."""
-        return self._fresh_search(state, random_streams(rng, available_cores()))
+        search = UCTSearch(self.game, self._exploration)
+        search.make_room(MOST_PLAYOUTS)
+        search.restart(state, random_streams(rng, search.threads))
+        return search
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,16 +1,19 @@
-"""`UCTSearch`: a UCT search of one position, without a time limit."""
+"""`UCTSearch`: UCT searches of one or several positions, which can be stopped and continued."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.threads import split
+from ludarium.envs.engine.rule import ONGOING, reward
+from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.training.search.finding import Budget, Finding
 from ludarium.training.search.watch import Watch
 
@@ -18,57 +21,82 @@ from .kernels import uct as templates
 
 MOST_PLAYOUTS = 10_000_000  # playouts of one search
 
-MOST_NODES = 1 << 22  # nodes of one tree: 101 MB
-_FIRST_PLAYOUTS = 16  # playouts in the first call of the kernel
-_MOST_PLAYOUTS_AT_ONCE = 1 << 14
+MOST_NODES = 1 << 22  # nodes of one tree: 134 MB
+_ILLEGAL = -(1 << 62)  # rank of an illegal action
+_SPREADS = 1 << 12  # kept in a table, as most nodes have fewer visits
+_TASK_PLAYOUTS = 4096  # playouts for which it is worth to wake a thread
 _CALL_SECONDS = 0.002  # target for the duration of a kernel's call
+_MOST_PLAYOUTS_AT_ONCE = 1 << 14  # in a kernel's call
 
 
 class UCTSearch:
-    """Searches one position; each thread grows a tree of its own, and their visits are added up.
+    """Searches positions, each in one tree or in several whose visits are added up.
 
-    That is root parallelisation (Chaslot, Winands and van den Herik, "Parallel Monte-Carlo Tree
-    Search", 2008).
+    Several trees are root parallelisation (Chaslot, Winands and van den Herik, "Parallel
+    Monte-Carlo Tree Search", 2008). As many trees as there are cores grow at the same time. A
+    search can be continued if there are no more.
 
     Args:
         game: the rules.
-        streams: int64 [threads, 2], states of random generators, one for each thread.
         exploration: weight of the exploration term.
 
-    Call `restart` before the first use.
+    Attributes:
+        game: the rules.
+        threads: how many trees grow at the same time.
+
+    Call `make_room` and `restart` before the first use.
     """
 
-    def __init__(self, game: Game, streams: np.ndarray, exploration: float) -> None:
-        threads = len(streams)
+    def __init__(self, game: Game, exploration: float) -> None:
         self.game = game
-        self._exploration = exploration
+        self.threads = threads = available_cores()
         self._kernels = specialise(templates, game.rules)
-        self._root = game.new_states(1)
-        self._work = game.new_states(threads)
-        self._streams = streams
-        self._trees = np.empty((threads, MOST_NODES), templates.NODE)
-        self._paths = np.empty((threads, 1 + game.max_plies), np.int32)
-        self._free = [1] * threads
-        self._factors = ucb_factors(exploration, 0)
+        self._trees = 1  # of each position
+        self._limits = [16] * threads  # playouts of the next call of the kernel
+        self._searches = templates.Searches(
+            roots=game.new_states(0),
+            rngs=np.empty((0, 2), np.int64),
+            counts=np.empty((0, 4, game.num_actions), np.int32),
+            spreads=exploration * np.sqrt(np.log(np.maximum(np.arange(_SPREADS), 1))),
+            nodes=np.empty((threads, 0), templates.NODE),
+            sizes=np.zeros(threads, np.int32),
+            searched=np.full(threads, -1, np.int32),
+            paths=np.empty((threads, 1 + game.max_plies), np.int32),
+            states=game.new_states(threads),
+        )
 
-    def restart(self, state: np.ndarray, streams: np.ndarray | None = None) -> None:
-        """Start over with an unfinished position, structured array [1].
+    def make_room(self, playouts: int) -> None:
+        """Allocate trees for this many playouts, or smaller ones that stop growing."""
+        threads, nodes = self._searches.nodes.shape
+        wanted = min(1 + playouts * self.game.num_actions, MOST_NODES)
+        if nodes < wanted:
+            trees = np.empty((threads, wanted), templates.NODE)
+            self._searches = self._searches._replace(nodes=trees)
 
-        ``streams`` replaces the random streams, if given.
+    def restart(self, states: np.ndarray, streams: np.ndarray | None = None) -> None:
+        """Start over with positions, structured array [N].
+
+        Args:
+            states: the positions.
+            streams: int64 [N * K, 2], states of random generators, one for each of K trees of each
+                position; they are changed. By default those of the last searches go on.
         """
-        self._root[0] = state[0]
-        if streams is not None:
-            self._streams = streams
-        for thread, tree in enumerate(self._trees):
-            self._free[thread] = int(
-                self._kernels.plant(self.game.tables, self._root, tree, self.game.num_actions)
-            )
-        self._grow(0, 0)  # compiles, before `think` looks at the clock
+        rngs = self._searches.rngs if streams is None else streams
+        count = len(rngs)
+        self._trees = max(1, count // max(1, len(states)))
+        self._searches.searched[:] = -1
+        self._searches = self._searches._replace(
+            roots=np.repeat(states, self._trees),
+            rngs=rngs,
+            counts=np.zeros((count, *self._searches.counts.shape[1:]), np.int32),
+        )
+        # No playouts yet: it lists the legal actions, and compiles before `think` reads the clock.
+        self._kernels.search(self.game.tables, self._searches, 0, 0, count, 0, 0)
 
     @property
     def simulations(self) -> int:
         """Playouts in all trees together."""
-        return int(self._trees["visits"][:, 0].sum())
+        return int(self._searches.counts[:, templates.VISITS].sum())
 
     def think(
         self,
@@ -76,140 +104,126 @@ class UCTSearch:
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Continue until the budget is spent, or there are `MOST_PLAYOUTS`.
+        """Search until the budget is spent, or each position has `MOST_PLAYOUTS`.
 
         Args:
-            budget: its simulations are the playouts of all trees together.
+            budget: its simulations are the playouts for each position, in all its trees together.
+                Its seconds are for each position, which are then searched one per thread.
             report, every: see `Watch`.
         """
-        watch = Watch(budget, report, every)
-        threads, playouts = len(self._trees), budget.simulations
-        limit = MOST_PLAYOUTS if playouts is None else min(MOST_PLAYOUTS, playouts)
-        shares = [
-            limit * (thread + 1) // threads - limit * thread // threads for thread in range(threads)
-        ]
+        watch = Watch(replace(budget, seconds=None), report, every)
+        started = time.perf_counter()
+        seconds = math.inf if budget.seconds is None else budget.seconds
+        playouts = MOST_PLAYOUTS
+        if budget.simulations is not None:
+            playouts = min(playouts, budget.simulations)
+        count, threads, trees = len(self._searches.roots), self.threads, self._trees
+        size = 1  # searches of a task
+        if trees == 1 and budget.seconds is None:
+            size = max(1, _TASK_PLAYOUTS // max(1, playouts))
+            if size < count:
+                size = min(size, -(-count // threads))
 
-        def share(begin: int, end: int) -> None:
-            for thread in range(begin, end):
-                self._work_on(watch, thread, shares[thread])
-
-        split(share, threads, threads)
-
-    def _work_on(self, watch: Watch, thread: int, limit: int) -> None:
-        tree, portion = self._trees[thread], _FIRST_PLAYOUTS
-        try:
-            while not watch.is_over and (left := limit - int(tree[0].visits)) > 0:
-                started = time.perf_counter()
-                self._grow(thread, min(portion, left))
-                if time.perf_counter() - started < _CALL_SECONDS:
-                    portion = min(2 * portion, _MOST_PLAYOUTS_AT_ONCE)
-                elif portion > 1:
-                    portion //= 2
+        def task(thread: int, number: int) -> None:
+            first, end = number * size, min(number * size + size, count)
+            part = first % trees  # the playouts are divided among the trees of a position
+            share = playouts * (part + 1) // trees - playouts * part // trees
+            tree = first if count <= threads else thread
+            now = time.perf_counter()
+            deadline = (now if trees == 1 else started) + seconds
+            while first < end and not watch.is_over:
+                before, limit = now, self._limits[tree]
+                first = self._kernels.search(
+                    self.game.tables, self._searches, tree, first, end, share, limit
+                )
                 watch.look()
-        except BaseException:
+                now = time.perf_counter()
+                if now >= deadline:
+                    break  # after one call at least, however late this thread was woken
+                if first < end:
+                    speed = limit / max(now - before, 1e-9)
+                    self._limits[tree] = min(1 + int(_CALL_SECONDS * speed), _MOST_PLAYOUTS_AT_ONCE)
+
+        def look_on(_: int) -> None:
+            watch.look()
+
+        def stop() -> None:
             watch.is_over = True
-            raise
 
-    def _grow(self, thread: int, playouts: int) -> None:
-        tree = self._trees[thread]
-        spreads, inverse_roots = self._factors_up_to(int(tree[0].visits) + playouts)
-        self._free[thread] = int(
-            self._kernels.grow(
-                self.game.tables,
-                self._root,
-                self._work[thread : thread + 1],
-                self._streams[thread : thread + 1],
-                tree,
-                self._paths[thread],
-                self._free[thread],
-                self.game.num_actions,
-                playouts,
-                spreads,
-                inverse_roots,
-            )
-        )
-
-    def _factors_up_to(self, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """`ucb_factors`, kept from one call to the next."""
-        factors = self._factors
-        if len(factors[0]) <= most:
-            factors = self._factors = ucb_factors(self._exploration, 2 * most)
-        return factors
-
-    def action_statistics(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Visits, sums of player 0's results, and draws of the root's actions, int64 [A] each."""
-        counts = np.zeros((3, self.game.num_actions), np.int64)
-        for tree in self._trees:
-            first, width = int(tree[0].children), int(tree[0].width)
-            children = tree[first : first + width]
-            for row, name in zip(counts, ("visits", "total", "draws"), strict=True):
-                row[children["action"]] += children[name]
-        visits, totals, draws = counts
-        return visits, totals, draws
+        tasks = -(-count // size)
+        if min(tasks, threads) == 1:  # the caller need not wake a thread
+            for number in range(tasks):
+                task(0, number)
+        else:
+            take_turns(task, tasks, threads, look_on, stop)
 
     def finding(self) -> Finding:
         """The finding so far; may be called while another thread is in `think`."""
-        visits, totals, draws = self.action_statistics()
-        sign = 1 - 2 * int(self._root[0]["mover"])
+        visits, totals, draws, ranks = self._sums()
+        played, roots = visits.sum(axis=1), self._searches.roots[:: self._trees]
         with np.errstate(invalid="ignore"):
-            values, action_draws = sign * totals / visits, draws / visits
-            value, draw = sign * totals.sum() / visits.sum(), draws.sum() / visits.sum()
+            values, action_values = totals.sum(axis=1) / played, totals / visits
+            chances, action_draws = draws.sum(axis=1) / played, draws / visits
+        actions = ranks.argmax(axis=1)
+        for place in np.flatnonzero(roots["outcome"] != ONGOING):
+            actions[place] = -1
+            values[place] = reward(roots["outcome"][place], roots["mover"][place])
         return Finding.of(
-            np.array(self.ranked()[:1]),
-            (visits / max(1, visits.sum()))[None].astype(np.float32),
-            values=np.array([value], np.float32),
-            draws=np.array([draw], np.float32),
-            visits=visits[None].astype(np.int32),
-            action_values=values[None].astype(np.float32),
-            action_draws=action_draws[None].astype(np.float32),
-            simulations=int(visits.sum()),
+            actions,
+            visits / np.maximum(played, 1)[:, None],
+            values=values,
+            draws=chances,
+            visits=visits.astype(np.int32),
+            action_values=action_values,
+            action_draws=action_draws,
+            simulations=self.simulations,
         )
 
+    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What is known of each position's actions, from all its trees, [N, A] each.
+
+        Returns:
+            float32 visits, sums of results for the mover, and draws, which are all exact; int64
+            ranks, the highest for the best action. Ties in visits are broken by the results, and
+            then by the order in which the first tree tried the actions, which is random.
+        """
+        roots, counts = self._searches.roots[:: self._trees], self._searches.counts
+        counts = counts.reshape(len(roots), self._trees, *counts.shape[1:])
+        visits, totals, draws, _ = sums = counts.sum(axis=1, dtype=np.int64).swapaxes(0, 1)
+        totals *= (1 - 2 * roots["mover"].astype(np.int64))[:, None]
+        order = counts[:, 0, templates.ORDER]
+        ranks = ((visits << 25) + totals << 14) - order  # below 2**24 visits, hardly 2**14 actions
+        visits, totals, draws, _ = sums.astype(np.float32)
+        return visits, totals, draws, np.where(order > 0, ranks, _ILLEGAL)
+
     def ranked(self) -> list[int]:
-        """The legal actions, best first: by visits, and ties by mean result."""
-        visits, totals, _ = self.action_statistics()
-        sign = 1 - 2 * int(self._root[0]["mover"])
-        legal = Position.of_state(self.game, self._root).legal_actions
-        return legal[np.lexsort((-sign * totals[legal], -visits[legal]))].tolist()
+        """The legal actions of the first position, best first."""
+        ranks = self._sums()[3][0]
+        return np.argsort(-ranks, kind="stable")[: (ranks > _ILLEGAL).sum()].tolist()
 
     def priors(self) -> None:
         """None, because there is no network."""
 
     def play(self, action: int) -> None:
-        """Start over with the position after a legal action."""
-        position = Position.of_state(self.game, self._root)
+        """Start over with the position after a legal action in the only position."""
+        position = Position.of_state(self.game, self._searches.roots[:1])
         position.play(action)
         self.restart(position.states)
 
     def line(self, action: int) -> tuple[int, ...]:
         """An action, followed by the most visited line in the tree that visited it most."""
-        best: tuple[int, ...] = (action,)
-        most = 0
-        for tree in self._trees:
-            children = _children(tree, 0)
-            node = int(children[np.flatnonzero(tree["action"][children] == action)[0]])
-            if tree[node].visits > most:
-                most = int(tree[node].visits)
-                best = (action, *_most_visited_line(tree, node))
-        return best
-
-
-def ucb_factors(exploration: float, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """``c * sqrt(ln(n))`` and ``1 / sqrt(n)`` for n from 0 to ``most``, float64; 0 counts as 1."""
-    visits = np.maximum(np.arange(most + 1), 1)
-    return exploration * np.sqrt(np.log(visits)), 1 / np.sqrt(visits)
+        number = int(self._searches.counts[:, templates.VISITS, action].argmax())
+        tree, line = self._searches.nodes[number], [action]
+        if self._searches.searched[number] != number:
+            return (action,)  # nothing has been searched
+        children = _children(tree, 0)
+        node = int(children[np.flatnonzero(tree["action"][children] == action)[0]])
+        while len(children := _children(tree, node)) and tree["visits"][children].any():
+            node = int(children[tree["visits"][children].argmax()])
+            line.append(int(tree[node].action))
+        return tuple(line)
 
 
 def _children(tree: np.ndarray, node: int) -> np.ndarray:
     first = int(tree[node].children)
     return np.arange(first, first + int(tree[node].width)) if first else np.arange(0)
-
-
-def _most_visited_line(tree: np.ndarray, node: int) -> list[int]:
-    line: list[int] = []
-    while tree[node].visits > 1 and len(children := _children(tree, node)):
-        node = int(children[tree["visits"][children].argmax()])
-        if not tree[node].visits:
-            break
-        line.append(int(tree[node].action))
-    return line

@@ -5,14 +5,14 @@ Template functions for ``engine.compile.specialise``. UCB1: Auer, Cesa-Bianchi a
 "Bandit Based Monte-Carlo Planning", 2006. A playout tries one new node at most, as in Coulom,
 "Efficient Selectivity and Backup Operators in Monte-Carlo Tree Search", 2006.
 
-A tree is an array of `NODE` records, the root first; each search overwrites it. The children of a
-node are contiguous. They are allocated when a second playout passes through the node, the root's at
-once, so most nodes never have any. Results are counted from player 0's side, so the order of turns
-does not matter. Positions are not stored: each playout replays the moves from the root, which costs
-little beside playing on to the end.
+A tree is an array of `NODE` records, the root first. The children of a node are contiguous. They
+are allocated when a second playout passes through the node, the root's at once, so most nodes never
+have any. Results are counted from player 0's side, so the order of turns does not matter. Positions
+are not stored: each playout replays the moves from the root, which costs little beside playing on
+to the end.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,38 +27,77 @@ NODE = np.dtype(
     (
         np.record,
         [
+            ("inverse_root", np.float64),  # 1 / sqrt(visits)
             ("visits", np.int32),  # playouts through the node; 0 = untried
             ("total", np.int32),  # sum of their results: +1 for a win of player 0, -1 for a loss
             ("draws", np.int32),  # how many of them were drawn
             ("action", np.int32),  # action that leads here from the parent
-            ("children", np.int32),  # index of the first child; 0 = not allocated yet
+            ("children", np.int32),  # index of the first child; 0 = not expanded yet
             ("width", np.int16),  # number of children: the legal actions
             ("tried", np.int16),  # how many of them have been visited: they come first
         ],
     )
 )
 
+#: The rows of `Searches.counts`.
+VISITS, TOTALS, DRAWS, ORDER = range(4)
+
+
+class Searches(NamedTuple):
+    """N searches, of which up to T go on at the same time, each in a tree of its own.
+
+    Attributes:
+        roots: structured [N], the positions.
+        rngs: int64 [N, 2], a random stream for each search, so that results do not depend on the
+            trees and threads.
+        counts: int32 [N, 4, A], results for each action at the root: playouts, sum of their results
+            for player 0, how many were drawn, and from 1 on the action's number in the order in
+            which they were first tried, which is random; 0 where the action is not legal.
+        spreads: float64 [S], ``c * sqrt(ln(n))`` for n visits, c being the weight of exploration.
+        nodes: `NODE` [T, M]; a full tree stops growing.
+        sizes: int32 [T], how many nodes of the tree are in use.
+        searched: int32 [T], which search the tree belongs to; -1 for none.
+        paths: int32 [T, L], the nodes of the present playout; L is above the longest game.
+        states: structured [T], the position that the present playout has reached.
+    """
+
+    roots: np.ndarray
+    rngs: np.ndarray
+    counts: np.ndarray
+    spreads: np.ndarray
+    nodes: np.ndarray
+    sizes: np.ndarray
+    searched: np.ndarray
+    paths: np.ndarray
+    states: np.ndarray
+
 
 @part
-def take_room(table, state, tree, node, free, num_actions):
-    """Allocate the children of ``node`` from ``free`` on, untried; return the next free index."""
-    first = free
+def new_node(node, action):
+    """Set a node without visits."""
+    node.visits = 0
+    node.total = 0
+    node.draws = 0
+    node.action = action
+    node.children = 0
+
+
+@part
+def expand(table, state, tree, node, size, num_actions):
+    """Append untried children of ``node`` to a tree of ``size`` nodes; return its new size."""
+    first = size
     for action in range(num_actions):
         if rules.is_legal(table, state, action):
-            tree[free].visits = 0
-            tree[free].total = 0
-            tree[free].draws = 0
-            tree[free].action = action
-            tree[free].children = 0
-            free += 1
-    tree[node].children = first
-    tree[node].width = free - first
+            new_node(tree[size], action)
+            size += 1
+    tree[node].width = size - first
     tree[node].tried = 0
-    return free
+    tree[node].children = first
+    return size
 
 
 @part
-def untried_child(tree, node, rng):
+def select_untried(tree, node, rng):
     """A random untried child, which is moved behind the tried ones to become one of them."""
     tried = tree[node].tried
     child = tree[node].children + tried
@@ -71,19 +110,23 @@ def untried_child(tree, node, rng):
 
 
 @part
-def most_promising_child(tree, node, mover, spreads, inverse_roots):
+def select(tree, node, mover, spreads):
     """The child with the highest upper confidence bound for ``mover``; all must be tried.
 
-    The bound of UCB1 is ``mean + c * sqrt(ln(n) / n_child)``, results counted in [-1, 1];
-    ``spreads[n]`` is ``c * sqrt(ln(n))`` and ``inverse_roots[n]`` is ``1 / sqrt(n)``.
+    UCB1: ``mean + c * sqrt(ln(n) / n_child)``, with results in [-1, 1].
     """
-    spread = spreads[tree[node].visits]
+    visits = tree[node].visits
+    if visits < len(spreads):
+        spread = spreads[visits]  # c * sqrt(ln(n))
+    else:
+        spread = spreads[2] * np.sqrt(np.log2(np.float64(visits)))  # the same
     first = tree[node].children
     sign = 1 - 2 * mover
     best = first
     highest = -np.inf
     for child in range(first, first + tree[node].width):
-        inverse_root = inverse_roots[tree[child].visits]
+        inverse_root = tree[child].inverse_root
+        # mean + spread / sqrt(n_child), where mean = total / n_child
         bound = inverse_root * (sign * tree[child].total * inverse_root + spread)
         if bound > highest:
             highest = bound
@@ -92,155 +135,99 @@ def most_promising_child(tree, node, mover, spreads, inverse_roots):
 
 
 @part
-def plant_tree(table, root, tree, num_actions):
-    """Begin a tree with the position ``root[0]``; return the index of the first free node."""
-    tree[0].visits = 0
-    tree[0].total = 0
-    tree[0].draws = 0
-    return take_room(table, root[0], tree, 0, 1, num_actions)
+def back_up(tree, path, length, result):
+    """Add the result of a playout to the nodes of its path."""
+    for i in range(length):
+        node = tree[path[i]]
+        node.visits += 1
+        node.total += result
+        node.draws += result == 0
+        node.inverse_root = 1 / np.sqrt(np.float64(node.visits))
 
 
 @part
-def grow_tree(
-    table, root, work, rng, tree, path, free, num_actions, playouts, spreads, inverse_roots
-):
-    """Run ``playouts`` more playouts from the position ``root[0]``.
-
-    ``work[0]`` is a scratch position, ``path`` a scratch list of nodes. Takes and returns the index
-    of the first free node.
-    """
-    for _ in range(playouts):
-        work[0] = root[0]
-        state = work[0]
-        node = 0
-        path[0] = 0
-        length = 1
-        is_new = False
-        while not is_new and state.outcome == ONGOING:
-            if tree[node].children == 0:
-                if free + num_actions > len(tree):
-                    break  # the tree is full: update its statistics without adding nodes
-                free = take_room(table, state, tree, node, free, num_actions)
-            is_new = tree[node].tried < tree[node].width
-            if is_new:
-                node = untried_child(tree, node, rng)
-            else:
-                node = most_promising_child(tree, node, state.mover, spreads, inverse_roots)
-            rules.step(table, state, tree[node].action)
-            path[length] = node
-            length += 1
-        random_playout(table, state, rng, num_actions)
-        result = reward(state.outcome, 0)
-        for i in range(length):
-            tree[path[i]].visits += 1
-            tree[path[i]].total += result
-            tree[path[i]].draws += result == 0
-    return free
+def simulate(table, root, state, rng, tree, size, path, spreads, num_actions):
+    """One playout from the position ``root`` on; return the size of the tree after it."""
+    state[0] = root[0]
+    node = 0
+    path[0] = 0
+    length = 1
+    is_new = False
+    # Select: down the tree to a child that is new, the end of the game, or where there is no room.
+    while not is_new and state[0].outcome == ONGOING:
+        # Expand: a node gets its children when a playout goes through it for the second time.
+        if tree[node].children == 0:
+            if size + num_actions > len(tree):
+                break  # the tree is full: update its statistics without adding nodes
+            size = expand(table, state[0], tree, node, size, num_actions)
+        is_new = tree[node].tried < tree[node].width
+        if is_new:
+            node = select_untried(tree, node, rng)
+        else:
+            node = select(tree, node, state[0].mover, spreads)
+        rules.step(table, state[0], tree[node].action)
+        path[length] = node
+        length += 1
+    # Rollout: random moves to the end of the game.
+    random_playout(table, state[0], rng, num_actions)
+    back_up(tree, path, length, reward(state[0].outcome, 0))
+    return size
 
 
 @part
-def most_visited(tree, rng):
-    """The action of the root's most visited child, ties broken at random."""
-    best = -1
-    most = -1
-    ties = 0
-    for child in range(tree[0].children, tree[0].children + tree[0].width):
-        if tree[child].visits > most:
-            most = tree[child].visits
-            ties = 0
-        if tree[child].visits == most:
-            ties += 1
-            if random_below(rng, ties) == 0:
-                best = tree[child].action
-    return best
+def write_counts(tree, counts):
+    """Write what is known of the root's actions; see `Searches`."""
+    first = tree[0].children
+    for i in range(tree[0].width):
+        child = tree[first + i]
+        counts[VISITS, child.action] = child.visits
+        counts[TOTALS, child.action] = child.total
+        counts[DRAWS, child.action] = child.draws
+        counts[ORDER, child.action] = 1 + i
 
 
 @kernel
-def search(
-    tables,
-    states,
-    rngs,
-    playouts,
-    spreads,
-    inverse_roots,
-    work,
-    trees,
-    paths,
-    actions,
-    visits,
-    values,
-    begin,
-    end,
-):
-    """Search with the workers from ``begin`` to before ``end``.
+def search(tables, searches, slot, begin, end, playouts, limit):
+    """Continue the searches from ``begin`` to before ``end`` in one tree, one after the other.
 
-    Worker w takes the positions w, w + workers, ...
+    A search whose tree belongs to another by now starts over. Finished games are left out.
 
     Args:
         tables: the game's tables, array of one record.
-        states: positions, structured [N].
-        rngs: int64[N, 2], a random stream for each position, so that results do not depend on
-            the number of workers.
-        playouts: playouts for each position.
-        spreads, inverse_roots: float64[playouts + 1], see `most_promising_child`.
-        work: structured [workers], a scratch position for each worker.
-        trees: `NODE` [workers, nodes]; a full tree stops growing.
-        paths: int32[workers, longest path].
-        actions: int64[N], receives the most visited action, -1 where the game is over.
-        visits: float32[N, A], receives the visits of the root's children.
-        values: float32[N], receives the mean result in the view of the position's ``mover``.
+        searches: see `Searches`.
+        slot: number of the tree, below T; no other call may use it at the same time.
+        begin, end: the searches.
+        playouts: how many playouts each search is to have.
+        limit: most playouts of this call.
+
+    Returns:
+        The first search that lacks playouts, or ``end``.
     """
-    workers = len(work)
-    num_actions = visits.shape[1]
-    for worker in range(begin, end):
-        tree = trees[worker]
-        for i in range(worker, len(states), workers):
-            visits[i] = 0
-            sign = 1 - 2 * states[i].mover
-            if states[i].outcome != ONGOING:
-                actions[i] = -1
-                values[i] = sign * reward(states[i].outcome, 0)
-                continue
-            root = states[i : i + 1]
-            free = plant_tree(tables[0], root, tree, num_actions)
-            grow_tree(
-                tables[0],
-                root,
-                work[worker : worker + 1],
-                rngs[i],
-                tree,
-                paths[worker],
-                free,
-                num_actions,
-                playouts,
-                spreads,
-                inverse_roots,
+    table, tree, path = tables[0], searches.nodes[slot], searches.paths[slot]
+    state = searches.states[slot : slot + 1]
+    num_actions = searches.counts.shape[2]
+    number = begin
+    while number < end:
+        root, rng = searches.roots[number : number + 1], searches.rngs[number]
+        if root[0].outcome != ONGOING:
+            number += 1
+            continue
+        # Start over, or go on with the tree of an earlier call.
+        size = int(searches.sizes[slot])
+        if searches.searched[slot] != number:
+            searches.searched[slot] = number
+            new_node(tree[0], -1)
+            size = expand(table, root[0], tree, 0, 1, num_actions)
+        # Playouts: as many as the search lacks, or as this call may still make.
+        count = min(limit, max(0, playouts - int(tree[0].visits)))
+        for _ in range(count):
+            size = simulate(
+                table, root, state, rng, tree, size, path, searches.spreads, num_actions
             )
-            actions[i] = most_visited(tree, rngs[i])
-            values[i] = sign * tree[0].total / tree[0].visits
-            for child in range(tree[0].children, tree[0].children + tree[0].width):
-                visits[i, tree[child].action] = tree[child].visits
-
-
-@kernel
-def plant(tables, root, tree, num_actions):
-    """`plant_tree` for a search that continues from call to call."""
-    return plant_tree(tables[0], root, tree, num_actions)
-
-
-@kernel
-def grow(tables, root, work, rngs, tree, path, free, num_actions, playouts, spreads, inverse_roots):
-    """`grow_tree` for a search that continues from call to call; ``rngs`` int64[1, 2]."""
-    return grow_tree(
-        tables[0],
-        root,
-        work,
-        rngs[0],
-        tree,
-        path,
-        free,
-        num_actions,
-        playouts,
-        spreads,
-        inverse_roots,
-    )
+        limit -= count
+        searches.sizes[slot] = size
+        write_counts(tree, searches.counts[number])
+        if tree[0].visits < playouts:
+            break  # the limit is reached
+        number += 1
+    return number
