@@ -523,16 +523,17 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
 
 
 def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["levels", "corso", "--show"]) == 0
+    assert main(["levels", "corso"]) == 0
     shown = capsys.readouterr().out
     assert "beginner" in shown
     assert "strongest" in shown
-    assert main(["levels", "corso", "--show", "--json"]) == 0
+    assert main(["levels", "corso", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["levels"]) == data["words"]["strongest"]
-    assert main(["levels", "corso", "--ladder", "nowhere"]) == 2
-    assert "give --show too" in capsys.readouterr().err
-    assert main(["levels", "corso", "--show", "--option", "size=3"]) == 2
+    assert main(["levels", "corso", "--output", "mine.json"]) == 2
+    assert "give --measure too" in capsys.readouterr().err
+    assert main(["levels", "corso", "--option", "size=3"]) == 2
+    assert "ludarium levels corso --measure`" in capsys.readouterr().err
 
 
 def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
@@ -542,7 +543,7 @@ def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
     ladder = a_ladder(game, digest_of(agent))
     others = (Meeting(3, 0, Tally(20, 0, 0)), Meeting(3, 1, Tally(12, 4, 4)))
     save_ladder(replace(ladder, meetings=ladder.meetings + others), tmp_path / "mine.json")
-    words = ["levels", "corso", "--show", "--agent", str(agent), "--ladder"]
+    words = ["levels", "corso", "--agent", str(agent), "--ladder"]
     assert main([*words, str(tmp_path / "mine.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].split()[:3] == ["3", "0", "100.0"]
