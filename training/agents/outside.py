@@ -264,11 +264,13 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     """
     import torch
 
+    from ludarium.models.inference import torch_threads_for
+
     def evaluate(observations: np.ndarray) -> Evaluation:
         were_training = [(part, part.training) for part in module.modules()]
         module.eval()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), torch_threads_for(module, observations.shape):
                 device = next((each.device for each in module.parameters()), None)
                 answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
         finally:
