@@ -544,12 +544,15 @@ def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
     agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
     ladder = a_ladder(game, digest_of(agent))
     others = (Meeting(3, 0, Tally(20, 0, 0)), Meeting(3, 1, Tally(12, 4, 4)))
-    save_ladder(replace(ladder, meetings=ladder.meetings + others), tmp_path / "mine.json")
+    meetings = ladder.meetings + others
+    strengths = [level.strength for level in ladder.levels]
+    levels = rate_levels(strengths, meetings, ladder.simulations)
+    save_ladder(replace(ladder, meetings=meetings, levels=levels), tmp_path / "mine.json")
     words = ["levels", "corso", "--agent", str(agent), "--ladder"]
     assert main([*words, str(tmp_path / "mine.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].split()[:3] == ["3", "0", "100.0"]
-    assert lines[-2].split()[-3:] == ["20", "+330", "any"]
+    assert lines[-2].split()[-3:] == ["20", "+332", "any"]
     assert lines[-1].split()[:3] == ["3", "1", "70.0"]
-    assert lines[-1].split()[-3:] == ["20", "+220", "+147"]
-    assert any(line.split()[:3] == ["2", "easy", "220"] for line in lines)
+    assert lines[-1].split()[-3:] == ["20", "+217", "+147"]
+    assert ["2", "easy", "224"] in [line.split()[:3] for line in lines]
