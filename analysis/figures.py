@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ludarium.envs.engine.messages import needing
 from ludarium.envs.engine.storage import write_whole
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ def figure_file(path: str | os.PathLike[str], width: float, height: float) -> It
     kind = Path(path).suffix.lower()
     if kind not in SUFFIXES:
         raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
-    from matplotlib import rc_context  # slow to import, and not always installed
-    from matplotlib.figure import Figure
+    with needing("train"):  # slow to import
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
 
     with rc_context(
         {

@@ -53,7 +53,7 @@ def plot_curves(
                 axes.plot(where, middle, "o-", color=colour, markersize=4, label=label)
             axes.set_ylabel(name)
             axes.grid(axis="y")
-        panels[0].set_title(title, loc="left", fontsize=11)
+        panels[0].set_title(title, loc="left", fontsize=11, parse_math=False)
         panels[-1].set_xlabel(axis)
         if len(curves) > 1:
             panels[-1].legend(frameon=False, fontsize=9)

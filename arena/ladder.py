@@ -241,8 +241,8 @@ def find_ladder(game: Game) -> Ladder:
         if agent is None:
             by, level = " --agent RUN", '"level:3?ladder=FILE&agent=RUN"'
         raise FileNotFoundError(
-            f"there are no levels of {game}: measure them with `ludarium levels {game.name}{by}` "
-            f"and the same --option, and take {level}"
+            f"there are no levels of {game}: measure them with `ludarium levels {game.name} "
+            f"--measure{by}` and the same --option, and take {level}"
         )
     return ladder
 
@@ -276,7 +276,7 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
         if not (_alike(stored.knobs, level.knobs) and _alike(stored.rating, level.rating)):
             raise ValueError(
                 f"{name} is damaged: level {number} is not what its strength and the matches make "
-                "it; measure the levels again, by `ludarium levels`"
+                "it; measure the levels again, by `ludarium levels --measure`"
             )
     return ladder
 

@@ -16,13 +16,14 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 try:
-    from ludarium.envs.engine.console import output, say
+    from ludarium.envs.engine.console import UnreadError, output, say
 except FileNotFoundError:  # PettingZoo asks for the current folder
     print("ludarium: the current folder was deleted: change to another one", file=sys.stderr)
     sys.exit(2)
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
+from ludarium.envs.engine.options import UnknownOptionError
 
-from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
+from .interrupt import STOPPED, UNREAD, interrupt_by_signals, leave_by_signals
 from .result import Result, show, warn
 
 #: The commands in the order of the help; each is a module of this package.
@@ -41,6 +42,7 @@ _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.
 
 Look around and play
+  ludarium help WORD                    a command, a game, or a kind of agent
   ludarium games                        the games, with their options
   ludarium agents                       the opponents, and how to name them
   ludarium play corso                   play against the shipped agent, in the browser
@@ -60,7 +62,7 @@ Train and measure
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium tournament random uct:100 corso:16 corso    everyone against everyone, rated
   ludarium compare corso:128 corso:64   is it stronger? as few games as it takes
-  ludarium levels corso --show          opponents from weak to strong, and how they were measured
+  ludarium levels corso                 opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
   ludarium push runs/corso me/corso     put it on the Hugging Face Hub, as hf:me/corso
   ludarium report corso                 a page about the game: balance, drama, skill, first moves
@@ -71,14 +73,17 @@ Exact values
   ludarium probe osiron                 ask for the value of a position
   ludarium accuracy osiron              how often an agent plays a move of best value
 
-Each command explains itself: ludarium train --help. Most take --json for programs, and
+Each command explains itself: ludarium help train. Most take --json for programs, and
 --option NAME=VALUE for the rules of the game. A game of your own that is in no installed package
 is taken from a module: ludarium --game-module mygame play tictactoe. So is a network of your own:
 ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 2 for a user's error, `STOPPED` after Ctrl-C."""
+    """Run a command; return the exit status.
+
+    It is 2 for a user's error, `STOPPED` after Ctrl-C, and `UNREAD` if nobody reads the output.
+    """
     was_dropped = interrupt_by_signals() if arguments is None else None
     words = sys.argv[1:] if arguments is None else arguments
     _ready_streams()
@@ -89,18 +94,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except UnicodeEncodeError as error:
             say(f"ludarium: {quoted(error.object)} cannot be stored as {error.encoding}")
             return 2
+        except UnreadError:
+            return UNREAD
         except (ValueError, OSError) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 name = quoted(os.fspath(error.filename), 100)
                 error = OSError(f"cannot use {name} ({error.strerror}): name another one")
-            say(f"ludarium: {error}")
+            # Python's half of this message is for libraries that pass keyword arguments.
+            told = error.args[0] if isinstance(error, UnknownOptionError) else error
+            say(f"ludarium: {told}")
             return 2
         except MemoryError as error:
             say(f"ludarium: there is not enough memory: ask for less ({shortened(str(error))})")
             return 2
         except ImportError as error:
             if str(error.name).partition(".")[0] in _TRAIN:
-                error = _needs_more(error, words)
+                error = _needs_more(error.__cause__ or error, words)
             if "pip install" not in str(error):
                 raise
             say(f"ludarium: {error}")
@@ -180,9 +189,29 @@ def _run(arguments: Sequence[str]) -> int:
     from .modules import take_modules  # imported here, where Ctrl-C works: it takes a second
 
     others = take_modules(arguments)  # first, because commands name the games in their help
+    others = _answering_help(others)
     given = command_line(others[:1]).parse_args(others)
     result: Result | int = given.run(given)
     return result if isinstance(result, int) else show(result, given.json)
+
+
+def _answering_help(words: list[str]) -> list[str]:
+    """The words of the command that answers ``help`` and ``version``; other words as they are."""
+    if words in ([], ["help"], ["help", "--help"]):
+        return ["--help"]
+    if words == ["version"]:
+        return ["--version"]
+    if words[0] != "help":
+        return words
+    from ludarium.envs import GAMES
+
+    _, word, *others = words
+    if word in ("help", "version"):
+        return ["--help"]
+    if word in GAMES:
+        return ["games", word, *others]
+    is_command = word in _COMMANDS or did_you_mean(word, _COMMANDS)
+    return [word, *others, "--help"] if is_command else ["agents", word, *others]
 
 
 def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -206,21 +235,25 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
     describe_modules(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    # `_answering_help` answers these two; other programs may parse a line of them.
+    about = commands.add_parser("help", help="explain a command, a game, or a kind of agent")
+    about.add_argument("words", nargs="*", metavar="WORD")
+    commands.add_parser("version", help="print the version")
     asked = names if set(names) <= set(_COMMANDS) else ()
     for name in asked or _COMMANDS:
         try:
             command = import_module(f".{name}", __name__)
         except ModuleNotFoundError as error:
             if asked:
-                raise _needs_more(error, names) from error
+                raise _needs_more(error.__cause__ or error, names) from error
             commands.add_parser(name, help=f"needs more packages: {_installing([name])}")
         else:
             add_command(commands, name, command)
     return parser
 
 
-def _needs_more(error: ImportError, words: Sequence[str]) -> ImportError:
-    """The error if a package is not installed."""
+def _needs_more(error: BaseException, words: Sequence[str]) -> ImportError:
+    """The error if a package is not installed, with the extra of the command."""
     return ImportError(f"this needs more packages ({error}): {_installing(words)}")
 
 

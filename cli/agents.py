@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
+from ludarium.envs.engine.messages import did_you_mean, quoted
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import selecting_options
@@ -28,6 +29,8 @@ List the names that every AGENT argument accepts, and the shipped agents with th
 
   ludarium agents                                     all of them
   ludarium agents onyx                                the shipped agents of one game
+  ludarium agents uct                                 one kind of agent, and its settings
+  ludarium agents temperature                         a setting, and the kinds that take it
   ludarium evaluate corso:128 --against alphabeta:4   AGENT names in a command
 
 Write ./ before a file or folder that has the name of another agent."""
@@ -35,23 +38,29 @@ Write ./ before a file or folder that has the name of another agent."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}")
+    parser.add_argument(
+        "word",
+        nargs="?",
+        metavar="WORD",
+        help=f"a game ({', '.join(GAMES)}), a kind of agent, or a setting",
+    )
     add_json(parser)
 
 
 def run(given: argparse.Namespace) -> Result:
     """Return the list of agents."""
-    names = list(GAMES) if given.game is None else [find_game(given.game).name]
-    kinds = agent_kinds()
-    forms = [(kind.usage, kind.help) for kind in kinds.values()] + [*FORMS_WITHOUT_KIND]
+    word, kinds = given.word, agent_kinds()
+    if word is not None and word not in GAMES:
+        return _about(word, kinds)
+    names = list(GAMES) if word is None else [find_game(word).name]
+    forms = _forms(kinds) + [*FORMS_WITHOUT_KIND]
     trained = [
         _describe(name, path, options)
         for name in names
         for path, options in selecting_options(name).items()
     ]
     data = {
-        "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
-        "settings": {word: kind.settings for word, kind in kinds.items() if kind.settings},
+        **_names_as_json(kinds, forms),
         "trained": trained,
     }
     lines = [
@@ -81,8 +90,43 @@ def run(given: argparse.Namespace) -> Result:
                 f"{', '.join(f'level:{word}' for word in WORDS)}, level:auto"
             )
     if not trained:
-        lines.append(f"  none; make one: {program()} train {given.game}")
+        lines.append(f"  none; make one: {program()} train {word}")
     return Result(data, "\n".join(lines))
+
+
+def _about(word: str, kinds: Mapping[str, AgentKind]) -> Result:
+    """A kind of agent with its settings, or a setting with the kinds that take it."""
+    if word in kinds:
+        chosen = {word: kinds[word]}
+        rows = _settings(chosen)
+    else:
+        chosen = {name: kind for name, kind in kinds.items() if word in kind.settings}
+        rows = [row for row in _settings(kinds) if row[0] == word]
+    if not chosen:
+        known = {*GAMES, *kinds, *(key for kind in kinds.values() for key in kind.settings)}
+        raise ValueError(
+            f"{quoted(word)} is no game, kind of agent or setting"
+            f"{did_you_mean(word, sorted(known))}; see `ludarium agents` and "
+            "`ludarium --help`"
+        )
+    forms = _forms(chosen)
+    lines = [text_table(None, forms, left=(0, 1))]
+    if rows:
+        lines += ["", "settings, after ? or &:", text_table(None, rows, left=(0, 1, 2))]
+    return Result({**_names_as_json(chosen, forms), "trained": []}, "\n".join(lines))
+
+
+def _forms(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str]]:
+    return [(kind.usage, kind.help) for kind in kinds.values()]
+
+
+def _names_as_json(
+    kinds: Mapping[str, AgentKind], forms: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    return {
+        "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
+        "settings": {word: kind.settings for word, kind in kinds.items() if kind.settings},
+    }
 
 
 def _settings(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str, str]]:

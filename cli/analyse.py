@@ -20,7 +20,7 @@ from ludarium.training.agents import make_agent
 from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, output_file, read_count, read_seconds
+from .arguments import add_json, add_options, add_seed, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
@@ -67,12 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", metavar="FILE", help="analyse this game: one that `play` saved, or plain moves"
     )
-    parser.add_argument(
-        "--seed",
-        type=read_count,
-        default=0,
-        help="seed of a random start (default %(default)s); a game that `play` saved has its own",
-    )
+    add_seed(parser, "seed of a random start; a game that `play` saved has its own", 0)
     parser.add_argument("--agent", metavar="AGENT", help="agent that analyses (default: see above)")
     parser.add_argument(
         "--simulations",

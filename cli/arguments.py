@@ -54,7 +54,7 @@ def read_count(text: str) -> int:
         number = -1.0
     if not 0 <= number < 1e18 or number != int(number):
         raise argparse.ArgumentTypeError(
-            f"{text!r:.40} is not a whole number: write 5000000 or 5e6"
+            f"{text!r:.40} is not a whole number from 0 to 1e18, such as 5000000 or 5e6"
         )
     return int(number)
 

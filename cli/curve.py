@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from textwrap import wrap
 
 from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.curve import METRICS, Curve, CurvePlan, game_of_runs, measure_curves, measured
 from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.messages import escaped
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
@@ -92,8 +93,8 @@ def run(given: argparse.Namespace) -> Result:
         return Result(None, "", STOPPED)
     title = _title(game, plan)
     if given.plot is not None:
-        lines = "\n".join(shortened(part, _WIDEST) for part in title)
-        plot_curves(curves, given.plot, lines, given.by)
+        lines = [line for part in title for line in wrap(escaped(part), _WIDEST)]
+        plot_curves(curves, given.plot, "\n".join(lines), given.by)
     data = {
         "game": game.name,
         "options": dict(game.options),

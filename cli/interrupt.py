@@ -20,6 +20,7 @@ from typing import Any
 from ludarium.envs.engine.console import say
 
 STOPPED = 130  # exit status after Ctrl-C
+UNREAD = 141  # exit status where the reader of a pipe is gone, as shells have it for other programs
 #: These signals mean the same; an ignored one, as under nohup, stays ignored.
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

@@ -1,4 +1,4 @@
-"""``ludarium levels``: opponents of a chosen strength, measured from scratch."""
+"""``ludarium levels``: opponents of a chosen strength, listed or measured from scratch."""
 
 from __future__ import annotations
 
@@ -39,27 +39,29 @@ from .common import read_options
 from .progress import progress
 from .result import Result, warn
 
-HELP = "opponents of a chosen strength"
+HELP = "list opponents of a chosen strength, or measure new ones"
 DESCRIPTION = f"""\
-Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
-below, and write it as a small JSON file. Against the first level, random play gets two of five
-points; the last level is the agent with all its simulations. Between them, moves are drawn by how
-much of the position's value they lose: a weak level often loses a little, and seldom everything at
-once.
+List a game's ladder of opponents, each of which scores about 65 % against the one below. Against
+the first level, random play gets two of five points; the last level is a trained agent with all its
+simulations. Between them, moves are drawn by how much of the position's value they lose: a weak
+level often loses a little, and seldom everything at once.
 
-  ludarium levels corso --show                     the shipped levels
+  ludarium levels corso                            the shipped levels, and how they were measured
+  ludarium levels onyx --option size=12            those of another board
   ludarium play corso --opponent level:3           play against one
   ludarium evaluate corso:16 --against level:hard  words: {", ".join(WORDS[:4])},
                                                    {", ".join(WORDS[4:])}
   ludarium play corso --opponent level:auto        adapts to you from game to game
 
-  ludarium levels corso                            measure them again: a few minutes
-  ludarium levels corso --agent runs/mine --output mine.json
-  ludarium play corso --opponent "level:3?ladder=mine.json&agent=runs/mine"
-  ludarium levels osiron --simulations 64 --games 100
-  ludarium levels corso --show --check --seed 2    play each level against the one below again
+  ludarium levels corso --check --seed 2           play each level against the one below again
 
-The same arguments give the same ladder on the same machine."""
+With --measure, a ladder is measured from an agent, which takes minutes, and written as a small JSON
+file. The same arguments give the same ladder on the same machine.
+
+  ludarium levels corso --measure --agent runs/mine --output mine.json
+  ludarium levels corso --agent runs/mine --ladder mine.json
+  ludarium play corso --opponent "level:3?ladder=mine.json&agent=runs/mine"
+  ludarium levels osiron --measure --simulations 64 --games 100"""
 
 
 _SIMULATIONS = 256
@@ -70,54 +72,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     parser.add_argument(
-        "--show", action="store_true", help="print an existing ladder; measure nothing"
-    )
-    parser.add_argument(
         "--ladder",
         metavar="FILE",
         type=Path,
-        help="with --show: the ladder in FILE (default: beside --agent, or the shipped one)",
+        help="list the ladder in FILE (default: beside --agent, or the shipped one)",
     )
     parser.add_argument(
         "--agent", metavar="AGENT", help="a trained agent; default: the game's shipped one"
-    )
-    parser.add_argument(
-        "--levels",
-        type=read_count,
-        metavar="N",
-        help="how many levels, at even steps (default: as many steps of 65 %% as fit, or about 8 "
-        "levels at smaller steps if these would be fewer)",
-    )
-    parser.add_argument(
-        "--simulations",
-        type=read_count,
-        metavar="N",
-        help=f"simulations of the strongest level (default {_SIMULATIONS})",
-    )
-    add_games(parser, "games of each match of two neighbours, a multiple of 4", 200)
-    add_seed(parser, "seed of all games")
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=output_file(),
-        help="file to write the ladder to (default: for example corso.levels.json, in this folder)",
     )
     parser.add_argument(
         "--check",
         action="store_true",
         help="play --games new games of each level against the one below; give another --seed",
     )
+    add_games(parser, "games of each match of two neighbours, a multiple of 4", 200)
+    add_seed(parser, "seed of all games")
     add_options(parser)
     add_json(parser)
+    new = parser.add_argument_group("a new ladder")
+    new.add_argument("--measure", action="store_true", help="measure a ladder, and write it")
+    new.add_argument(
+        "--levels",
+        type=read_count,
+        metavar="N",
+        help="how many levels, at even steps (default: as many steps of 65 %% as fit, or about 8 "
+        "levels at smaller steps if these would be fewer)",
+    )
+    new.add_argument(
+        "--simulations",
+        type=read_count,
+        metavar="N",
+        help=f"simulations of the strongest level (default {_SIMULATIONS})",
+    )
+    new.add_argument(
+        "--output",
+        metavar="FILE",
+        type=output_file(),
+        help="file to write the ladder to (default: for example corso.levels.json, in this folder)",
+    )
 
 
 def run(given: argparse.Namespace) -> Result:
-    """Measure or show a ladder."""
+    """List or measure a ladder."""
     for name in ("output", "levels", "simulations"):
-        if given.show and getattr(given, name) is not None:
-            raise ValueError(f"--{name} is for a ladder that is measured: leave out --show")
-    if given.ladder is not None and not given.show:
-        raise ValueError("--ladder names what to show: give --show too, or --output to measure one")
+        if not given.measure and getattr(given, name) is not None:
+            raise ValueError(f"--{name} is for a ladder that is measured: give --measure too")
+    if given.measure and given.ladder is not None:
+        raise ValueError(
+            "--ladder names a ladder to list: leave it out, or --measure; a new one is written to "
+            "--output"
+        )
     name, options = find_game(given.game).name, read_options(given.option)
     factory: TrainedFactory = (
         ShippedFactory(name=name) if given.agent is None else read_trained_agent(given.agent)
@@ -126,7 +130,9 @@ def run(given: argparse.Namespace) -> Result:
     if game.name != name:
         raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
     path = factory.checkpoint_path(options)
-    if given.show:
+    if given.measure:
+        ladder = _measure(game, path, given)
+    else:
         file = given.ladder or (given.agent and ladder_beside(path))
         ladder = load_ladder(file) if file else find_ladder(game)
         ladder.check_fits(game, str(file))
@@ -134,8 +140,6 @@ def run(given: argparse.Namespace) -> Result:
             raise ValueError(
                 f"the levels were measured with another agent than {path}: give --agent"
             )
-    else:
-        ladder = _measure(game, path, given)
     checked = _check(game, path, ladder, given) if given.check else None
     text = ladder_text(ladder)
     if checked is not None:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import os
 import shlex
-import sys
 from collections.abc import Sequence
-from importlib import import_module
 from types import ModuleType
 
 from ludarium.envs import Game, register_game
 from ludarium.envs.engine.messages import shortened
+from ludarium.envs.plugins import import_own
 
 _GAME, _NETWORK = "--game-module", "--network-module"
 
@@ -110,17 +108,12 @@ def _register_network(name: str) -> None:
 
 
 def _imported(option: str, name: str, path: str) -> ModuleType:
-    """Import the module ``path``, also from the current folder; errors quote ``name``."""
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that no file here hides a package
+    """Import the module ``path``; errors quote ``name``."""
     try:
-        return import_module(path)
-    except Exception as error:  # a user's module may raise anything
-        reason = f"cannot be imported ({type(error).__name__}: {error})"
-        if isinstance(error, ModuleNotFoundError) and error.name == path.partition(".")[0]:
-            reason += "; it is looked for in Python's path and in the current folder"
-        raise _refused(option, name, reason) from error
+        return import_own(path)
+    except ValueError as error:
+        raise _refused(option, name, str(error)) from error
 
 
 def _refused(option: str, name: str, reason: str) -> ValueError:
-    return ValueError(f"{option} {shortened(name, 100)}: {shortened(reason)}")
+    return ValueError(f"{option} {shortened(name, 100)}: {shortened(reason, 400)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from urllib.parse import urlencode
 from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.registry import GAMES, make_game
+from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.play.server import USUAL_PORT
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
@@ -25,6 +26,7 @@ from ludarium.training.agents.checkpoints import (
     ShippedFactory,
     shipped_agents,
 )
+from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS, settings_of
 
 from .arguments import add_options, add_simulations, read_count
@@ -99,6 +101,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Play on the page or in the terminal, as requested and possible."""
+    word = given.opponent_or_game.partition(":")[0]
+    if word.isidentifier() and find_kind(word) is None and not os.path.exists(word):
+        find_game(word)  # an unknown word is taken for a game
     asked = [f"--{name}" for name in ("terminal", "resume", "json") if getattr(given, name)]
     of_page = ["--no-browser"] * given.no_browser + ["--port"] * (given.port is not None)
     if asked and of_page:

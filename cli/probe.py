@@ -17,7 +17,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, add_threads, read_bytes, read_count
+from .arguments import add_json, add_options, add_seed, add_threads, read_bytes, read_count
 from .common import play_moves, read_options, read_record
 from .interrupt import STOPPED
 from .progress import progress
@@ -57,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--back", type=read_count, default=0, metavar="N", help="take back the last N moves"
     )
-    parser.add_argument(
-        "--seed", type=read_count, default=0, help="of a random start (default %(default)s)"
-    )
+    add_seed(parser, "seed of a random start", 0)
     parser.add_argument(
         "--outcome", action="store_true", help="only who wins, not by how much: faster"
     )

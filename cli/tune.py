@@ -103,12 +103,9 @@ def run(given: argparse.Namespace) -> Result:
             "without --search there is one trial: leave out --trials, or repeat it with --seeds"
         )
     from ludarium.training.run import train_in
+    from ludarium.training.tuning.space import Space
+    from ludarium.training.tuning.study import TuningPlan, load_study, tune
 
-    try:
-        from ludarium.training.tuning.space import Space
-        from ludarium.training.tuning.study import TuningPlan, load_study, tune
-    except ImportError as error:
-        raise ImportError(f'tune needs Optuna: pip install "ludarium[tune]" ({error})') from error
     if given.show:
         return _result(folder, load_study(folder), 0)
     plan = TuningPlan(

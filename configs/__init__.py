@@ -5,8 +5,11 @@
 lists them.
 """
 
-from .loading import apply_settings, load_config, shipped
-from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
+from ludarium.envs.engine.messages import needing
+
+with needing("train"):
+    from .loading import apply_settings, load_config, shipped
+    from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
 
 __all__ = [
     "ALGORITHMS",

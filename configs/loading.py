@@ -16,7 +16,7 @@ from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 from ludarium.envs.engine.options import check_options
 from ludarium.envs.registry import GAMES
 
-from .schema import ALGORITHMS, TrainingConfig
+from .schema import ALGORITHMS, SCHEDULES, TrainingConfig
 
 _LARGEST_FILE = 2**16
 _MOST_VALUES = 3000
@@ -247,7 +247,11 @@ def _check_options(config: TrainingConfig, source: str) -> None:
 
 
 def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:
-    """A question that suggests a known key like the unknown one of the error, or ""."""
+    """What the key of the error accepts if that has several forms, or the key that was meant."""
+    told = str(error).replace(": ", ".")
+    for key, accepted in SCHEDULES.items():
+        if key in told:
+            return f"; accepted: {accepted}"
     unknown = re.search(r": contains unknown field `(.*)`", str(error))
     if unknown is None:
         return ""

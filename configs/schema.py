@@ -39,6 +39,35 @@ Schedule = (
         Meta(min_length=1, max_length=100),
     ]
 )
+#: A learning rate, or a schedule of pairs [progress, learning rate].
+LearningRates = (
+    LearningRate
+    | Annotated[list[tuple[Fraction, LearningRate]], Meta(min_length=1, max_length=100)]
+)
+
+
+#: What the keys with a schedule accept, for error messages.
+SCHEDULES = {
+    "self_play.simulations": "a number, or pairs [progress, number], such as [[0, 16], [0.5, 32]]",
+    "learner.learning_rate": "a number, or pairs [progress, number] that lines join, such as "
+    "[[0, 0.002], [1, 0.0001]]",
+}
+
+
+def _check_schedule(name: str, value: Any) -> None:
+    """Raise ``ValueError`` unless a value is a number, or pairs that ascend from progress 0."""
+    if isinstance(value, list):
+        shares = [share for share, _ in value]
+        if shares[0] != 0 or any(b <= a for a, b in pairwise(shares)):
+            raise ValueError(f"{name}: the pairs start at progress 0 and ascend")
+
+
+def _on_the_lines(pairs: list[tuple[float, float]], progress: float) -> float:
+    """The value at ``progress`` where lines join the pairs; after the last one its value."""
+    for (start, first), (end, last) in pairwise(pairs):
+        if progress < end:
+            return first + (last - first) * (progress - start) / (end - start)
+    return pairs[-1][1]
 
 
 Backend = Literal["auto", "eager", "compiled", "graph-fp16", "compiled-int8"]
@@ -153,10 +182,7 @@ class SelfPlayConfig(Section, frozen=True):
     def __post_init__(self) -> None:
         if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
             raise ValueError(f"noise: {self.noise:g} is more than 1, all of the root's prior")
-        if isinstance(self.simulations, list):
-            shares = [share for share, _ in self.simulations]
-            if shares[0] != 0 or any(b <= a for a, b in pairwise(shares)):
-                raise ValueError("simulations: the schedule starts at progress 0 and ascends")
+        _check_schedule("simulations", self.simulations)
 
     def simulations_at(self, progress: float) -> int:
         """Simulations per move at ``progress`` (0 to 1) of the run."""
@@ -211,10 +237,11 @@ class LearnerConfig(Section, frozen=True):
     """Positions in a gradient step."""
     replay_ratio: ReplayRatio = 4.0
     """How many times each new position is sampled, on average."""
-    learning_rate: LearningRate = 2e-3
-    """Learning rate at the start of the run; it decays to the final one as a cosine."""
+    learning_rate: LearningRates = 2e-3
+    """Learning rate at the start of the run, which decays to the final one as a cosine; or pairs
+    [progress, learning rate], joined by lines, where progress is from 0 to 1."""
     final_learning_rate: LearningRate = 1e-4
-    """Learning rate at the end of the run."""
+    """Learning rate at the end of the run, unless ``learning_rate`` is pairs."""
     warmup_steps: Count = 100
     """Gradient steps in which the learning rate rises from 0."""
     weight_decay: Annotated[float, Meta(ge=0, le=1)] = 1e-4
@@ -228,6 +255,16 @@ class LearnerConfig(Section, frozen=True):
     ema_decay: Fraction = 0.995
     """Decay of the moving average (EMA) of the weights, with which self-play and evaluation
     play."""
+
+    def __post_init__(self) -> None:
+        _check_schedule("learning_rate", self.learning_rate)
+
+    def learning_rate_at(self, progress: float) -> float:
+        """The learning rate at ``progress`` (0 to 1) of the run, after the warm-up."""
+        if isinstance(self.learning_rate, list):
+            return _on_the_lines(self.learning_rate, progress)
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+        return self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * cosine
 
 
 class EvaluationConfig(Section, frozen=True):
@@ -346,10 +383,11 @@ class PPOLearnerConfig(Section, frozen=True):
     """Steps in a minibatch."""
     epochs: Annotated[int, Meta(ge=1, le=1000)] = 1
     """Passes over the steps of a rollout."""
-    learning_rate: LearningRate = 1.5e-3
-    """Learning rate at the start; it falls linearly to the final one."""
+    learning_rate: LearningRates = 1.5e-3
+    """Learning rate at the start, which falls linearly to the final one; or pairs
+    [progress, learning rate], joined by lines, where progress is from 0 to 1."""
     final_learning_rate: LearningRate = 1e-4
-    """Learning rate at the end."""
+    """Learning rate at the end, unless ``learning_rate`` is pairs."""
     clip: Annotated[float, Meta(gt=0, le=1)] = 0.2
     """Bound of the probability ratio."""
     gamma: Annotated[float, Meta(gt=0, le=1)] = 1.0
@@ -366,6 +404,15 @@ class PPOLearnerConfig(Section, frozen=True):
     """Largest norm of the gradient."""
     target_kl: Annotated[float, Meta(gt=0, le=1000)] | None = None
     """An iteration stops learning early at 1.5 times this KL divergence; none: never."""
+
+    def __post_init__(self) -> None:
+        _check_schedule("learning_rate", self.learning_rate)
+
+    def learning_rate_at(self, progress: float) -> float:
+        """The learning rate at ``progress`` (0 to 1) of the run."""
+        if isinstance(self.learning_rate, list):
+            return _on_the_lines(self.learning_rate, progress)
+        return self.learning_rate + progress * (self.final_learning_rate - self.learning_rate)
 
 
 class TrainingConfig(Section, frozen=True):

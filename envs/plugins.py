@@ -1,12 +1,23 @@
-"""Objects that installed packages add by entry points; an object is imported when used."""
+"""Objects of others: of installed packages, by entry points, and of the user's own modules.
+
+An object is imported when it is used.
+"""
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
+import traceback
 import warnings
 from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any
 
-from .engine.messages import shortened
+from .engine.messages import quoted, shortened
+
+#: Beginnings of the file names of Python's own frames in the traceback of an import.
+_IMPORTING = ("<frozen importlib", os.path.dirname(importlib.__file__))
 
 
 class PluginError(ValueError):
@@ -40,8 +51,41 @@ def load_plugin(plugin: EntryPoint) -> Any:
     try:
         return plugin.load()
     except Exception as error:  # a stranger's module may raise anything
-        reason = f"{type(error).__name__}: {error}"
-        raise refusal(plugin, f"cannot be imported ({shortened(reason)})") from error
+        raise refusal(plugin, f"cannot be imported ({_reason_of(error)})") from error
+
+
+def import_own(name: str) -> ModuleType:
+    """Import a module of the user's, from Python's path or the current folder.
+
+    Raises:
+        ValueError: it cannot be imported; the message has the reason, and its file and line, or
+            where the module was looked for.
+    """
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)  # last, so that no file here hides a package
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # a user's module may raise anything
+        looked = ""
+        if isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]:
+            looked = f"; it is looked for in Python's path and in the current folder, {folder}"
+        raise ValueError(f"cannot be imported ({_reason_of(error)}){looked}") from error
+
+
+def _reason_of(error: Exception) -> str:
+    """The error of a module that was imported, with the last line of its package's own code."""
+    reason = shortened(f"{type(error).__name__}: {error}")
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != __file__ and not frame.filename.startswith(_IMPORTING)
+    ]
+    if not frames:  # it was not found, or is no Python: then Python tells its file and line
+        return reason
+    home = os.path.dirname(frames[0].filename)
+    frame = [each for each in frames if each.filename.startswith(home)][-1]
+    return f"{reason}, in {quoted(frame.filename, 100)}, line {frame.lineno}"
 
 
 def refusal(plugin: EntryPoint, reason: str) -> PluginError:

@@ -1,8 +1,10 @@
 """Many games in parallel as a Stable-Baselines3 ``VecEnv``.
 
+    import torch
     from sb3_contrib import MaskablePPO
     from ludarium.envs.sb3 import BoardGameVecEnv
 
+    torch.set_num_threads(1)  # faster for small networks, and much so on a busy machine
     games = BoardGameVecEnv("corso", 256, opponent="random", seed=1)
     MaskablePPO("MlpPolicy", games).learn(1_000_000)
 
@@ -11,6 +13,9 @@ Nothing else in `ludarium.envs` needs Stable-Baselines3.
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +36,25 @@ from .engine.numbers import checked_seed
 from .one_side import OneSide, agent_space
 from .opponents import SEATS, FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game
+
+_has_warned = False
+
+
+def _warn_of_threads() -> None:
+    """Warn once if torch has more threads than pay for the small networks of a board game.
+
+    Whoever sets ``OMP_NUM_THREADS`` has decided already.
+    """
+    global _has_warned
+    torch = sys.modules.get("torch")
+    count = 1 if torch is None else torch.get_num_threads()
+    if count > 1 and not _has_warned and "OMP_NUM_THREADS" not in os.environ:
+        _has_warned = True
+        warnings.warn(
+            f"torch has {count} threads, which make small networks slower, and on a busy machine "
+            "many times so: add torch.set_num_threads(1)",
+            stacklevel=3,
+        )
 
 
 class BoardGameVecEnv(VecEnv):
@@ -77,6 +101,7 @@ class BoardGameVecEnv(VecEnv):
         seed: int | None = None,
         **options: Any,
     ) -> None:
+        _warn_of_threads()
         check_choice("seat", seat, SEATS)  # not "both": SB3 reads all values from one side
         self.game = as_game(game, options)
         self.side = OneSide(

@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--iterations", type=int, default=6, help="iterations of 2,000 plies")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
 
     # An illegal action is a ValueError in make_raw's environments, so that none goes unnoticed.
     register_env("ludarium", lambda _: PettingZooEnv(make_raw(arguments.game, **arguments.options)))

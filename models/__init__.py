@@ -7,6 +7,8 @@ Torch is slow to import, and is imported only when a name that needs it is asked
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ludarium.envs.engine.messages import needing
+
 from .evaluation import Evaluation, Evaluator
 from .header import CheckpointHeader, load_header
 from .shape import Architecture, NetworkShape
@@ -47,6 +49,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    with needing("train"):
+        value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     globals()[name] = value
     return value

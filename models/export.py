@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
 
-from ludarium.envs.engine.messages import named, quoted
+from ludarium.envs.engine.messages import named, needing, quoted
 from ludarium.envs.engine.storage import replacing
+
+with needing("export"):
+    import torch
+    from torch import nn
 
 from .backends import evaluation_of
 from .checkpoint import Checkpoint
@@ -207,13 +209,9 @@ def _require_onnx() -> Any:
     """Import ``onnxruntime``, and check that ``onnx`` is installed too."""
     # Set this before the import: else ONNX Runtime keeps an id of this device and reports its use.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    try:
+    with needing("export"):
         import_module("onnx")
         return import_module("onnxruntime")
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f'ONNX files need more packages ({error}): pip install "ludarium[export]"'
-        ) from error
 
 
 def _write(

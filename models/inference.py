@@ -12,12 +12,13 @@ runs in ``eager``, and on a GPU in ``graph-fp16``.
 from __future__ import annotations
 
 import copy
+import math
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -47,6 +48,11 @@ BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
 
 _TRIED = 8  # observations on which the outputs are checked after an update
 _FEWEST = 8  # fewest observations for each core
+
+#: Multiply-adds below which a batch has one torch thread. With more threads, 16 idle cores are
+#: faster by a factor of 2 from a tenth of this number on, and a shared core is slower by a factor
+#: of 4 to 100, because every layer then waits for all threads (docs/guide/plugs.md).
+_SMALL = 10**9
 
 # Held while a network is prepared, see `_once`. Preparing one evaluator may prepare another.
 _preparing = threading.RLock()
@@ -78,6 +84,18 @@ def torch_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def torch_threads_for(network: Any, shape: Sequence[int]) -> AbstractContextManager[None]:
+    """A context with one torch thread for small batches, and with as many as before for others.
+
+    Args:
+        network: a torch module.
+        shape: the batch's, [B, *observation_shape].
+    """
+    weights = sum(weight.numel() for weight in network.parameters() if weight.ndim > 1)
+    is_small = weights * math.prod(shape[2:]) * shape[0] < _SMALL
+    return torch_threads(1) if is_small else nullcontext()
 
 
 def is_network(candidate: object) -> bool:
@@ -273,7 +291,7 @@ class InferenceEngine:
 
         network = cast("PolicyValueNetwork", self._network)
         if backend == "eager":
-            return backends.eager(network, self.device)
+            return _in_few_threads(network, backends.eager(network, self.device))
         return backends.captured(network, (size, *self._observation_shape), self.device)
 
     def _compiled_network(self, backend: Backend) -> CompiledNetwork:
@@ -325,6 +343,16 @@ class InferenceEngine:
             observations = filled
         answer = self._evaluator_for(self.backend, size)(observations)
         return Evaluation(*(array[:count] for array in answer))
+
+
+def _in_few_threads(network: PolicyValueNetwork, evaluate: Evaluator) -> Evaluator:
+    """An evaluator by torch that has as many threads as pay, see `torch_threads_for`."""
+
+    def evaluated(observations: np.ndarray) -> Evaluation:
+        with torch_threads_for(network, observations.shape):
+            return evaluate(observations)
+
+    return evaluated
 
 
 def _once(made: dict[Key, Made], key: Key, make: Callable[[], Made]) -> Made:

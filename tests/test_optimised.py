@@ -94,7 +94,7 @@ CALLS = (
     ("evaluate", "run", "--against=random", "--games=2", "--simulations=2"),
     ("tournament", "random", "greedy", "--game=corso", "--option=size=3", "--games=2"),
     ("compare", "random", "greedy", "--game=corso", "--option=size=3", "--elo1=400"),
-    ("levels", "corso", "--show"),
+    ("levels", "corso"),
     ("report", "corso", "--option=size=3", "--quick", "--games=4", "--output=report.html"),
     ("play", "corso", "--terminal", "--opponent=random", "--option=size=3"),
     ("render", "game.json", "--output=game.svg"),

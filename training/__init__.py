@@ -9,6 +9,8 @@ Torch is slow to import, and is imported only when a name that needs it is asked
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ludarium.envs.engine.messages import needing
+
 if TYPE_CHECKING:
     from .run import Iteration, train
     from .runs.trainer import RunResult
@@ -22,6 +24,7 @@ __all__ = ["Iteration", "RunResult", "train"]
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    with needing("train"):
+        value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     globals()[name] = value
     return value

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rich.progress import TextColumn
 
 
+class UnreadError(OSError):
+    """Nobody reads standard output any more, as in ``ludarium games | head -1``."""
+
+
 def say(text: str) -> None:
     """Print a message on standard error; an error of the stream is ignored.
 
@@ -38,13 +42,15 @@ def output(text: str, end: str = "\n") -> None:
     """Print a result on standard output.
 
     Raises:
-        OSError: the result cannot be written; further results are then dropped silently.
+        UnreadError: the reader of a pipe is gone; further results are then dropped silently.
+        OSError: the result cannot be written, likewise.
     """
     try:
         print(text, end=end, flush=True)
     except OSError as error:
         _silence(sys.stdout)
-        raise OSError(f"cannot write standard output ({error.strerror or error})") from error
+        kind = UnreadError if isinstance(error, BrokenPipeError) else OSError
+        raise kind(f"cannot write standard output ({error.strerror or error})") from error
 
 
 def _silence(stream: Any) -> None:

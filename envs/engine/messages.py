@@ -1,10 +1,11 @@
-"""Makes foreign values and texts fit for error messages: short, and on one line."""
+"""Error messages: foreign values and texts, short and on one line; packages that are missing."""
 
 from __future__ import annotations
 
 import os
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -62,6 +63,23 @@ def named(path: str | os.PathLike[str], limit: int = 100) -> str:
     text = os.fspath(path)
     name = escaped(text[-limit:])
     return name if len(text) <= limit and len(name) <= limit else f"...{name[3 - limit :]}"
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """A context for imports: if a package is missing, the error names the extra that brings it.
+
+    Raises:
+        ModuleNotFoundError: a package is not installed; the message says how to install it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if "pip install" in str(error) or str(error.name).startswith("ludarium"):
+            raise
+        raise ModuleNotFoundError(
+            f'this needs more packages ({error}): pip install "ludarium[{extra}]"', name=error.name
+        ) from error
 
 
 def escaped(text: str, besides: str = "") -> str:

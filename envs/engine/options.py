@@ -15,9 +15,16 @@ from .messages import did_you_mean, quoted, shortened
 class UnknownOptionError(TypeError, ValueError):
     """A game has no such option.
 
-    It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and catch
-    this error, and a ``ValueError`` too, because the name may come from a file.
+    It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and look
+    for these, and a ``ValueError`` too, because the name may come from a file.
+
+    Args:
+        reason: what is wrong and what is accepted; ``args[0]`` is this alone.
+        words: what Python would say.
     """
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args[::-1]))
 
 
 @dataclass(frozen=True)
@@ -126,9 +133,9 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
         if name not in known:
             names = ", ".join(known) or "none"
             raise UnknownOptionError(
-                f"{game}() got an unexpected keyword argument {quoted(name)}: {game} has no option "
-                f"{quoted(name)} (given {quoted(value)}){did_you_mean(name, known)}; "
-                f"options: {names}"
+                f"{game} has no option {quoted(name)} (given {quoted(value)})"
+                f"{did_you_mean(name, known)}; options: {names}",
+                f"{game}() got an unexpected keyword argument {quoted(name)}",
             )
     return {
         name: option.check(given[name]) if name in given else option.default

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -194,7 +195,8 @@ def test_several_opponents_give_a_rating_and_are_rated_once(base):
 def test_a_table_and_a_picture(base, capsys):
     picture = base / "curve.svg"
     command = ["curve", str(base / "a"), str(base / "b"), "--games", "4", "--simulations", "2"]
-    command += ["--against", "random", "--truth", str(base / "corso.test"), "--seed", "7"]
+    test = shutil.copy(base / "corso.test", base / f"{90 * 'x'}.test")
+    command += ["--against", "random", "--truth", str(test), "--seed", "7"]
     assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Corso(size=3), 2 simulations; 4 games against random; exact test")
@@ -205,6 +207,7 @@ def test_a_table_and_a_picture(base, capsys):
     text = picture.read_text()
     for word in ("score, %", "value kept, %", "iterations", "/a", "/b"):
         assert word in text
+    assert f"{90 * 'x'}.test" in re.sub(r"<!--.*?-->|<[^>]*>|\s", "", text)  # no title is cut
     kept = [json.loads(line)["what"] for line in (base / "a" / "curve.jsonl").open()]
     assert {(each["games"], each["seed"]) for each in kept if "seed" in each} == {(4, 7)}
     assert {each["simulations"] for each in kept} == {2}

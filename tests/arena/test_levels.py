@@ -321,7 +321,9 @@ def test_where_only_a_game_is_named_it_is_that_of_the_shipped_agent() -> None:
 def test_options_without_levels_say_how_to_get_them() -> None:
     with pytest.raises(FileNotFoundError, match="ludarium levels corso"):
         make_agent("level:1", make_game("corso", size=3))
-    with pytest.raises(FileNotFoundError, match=r'levels tictactoe --agent RUN`.*&agent=RUN"'):
+    with pytest.raises(
+        FileNotFoundError, match=r'levels tictactoe --measure --agent RUN`.*&agent=RUN"'
+    ):
         make_agent("level:1", TicTacToe())
 
 
@@ -512,16 +514,17 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
 
 
 def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["levels", "corso", "--show"]) == 0
+    assert main(["levels", "corso"]) == 0
     shown = capsys.readouterr().out
     assert "beginner" in shown
     assert "strongest" in shown
-    assert main(["levels", "corso", "--show", "--json"]) == 0
+    assert main(["levels", "corso", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["levels"]) == data["words"]["strongest"]
-    assert main(["levels", "corso", "--ladder", "nowhere"]) == 2
-    assert "give --show too" in capsys.readouterr().err
-    assert main(["levels", "corso", "--show", "--option", "size=3"]) == 2
+    assert main(["levels", "corso", "--output", "mine.json"]) == 2
+    assert "give --measure too" in capsys.readouterr().err
+    assert main(["levels", "corso", "--option", "size=3"]) == 2
+    assert "ludarium levels corso --measure`" in capsys.readouterr().err
 
 
 def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
@@ -530,12 +533,15 @@ def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
     agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
     ladder = a_ladder(game, digest_of(agent))
     others = (Meeting(3, 0, Tally(20, 0, 0)), Meeting(3, 1, Tally(12, 4, 4)))
-    save_ladder(replace(ladder, meetings=ladder.meetings + others), tmp_path / "mine.json")
-    words = ["levels", "corso", "--show", "--agent", str(agent), "--ladder"]
+    meetings = ladder.meetings + others
+    strengths = [level.strength for level in ladder.levels]
+    levels = rate_levels(strengths, meetings, ladder.simulations)
+    save_ladder(replace(ladder, meetings=meetings, levels=levels), tmp_path / "mine.json")
+    words = ["levels", "corso", "--agent", str(agent), "--ladder"]
     assert main([*words, str(tmp_path / "mine.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].split()[:3] == ["3", "0", "100.0"]
-    assert lines[-2].split()[-3:] == ["20", "+330", "any"]
+    assert lines[-2].split()[-3:] == ["20", "+332", "any"]
     assert lines[-1].split()[:3] == ["3", "1", "70.0"]
-    assert lines[-1].split()[-3:] == ["20", "+220", "+147"]
-    assert any(line.split()[:3] == ["2", "easy", "220"] for line in lines)
+    assert lines[-1].split()[-3:] == ["20", "+217", "+147"]
+    assert ["2", "easy", "224"] in [line.split()[:3] for line in lines]

@@ -232,6 +232,16 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
     ("arguments", "message"),
     [
         (["train", "chess"], "no game is called 'chess'"),
+        (["play", "chess"], "no game is called 'chess'; games: corso, onyx, "),
+        (
+            ["play", "corso", "--option=sise=4"],
+            "ludarium: corso has no option 'sise' (given 4); did",
+        ),
+        (["help", "wombat"], "'wombat' is no game, kind of agent or setting"),
+        (
+            ["analyse", "corso", "--seed", str(2**64)],
+            "not a seed from 0 to 18,446,744,073,709,551,615",
+        ),
         (["train", "corso", "--config", "nowhere.yaml"], "no configuration 'nowhere.yaml'"),
         (["train", "corso", "--set", "algorithm=ppo"], "give --algorithm ppo"),
         (["train", "corso", "--set", "game=onyx"], "the game is corso; name onyx instead"),
@@ -319,12 +329,12 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
             ["seed=5", "games_limit=8", "alpha=0.1", "beta=0.05", "elo0=-7.0", "elo1=30.0"],
         ),
         (
-            "levels corso --games=8 --seed=5 --simulations=3 --levels=4",
+            "levels corso --measure --games=8 --seed=5 --simulations=3 --levels=4",
             "arena.calibration.calibrate",
             [", 3, 8, 4, 5, "],
         ),
         (
-            "levels corso --show --check --games=8 --seed=5",
+            "levels corso --check --games=8 --seed=5",
             "arena.calibration.check_steps",
             [", 8, 5, "],
         ),
@@ -366,7 +376,7 @@ def test_an_agent_against_itself_is_refused_by_all_commands(capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["levels", "corso", "--output", "nowhere/corso.json"],
+        ["levels", "corso", "--measure", "--output", "nowhere/corso.json"],
         ["report", "corso", "--output", "nowhere/corso.html"],
         ["tournament", "random", "greedy", "--game=corso", "--plot", "nowhere/elo.svg"],
         ["accuracy", "corso", "--save", "nowhere/test.jsonl"],
@@ -403,6 +413,63 @@ def test_without_the_extra_packages_the_remedy_is_named(words, missing, extra, t
     assert f'pip install "ludarium[{extra}]"' in result.stderr
     assert "Traceback" not in result.stderr
     assert not folder.exists()
+
+
+def test_without_the_extra_packages_python_is_told_the_remedy_too():
+    names = {
+        "ludarium.training": "train",
+        "ludarium.models": "load_checkpoint",
+        "ludarium.configs": "load_config",
+        "ludarium.models.export": "load_exported",
+        "ludarium.training.tuning": "study",
+    }
+    program = (
+        "import sys\n"
+        "for name in ('torch', 'yaml', 'optuna'): sys.modules[name] = None\n"
+        f"for module, name in {names}.items():\n"
+        "    try: exec(f'from {module} import {name}')\n"
+        "    except ImportError as error: print(error)"
+    )
+    told = re.findall(r'more packages .*: pip install "ludarium\[(\w+)\]"', python(program).stdout)
+    assert told == ["train", "train", "train", "export", "tune"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("", "usage: ludarium [-h]"),
+        ("help", "usage: ludarium [-h]"),
+        ("help help", "usage: ludarium [-h]"),
+        ("version", "ludarium 0."),
+        ("help train", "usage: ludarium train"),
+        ("help solve osiron", "usage: ludarium solve osiron"),
+    ],
+)
+def test_help_is_given_however_one_asks(words, told, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(told)
+
+
+def test_a_game_a_kind_of_agent_and_a_setting_are_explained(capsys):
+    for words, told, others in (
+        ("help osiron", ["--option setup=", "levels: ludarium levels osiron", "-v1"], "corso"),
+        ("help uct", ["uct[:PLAYOUTS]", "exploration"], "alphabeta"),
+        ("agents depth", ["alphabeta[:DEPTH]"], "uct"),
+    ):
+        assert main(words.split()) == 0
+        shown = capsys.readouterr().out
+        assert [word for word in told if word not in shown] == []
+        assert others not in shown
+    (game,) = json.loads(_printed(capsys, "games osiron --json"))
+    assert (game["name"], game["gymnasium"]) == ("osiron", "ludarium/Osiron-v1")
+    assert json.loads(_printed(capsys, "agents uct --json"))["settings"].keys() == {"uct"}
+
+
+def _printed(capsys, line):
+    assert main(line.split()) == 0
+    return capsys.readouterr().out
 
 
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):

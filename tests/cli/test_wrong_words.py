@@ -16,7 +16,7 @@ from ludarium.cli import main
         "evaluate ./corso",
         "evaluate corso.safetensors",
         "evaluate gomoku",
-        "levels morse --show",
+        "levels morse",
         "compare corso great",
     ],
 )
@@ -32,6 +32,8 @@ def test_what_is_another_word_is_not_taken_for_a_slip(
     ("line", "meant"),
     [
         ("tarin corso", "train"),
+        ("help trian", "train"),
+        ("help gredy", "greedy"),
         ("games --jsno", "--json"),
         ("--versoin", "--version"),
         ("play --opponnet=random", "--opponent"),
@@ -52,7 +54,7 @@ def test_what_is_another_word_is_not_taken_for_a_slip(
         ("play onyx --option sise=4", "size"),
         ("report corzo", "corso"),
         ("report corso --compare sizee=5,6", "size"),
-        ("levels corzo --show", "corso"),
+        ("levels corzo", "corso"),
         ("analyse corzo", "corso"),
         ("engine corzo", "corso"),
         ("solve osirn", "osiron"),

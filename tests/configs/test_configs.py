@@ -30,7 +30,12 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         ("seed: 1", "some.yaml: missing required field `game`"),
         ("game: corso\nnetwrok: {}", "unknown field `netwrok`"),
         ("game: corso\nlearner: {batch: many}", r"learner\.batch is 'many': expected `int`"),
-        ("game: corso\nself_play: {simulations: []}", "self_play"),
+        ("game: corso\nself_play: {simulations: []}", r"\[\].*; accepted: a number, or pairs"),
+        ("game: corso\nlearner: {learning_rate: 7}", r"is 7.*; accepted: a number, or pairs \[pro"),
+        (
+            "game: corso\nlearner: {learning_rate: [[0.1, 0.002]]}",
+            r"learner: learning_rate: the pairs start at progress 0 and ascend; accepted: .*\[\[0,",
+        ),
         ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
         ("game: corso\nalgorithm: ppo\nself_play: {}", "unknown field `self_play`"),
         ("game: corso\nopponents: {}", "unknown field `opponents`"),
@@ -157,7 +162,7 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
         ),
         (
             "game: corso\nself_play: {simulations: [[0, 8], [0, 9]]}",
-            "starts at progress 0 and ascends",
+            "start at progress 0 and ascend",
         ),
         ("game: corso\nself_play: {simulations: [[0, .inf]]}", r"simulations\[0\]\[1\] is inf"),
         ("game: corso\nself_play: {algorithm: puct, noise: 2}", "noise: 2 is more than 1"),

@@ -99,7 +99,7 @@ BROKEN = {
     "tictactoe_v7": ("noughts:TicTacToe", "is tictactoe_v0, not what its entry point is called"),
     "tictactoe": ("noughts:TicTacToe", "is not named as a game is, such as tictactoe_v0"),
     "corso_v0": ("noughts:TicTacToe", "there is a game called 'corso' already"),
-    "half_v0": ("half:Half", "cannot be imported (RuntimeError: half done)"),
+    "half_v0": ("half:Half", "cannot be imported (RuntimeError: half done, in "),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from tests.processes import python
 
 pytest.importorskip("stable_baselines3")
 
+import torch
+
+from ludarium.envs import sb3
 from ludarium.envs.sb3 import BoardGameVecEnv
 
 
@@ -71,3 +75,27 @@ def test_without_stable_baselines3_the_remedy_is_named() -> None:
         "except ImportError as error:\n    print(error)"
     )
     assert 'pip install "ludarium[train]"' in python(script, check=True).stdout
+
+
+def test_threads_that_do_not_pay_are_told_once_unless_they_were_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = torch.get_num_threads()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(sb3, "_has_warned", False)
+    try:
+        torch.set_num_threads(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            BoardGameVecEnv("corso", 1, size=3)
+            torch.set_num_threads(2)
+            monkeypatch.setenv("OMP_NUM_THREADS", "2")
+            BoardGameVecEnv("corso", 1, size=3)
+        monkeypatch.delenv("OMP_NUM_THREADS")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                BoardGameVecEnv("corso", 1, size=3)
+        assert ["add torch.set_num_threads(1)" in str(each.message) for each in told] == [True]
+    finally:
+        torch.set_num_threads(count)

@@ -132,7 +132,7 @@ _COMMANDS = [
     "evaluate onyx --option size=8 --simulations 4 --against random --games 2",
     "compare obelisk:2 obelisk:1 --games 4",
     "tournament corso:4 level:1 random --games 2",
-    "levels corso --show --check --games 4",
+    "levels corso --check --games 4",
     "analyse corso --agent corso --simulations 16",
 ]
 

@@ -8,12 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, backends, build_network
+from ludarium.models import InferenceEngine, backends, build_network, inference
+from ludarium.models.inference import torch_threads
 from ludarium.models.network import layers_of
+from ludarium.training.agents import as_agent
 from ludarium.training.networks import network_shape, random_observations
 from tests.games import slow_but
+from tests.tiny_runs import PPO, TinyRuns
 
 
 def network_and_observations(name, **options):
@@ -21,6 +25,36 @@ def network_and_observations(name, **options):
     game = make_game(name, **options)
     network = build_network(network_shape(game), 16, 2).eval()
     return network, random_observations(game, 70, seed=0)
+
+
+def test_small_batches_have_one_torch_thread_and_large_ones_all(tmp_path, monkeypatch):
+    seen = set()
+
+    def see(*_):
+        seen.add(torch.get_num_threads())
+
+    network, observations = network_and_observations("corso")
+    network.register_forward_hook(see)
+    engine = InferenceEngine(network, observations.shape[1:], 32, "eager")
+    module = nn.Sequential(nn.Flatten(), nn.Linear(observations[0].size, 25))
+    module.register_forward_hook(see)
+    run = TinyRuns("corso/ppo", PPO).begun(tmp_path)
+    run.algorithm.network.register_forward_hook(see)
+
+    def compute():
+        seen.clear()
+        engine(observations)
+        as_agent(module, "corso").actions(make_game("corso").start().states)
+        run.algorithm.play()
+        run.algorithm.learn(1.0)
+        return seen
+
+    with torch_threads(2):
+        assert compute() == {1}
+        monkeypatch.setattr(inference, "_SMALL", 1)
+        assert compute() == {2}
+        assert torch.get_num_threads() == 2
+    run.close()
 
 
 @pytest.mark.parametrize("backend", ["eager", "compiled"])

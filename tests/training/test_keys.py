@@ -257,7 +257,8 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
     *(
         (of_steps, {f"learner.{name}": value}, {"learner": None})
         for name, value in (
-            *(("learning_rate", 0.04), ("final_learning_rate", 0.01), ("warmup_steps", 9)),
+            ("learning_rate", [[0, 0.01], [0.5, 0.05], [0.8, 0.02]]),
+            *(("final_learning_rate", 0.01), ("warmup_steps", 9)),
             *(("weight_decay", 0.5), ("gradient_clip", 0.5), ("value_weight", 0.3)),
             *(("score_weight", 3), ("ema_decay", 0.3)),
         )
@@ -277,7 +278,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
             **{"seed": 7, "rollout.games": 6, "rollout.steps": 5, "rollout.opening_plies": 0},
             **{"rollout.symmetries": False, "opponents.current": 1, "opponents.pool": 2},
             **{"opponents.every": 2, "opponents.active": 1, "learner.batch": 10},
-            **{"learner.epochs": 3, "learner.learning_rate": 0.009, "learner.clip": 0.25},
+            **{"learner.epochs": 3, "learner.clip": 0.25},
             **{"learner.final_learning_rate": 0.003, "learner.gamma": 0.9},
             **{"learner.gae_lambda": 0.8, "learner.entropy": 0.1, "learner.final_entropy": 0.04},
             **{"learner.value_weight": 0.7, "learner.gradient_clip": 0.6, "learner.target_kl": 5},
@@ -287,11 +288,15 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
             "rollout": [30, 60, 90, 120, 150, 180],
             "rollout.opening_plies": {0, 1},
             "opponents": [0, 1, 1, 2, 2, 2],
-            "learner.learning_rate": [0.009, 0.008, 0.007, 0.006, 0.005, 0.004],
-            "learner.final_learning_rate": [0.009, 0.008, 0.007, 0.006, 0.005, 0.004],
+            "learner.final_learning_rate": [0.0015 + 0.00025 * number for number in range(6)],
             "learner.entropy": [0.1, 0.09, 0.08, 0.07, 0.06, 0.05],
             "learner.final_entropy": [0.1, 0.09, 0.08, 0.07, 0.06, 0.05],
         },
+    ),
+    (
+        of_ppo,
+        {"learner.learning_rate": [[0, 0.009], [0.5, 0.003], [0.75, 0.004]]},
+        {"learner.learning_rate": [0.009, 0.007, 0.005, 0.003, 0.003 + 0.002 / 3, 0.004]},
     ),
 ]
 

@@ -93,7 +93,10 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         gradient = np.array([*(policy - wanted).mean(0), *of_outcome, of_score])
         gradient *= min(1, config.gradient_clip / np.linalg.norm(gradient))
         cosine = (1 + np.cos(np.pi * (step - 1) / STEPS)) / 2
-        rate = config.learning_rate * cosine + config.final_learning_rate * (1 - cosine)
+        if isinstance(config.learning_rate, list):
+            rate = np.interp((step - 1) / STEPS, *zip(*config.learning_rate, strict=True))
+        else:
+            rate = config.learning_rate * cosine + config.final_learning_rate * (1 - cosine)
         rate *= min(1, step / config.warmup_steps)
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
         weights[:4] *= 1 - rate * config.weight_decay  # not of biases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -317,6 +318,7 @@ def test_a_players_own_module_is_imported_by_name(
         "def last(position):\n    return position.legal_actions[-1]\n"
         "AGENT = make_agent('random', 'corso')\n"
     )
+    (tmp_path / "broken_outside.py").write_text("import mine_outside\n\nmine_outside.last(1)\n")
     monkeypatch.chdir(tmp_path)
     agent: Agent = make_agent("python:mine_outside:last", game)
     assert agent.name == "python:mine_outside:last"
@@ -324,6 +326,9 @@ def test_a_players_own_module_is_imported_by_name(
     for name in ("last", "AGENT"):
         with pytest.raises(ValueError, match=f"{name} is not a torch module, so it takes no sett"):
             make_agent(f"python:mine_outside:{name}?simulations=8", game)
+    place = re.escape(f"in {str(tmp_path / 'mine_outside.py')!r}, line 3)")
+    with pytest.raises(ValueError, match=f"AttributeError: 'int' object .*{place}$"):
+        make_agent("python:broken_outside:policy", game)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
 
+#: Repeats what it reads, as `cat` does.
+ECHO = f"engine:{shlex.join([sys.executable, '-uc', 'import sys; [print(x) for x in sys.stdin]'])}"
+
 #: Plays the first free cell of tic-tac-toe, or fails as its argument says.
 PROGRAM = """
 import json, os, subprocess, sys, time
@@ -170,6 +173,7 @@ def test_what_cannot_play_is_refused_when_it_is_made(name, monkeypatch):
         ("engine:'mybot", "the command .* cannot be read: No closing quotation"),
         ("engine:./no-such-program", "cannot be started: .*no-such-program"),
         (name("good", "chess", "{}"), "plays 'chess' with {}, not TicTacToe"),
+        (ECHO, r"does not say its game and options, but answers query_version with .\{.id"),
         (name("mute"), "did not answer within 500ms"),
         (name("good", settings="limit=soon"), "'soon' is not a time such as 500ms"),
     ):

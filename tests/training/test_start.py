@@ -92,7 +92,7 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
         ("network={channels: 8, blocks: 0}", "fewer channels or blocks"),
         ("start=uct:200", "not a trained agent"),
         ("start=osiron", "plays osiron"),
-        ("start=nowhere.safetensors", "no agent is called"),
+        ("start=nowhere.safetensors", "no such file or folder"),
         ("network={channels: 4, blocks: 1}", "'channels': 8.*'channels': 4"),
         ("options={size: 4}", "options"),
         (VARIANTS, "the run learns many sets of options"),
@@ -141,7 +141,7 @@ def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
     assert main([*command, *settings, "--set=network.blocks=3"]) == 2
     assert "network.blocks: 2 there, 3 now" in capsys.readouterr().err
     assert main([*command, *settings, "--restart"]) == 2
-    assert "no agent is called" in capsys.readouterr().err
+    assert "no such file or folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["--folder", "run", "--algorithm", "ppo"]])

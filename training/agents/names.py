@@ -189,6 +189,7 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
             f"an agent is made by its name, a text, not {quoted(spec, 40)}; as_agent takes other "
             f"players; {accepted()}"
         )
+    word = re.split("[:?]", spec, maxsplit=1)[0]
     try:
         name, settings = (spec, {}) if os.path.exists(spec) else _split(spec)
         word, colon, argument = name.partition(":")
@@ -204,9 +205,10 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     except PluginError:
         raise
     except ValueError as error:
-        about, forms = f"agent {quoted(spec, 40)}: ", f"; {accepted()}"
-        reason = shortened(str(error), max(80, _LONGEST_MESSAGE - len(about) - len(forms)))
-        raise ValueError(f"{about}{reason}{forms}") from None
+        reason = shortened(str(error), _LONGEST_MESSAGE)
+        raise ValueError(f"agent {quoted(spec, 40)}: {reason}{_usage_of(word)}") from None
+    if factory is None and ("/" in word or "." in word or os.sep in name):
+        raise ValueError(f"agent {quoted(spec, 100)}: no such file or folder")
     if factory is None:
         raise ValueError(
             f"no agent is called {quoted(spec, 40)}, nor a game or file"
@@ -255,6 +257,16 @@ def accepted() -> str:
     usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
     forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
     return f"accepted: {forms}"
+
+
+def _usage_of(word: str) -> str:
+    """The form of the names that begin with a word, as the end of an error message."""
+    kind = _KINDS.get(word)
+    if kind is not None and kind.factory is ObjectFactory:
+        return ""  # its errors are those of the user's module
+    forms = dict(FORMS_WITHOUT_KIND)
+    usage = kind.usage if kind is not None else next(iter(forms)) if word in GAMES else ""
+    return f"; accepted: {usage}" if usage else ""
 
 
 def _split(spec: str) -> tuple[str, dict[str, str]]:

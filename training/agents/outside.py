@@ -6,21 +6,20 @@ Their names are ``python:MODULE:OBJECT`` and ``onnx:FILE``; `names.as_agent` tak
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted, shortened
+from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask
+from ludarium.envs.plugins import import_own
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked, in_canonical_frame
 
@@ -162,15 +161,13 @@ class ObjectFactory(AgentFactory):
         path, colon, wanted = (argument or "").partition(":")
         if not (path and colon and wanted):
             raise ValueError("write python:MODULE:OBJECT, such as python:mine:policy for mine.py")
-        if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())  # last, so that no file here hides a package
-        try:
-            player = import_module(path)
-            for part in wanted.split("."):
-                player = getattr(player, part)
-        except Exception as error:  # a user's module may raise anything
-            reason = shortened(f"{type(error).__name__}: {error}")
-            raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
+        player: Any = import_own(path)
+        for part in wanted.split("."):
+            if not hasattr(player, part):
+                file = getattr(sys.modules[path], "__file__", None) or "no file"
+                meant = did_you_mean(part, vars(player)) if hasattr(player, "__dict__") else ""
+                raise ValueError(f"there is no {quoted(part)} in it ({named(file)}){meant}")
+            player = getattr(player, part)
         return super().read(None, settings, player=player, name=f"python:{argument}")
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
@@ -267,11 +264,13 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     """
     import torch
 
+    from ludarium.models.inference import torch_threads_for
+
     def evaluate(observations: np.ndarray) -> Evaluation:
         were_training = [(part, part.training) for part in module.modules()]
         module.eval()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), torch_threads_for(module, observations.shape):
                 device = next((each.device for each in module.parameters()), None)
                 answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
         finally:

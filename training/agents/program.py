@@ -73,12 +73,16 @@ class _Program:
         name: the agent's name, for messages.
         command: the program and its arguments; no shell reads them.
 
+    Attributes:
+        heard: the last line that it wrote.
+
     Raises:
         ValueError: it cannot be started.
     """
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         self._name = name
+        self.heard = b""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -149,6 +153,7 @@ class _Program:
                 raise self.fail(f"ended, with exit status {status}")
             if not line.strip():
                 continue
+            self.heard = line
             try:
                 answer: _Answer = load_json(line, "the answer", _Answer)
             except ValueError as error:
@@ -275,6 +280,11 @@ class ProgramAgent(Agent):
             program = _Program(self.name, self._command)
             (answer,) = program.ask([{"action": "query_version"}], max(_START, self._limit))
             options = json.loads(json.dumps(dict(self.game.options)))
+            if answer.game is None or answer.options is None:
+                told = quoted(program.heard.decode(errors="replace").strip(), 100)
+                raise program.fail(
+                    f"does not say its game and options, but answers query_version with {told}"
+                )
             if answer.game != self.game.name or answer.options != options:
                 theirs = f"{quoted(answer.game)} with {quoted(answer.options, 200)}"
                 raise program.fail(f"plays {theirs}, not {self.game}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ class Losses:
 
 
 class Learner:
-    """Trains the network (AdamW, learning-rate warm-up, cosine decay) and keeps an EMA of it.
+    """Trains the network (AdamW, learning-rate warm-up and schedule) and keeps an EMA of it.
 
     Each batch is split between ``workers`` threads. Each thread runs one torch thread and has its
     own copy of the batch-normalisation statistics. For small networks this is faster than splitting
@@ -86,17 +85,14 @@ class Learner:
                 {"params": decayed, "weight_decay": config.weight_decay},
                 {"params": others, "weight_decay": 0.0},
             ],
-            lr=config.learning_rate,
+            lr=config.learning_rate_at(0.0),
             fused=True,
         )
 
     def learning_rate(self, progress: float) -> float:
         """Learning rate at ``progress`` (0 to 1) of the run."""
-        config = self.config
-        warm = min(1.0, (self.step + 1) / max(1, config.warmup_steps))
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
-        span = config.learning_rate - config.final_learning_rate
-        return warm * (config.final_learning_rate + span * cosine)
+        warm = min(1.0, (self.step + 1) / max(1, self.config.warmup_steps))
+        return warm * self.config.learning_rate_at(progress)
 
     def learn(self, batches: Sequence[Batch], progress: float, losses: Losses) -> None:
         """Do one gradient step and add its losses to ``losses``.
@@ -134,8 +130,7 @@ class Learner:
         self, network: nn.Module, batches: Sequence[Batch]
     ) -> tuple[list[Tensor], Terms]:
         """Gradients of the loss on one part of the batches, and the loss terms."""
-        if len(self._replicas) > 1:
-            torch.set_num_threads(1)
+        torch.set_num_threads(1)
         return self._objective.gradients(network, batches, self.device)
 
     @torch.no_grad()

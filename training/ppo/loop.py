@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.numbers import derived_seed
 from ludarium.models import PolicyValueNetwork
+from ludarium.models.inference import torch_threads, torch_threads_for
 from ludarium.training.runs.state import (
     State,
     flatten,
@@ -74,9 +76,10 @@ class PPO:
         )
         if saved is None and config.start is None:
             self._measure_statistics()
-        self.games = LearnerVecEnv(
-            run.game, self.pool, view, config.rollout.opening_plies, self.rng
-        )
+        with torch_threads(1):  # else it warns
+            self.games = LearnerVecEnv(
+                run.game, self.pool, view, config.rollout.opening_plies, self.rng
+            )
         learner = config.learner
         self.model = MaskablePPO(
             NetworkPolicy,
@@ -115,7 +118,8 @@ class PPO:
             return True
 
         _, callback = model._setup_learn(steps, advance, reset_num_timesteps=False)
-        model.collect_rollouts(self.games, callback, model.rollout_buffer, rollout.steps)
+        with self._threads(rollout.games):
+            model.collect_rollouts(self.games, callback, model.rollout_buffer, rollout.steps)
         return time.perf_counter() - began
 
     def learn(self, played: float) -> dict[str, Any]:
@@ -124,7 +128,8 @@ class PPO:
         steps = rollout.games * rollout.steps
         self.run.reporter.begin("learning", steps * self.config.learner.epochs)
         began = time.perf_counter()
-        self.model.train()
+        with self._threads(self.config.learner.batch):
+            self.model.train()
         return self._metrics(steps, played, time.perf_counter() - began, learning_rate)
 
     def publish(self) -> dict[str, Any]:
@@ -153,8 +158,11 @@ class PPO:
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
-        learner = self.config.learner
-        return _between(learner.learning_rate, learner.final_learning_rate, self.run.progress)
+        return self.config.learner.learning_rate_at(self.run.progress)
+
+    def _threads(self, batch: int) -> AbstractContextManager[None]:
+        """A context with as many of torch's threads as pay for a batch."""
+        return torch_threads_for(self.network, (batch, *self.run.game.observation_shape))
 
     def _metrics(
         self, steps: int, play_seconds: float, learn_seconds: float, learning_rate: float
