@@ -184,7 +184,7 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         ValueError: the opponent plays another game, or there is no such level.
     """
     if isinstance(factory, ShippedFactory | CheckpointFactory) and factory == replace(
-        factory, time=None, temperature=0.0, score=0.0, bound=None
+        factory, time=None, temperature=0.0, lcb=None, search=()
     ):
         if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
             raise ValueError(

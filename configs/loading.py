@@ -14,7 +14,7 @@ import yaml
 from ludarium.envs.engine.files import MisfitError, convert, read_text_file
 from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 
-from .schema import ALGORITHMS, TrainingConfig
+from .schema import ALGORITHMS, RENAMED, TrainingConfig
 
 _LARGEST_FILE = 2**16
 _MOST_VALUES = 3000
@@ -235,6 +235,8 @@ def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:
     sections = dict(zip(keys[-len(defaults) :], defaults, strict=True))
     section = sections.get(error.key) if error.key in keys else kind  # an unknown key at the top
     known = getattr(section, "__struct_fields__", ())
+    if RENAMED.get(unknown[1]) in known:
+        return f": it is called {RENAMED[unknown[1]]}"
     return did_you_mean(unknown[1], list(known))
 
 

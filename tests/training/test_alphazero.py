@@ -50,7 +50,6 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
-from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 from tests.games import children, slow_but
 from tests.oddity import Oddity
 from tests.survival.tiny import metrics
@@ -328,7 +327,7 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
     assert_same_samples(*games)
 
 
-@pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
+@pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
 def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
     game = make_game("corso", size=3)
     position = game.start()
@@ -342,7 +341,7 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
     late = search.run(np.repeat(position.states, 60), network)
     assert len({visits.tobytes() for visits in late.visits}) > 5
     assert len(set(late.actions)) < len(set(early.actions))
-    if algorithm == PUCT:
+    if algorithm == "puct":
         np.testing.assert_array_equal(late.actions, late.visits.argmax(axis=1))
         return
     for action, policy, visits in zip(late.actions, late.policies, late.visits, strict=True):
@@ -548,15 +547,15 @@ def test_keys_of_self_play_are_settings_of_the_search():
     given = {
         **{"max_considered": 5, "noise": 0.5, "value_scale": 0.3, "maxvisit_init": 20.0},
         **{"rescale_values": False, "c_puct": 2.5, "dirichlet_alpha": 0.7, "temperature": 0.4},
-        **{"prove": False, "temperature_plies": 9},
+        **{"solver": False, "temperature_plies": 9},
     }
     set_all = [f"self_play.{name}={json.dumps(value)}" for name, value in given.items()]
     settings = search_settings(tiny_config(*set_all), 0.0)
     assert {name: getattr(settings, name) for name in given} == given
     usual, puct = tiny_config(), tiny_config("self_play.algorithm=puct")
-    assert search_settings(usual, 0.0)[1:4] == (GUMBEL, usual.self_play.max_considered, 1.0)
-    assert search_settings(puct, 0.0)[1:4] == (PUCT, puct.self_play.max_considered, 0.25)
-    assert search_settings(usual, 0.0).temperature_plies == NEVER
+    for config, noise in ((usual, 1.0), (puct, 0.25)):
+        settings = search_settings(config, 0.0)
+        assert (settings.algorithm, settings.noise) == (config.self_play.algorithm, noise)
 
 
 ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulations: 4}"

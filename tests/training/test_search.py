@@ -6,18 +6,19 @@ import functools
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.codec import observations_of
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
-from ludarium.training.search.settings import GUMBEL, PUCT
+from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
 from tests.games import ALL_GAMES, after, children, positions_after, slow_but, states_of
 
 from .random_tree import RandomTree
 
-ALGORITHMS = pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
 
 
 def random_network(seed: int, num_actions: int):
@@ -80,11 +81,9 @@ def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
     game = make_game("corso", size=3)
     positions = [each for each in positions_after(game, 5, 60) if not each.is_over]
     share = 0.2
-    settings = SearchSettings(
-        simulations=1500, algorithm=algorithm, score=share, max_score=game.max_score
-    )
+    settings = SearchSettings(simulations=1500, algorithm=algorithm, score=share)
     found = Search(game, settings).run(states_of(positions), random_network(1, 9))
-    plain = Search(game, settings._replace(score=0.0)).run(
+    plain = Search(game, replace(settings, score=0.0)).run(
         states_of(positions), random_network(1, 9)
     )
 
@@ -101,7 +100,7 @@ def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
 def test_a_proven_outcome_bounds_the_value_and_leaves_the_score_open():
     game = make_game("corso", size=3)
     positions = positions_after(game, 5, 60)
-    settings = SearchSettings(simulations=400, score=0.2, max_score=game.max_score)
+    settings = SearchSettings(simulations=400, score=0.2)
     found = Search(game, settings).run(states_of(positions), random_network(1, 9))
     assert found.proven.sum() > 30
     assert found.simulations == 400 * len(positions)
@@ -168,7 +167,7 @@ def test_no_action_that_loses_at_once_is_played_where_there_is_another(name):
         assert policy[kept].sum() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize("algorithm", slow_but([GUMBEL], [GUMBEL, PUCT]))
+@pytest.mark.parametrize("algorithm", slow_but(["gumbel"], ["gumbel", "puct"]))
 def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
     settings = SearchSettings(simulations=1500, algorithm=algorithm)
     twice = 0
@@ -184,11 +183,11 @@ def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
 
 
 @functools.cache
-def mean_backed_up_value(prove: bool) -> float:
+def mean_backed_up_value(solver: bool) -> float:
     """Root value of a won position by the mean of its simulations, or exactly."""
     game = make_game("corso", size=3)
     position = positions_after(game, 5, 1)[0]
-    settings = SearchSettings(simulations=200, prove=prove)
+    settings = SearchSettings(simulations=200, solver=solver)
     evaluate = random_network(3, 9)
     return float(Search(game, settings, 1).run(position.states, evaluate).values[0])
 
@@ -227,8 +226,8 @@ def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
     game = make_game("corso", size=3)
     positions = positions_after(game, 4, 24)
     evaluate = knowing_network(game, positions)
-    noise = 1.0 if algorithm == GUMBEL else 0.5
-    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
+    noise = 1.0 if algorithm == "gumbel" else 0.5
+    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, solver=False)
     search = Search(game, settings, batch=24, seed=0)
     found = search.run(states_of(positions), evaluate)
     exact = evaluate(observations_of(game, states_of(positions))).values
@@ -258,7 +257,7 @@ def test_together_or_one_by_one_is_the_same(algorithm):
 def test_only_legal_actions_are_visited_and_simulations_are_all_used(algorithm):
     game = make_game("corso", size=3)
     positions = positions_after(game, 3, 20)
-    settings = SearchSettings(simulations=30, algorithm=algorithm, prove=False)
+    settings = SearchSettings(simulations=30, algorithm=algorithm, solver=False)
     found = Search(game, settings, batch=20).run(states_of(positions), random_network(5, 9))
     masks = np.stack([position.mask for position in positions])
     assert (found.visits[masks == 0] == 0).all()
@@ -282,7 +281,7 @@ def test_one_legal_action_is_played():
 @ALGORITHMS
 def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
     game = make_game("corso", size=3)
-    noise = 1.0 if algorithm == GUMBEL else 0.5
+    noise = 1.0 if algorithm == "gumbel" else 0.5
     settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, temperature=1.0)
     states = np.repeat(game.start().states, 64)
 
@@ -301,7 +300,7 @@ def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
 def test_dirichlet_noise_has_the_moments_of_its_distribution():
     game = make_game("corso", size=3)
     settings = SearchSettings(
-        simulations=1, algorithm=PUCT, noise=0.25, dirichlet_alpha=0.4, prove=False
+        simulations=1, algorithm="puct", noise=0.25, dirichlet_alpha=0.4, solver=False
     )
     search = Search(game, settings, batch=4000, seed=3)
     search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
@@ -327,12 +326,12 @@ def test_finished_games_and_empty_budgets_are_refused():
     with pytest.raises(ValueError, match="finished"):
         Search(game, SearchSettings()).run(position.states, random_network(1, 9))
     with pytest.raises(ValueError, match="at least 1"):
-        Search(game, SearchSettings(simulations=0))
+        Search(game, SearchSettings(), batch=0)
     with pytest.raises(ValueError, match=r"10+ simulations would take .* GiB of memory") as caught:
-        Search(game, SearchSettings(simulations=10**15), batch=1)
+        Search(game, SearchSettings(simulations=10**5), batch=10**10)
     gibibytes = float(str(caught.value).split(" take ")[1].split()[0].replace(",", ""))
     node = game.state_dtype.itemsize + NODE.itemsize + game.num_actions * EDGE.itemsize
-    assert gibibytes == pytest.approx(node * 10**15 / 2**30)
+    assert gibibytes == pytest.approx(node * 10**10 * (10**5 + 1) / 2**30)
     search = Search(game, SearchSettings(simulations=32, max_considered=4))
     with pytest.raises(ValueError, match=r"room for 32 simulations and 4 considered .* 33 and 4"):
         search.use(SearchSettings(simulations=33, max_considered=4))
@@ -341,22 +340,29 @@ def test_finished_games_and_empty_budgets_are_refused():
 @pytest.mark.parametrize(
     ("name", "value", "accepted"),
     [
-        ("simulations", 1.5, "a whole number from 0 on"),
-        ("simulations", True, "a whole number from 0 on"),
-        ("max_considered", 0, "a whole number from 1 on"),
-        ("prove", 2, "False or True"),
-        ("prove", "yes", "False or True"),
-        ("noise", -0.1, "a finite number from 0 on"),
-        ("noise", float("inf"), "a finite number from 0 on"),
-        ("c_puct", "1", "a finite number from 0 on"),
-        ("score", 1.0, "from 0 to below 1"),
-        ("algorithm", 7, r"GUMBEL \(0\) or PUCT"),
-        ("algorithm", True, r"GUMBEL \(0\) or PUCT"),
+        ("simulations", 1.5, "an integer from 1 to 100,000"),
+        ("simulations", True, "an integer from 1 to 100,000"),
+        ("max_considered", 0, "an integer from 1 to 1,000"),
+        ("solver", 2, "False or True"),
+        ("solver", "yes", "False or True"),
+        ("noise", -0.1, "a number from 0 to 10"),
+        ("noise", float("inf"), "a number from 0 to 10"),
+        ("noise", float("nan"), "a number from 0 to 10"),
+        ("c_puct", "1", "a number above 0, up to 100"),
+        ("score", 1.0, "a number from 0 to below 1"),
+        ("algorithm", 1, "gumbel or puct"),
+        ("algorithm", "minimax", "gumbel or puct"),
+        ("temperature_plies", -1, "an integer from 0 to 1,000,000, or none"),
     ],
 )
 def test_settings_of_another_type_or_range_are_refused_by_name(name, value, accepted):
     with pytest.raises(ValueError, match=f"setting {name} of a search is .*; accepted: {accepted}"):
-        SearchSettings(**{name: value}).checked()
+        SearchSettings(**{name: value})
+
+
+def test_noise_of_puct_is_a_share():
+    with pytest.raises(ValueError, match="noise: 2 is more than 1"):
+        SearchSettings(algorithm="puct", noise=2)
 
 
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
@@ -369,13 +375,14 @@ def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
     edges["child"] = [1, 2, NO_NODE, NO_NODE]
     edges["open"] = [0, 0, 1, 1]
     policy = np.full(5, np.nan, np.float32)
+    settings = settings_record(SearchSettings(), ALL_GAMES["tictactoe"]())[0]
     for priors, expected in (
         ([0.5, 0.2, 0.2, 0.1], [0, 0, 2 / 3, 1 / 3, 0]),
         ([1, 0, 0, 0], [0, 0, 0.5, 0.5, 0]),
     ):
         edges["prior"] = priors
-        puct.write_visit_policy(nodes, edges, SearchSettings(), policy)
+        puct.write_visit_policy(nodes, edges, settings, policy)
         np.testing.assert_allclose(policy, expected, rtol=1e-6)
     edges["open"] = [0, 1, 1, 1]
-    puct.write_visit_policy(nodes, edges, SearchSettings(), policy)
+    puct.write_visit_policy(nodes, edges, settings, policy)
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])

@@ -16,7 +16,6 @@ from ludarium.training.agents.searcher import random_streams
 from ludarium.training.agents.uct import EXPLORATION
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
-from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import new_batches
 from tests.games import after, positions_after
 from tests.tictactoe import TicTacToe
@@ -50,7 +49,7 @@ def visits_by_action(tree: TreeSearch) -> np.ndarray:
 
 def test_with_one_leaf_at_a_time_it_is_the_batched_search():
     position = from_start("b2")
-    settings = SearchSettings(simulations=60, algorithm=PUCT)
+    settings = SearchSettings(simulations=60, algorithm="puct")
     batched = Search(GAME, settings, 1).run(position.states, evaluate)
     tree = search(position, size=1, cache=0.0)
     tree.think(Budget(simulations=60))
@@ -60,7 +59,7 @@ def test_with_one_leaf_at_a_time_it_is_the_batched_search():
 
 def test_many_leaves_at_a_time_find_about_the_same():
     position = from_start("b2")
-    settings = SearchSettings(algorithm=PUCT, prove=False)
+    settings = SearchSettings(algorithm="puct", solver=False)
     one, many = (search(position, size=size, settings=settings) for size in (1, 8))
     for tree in (one, many):
         tree.think(Budget(simulations=2000))
@@ -72,7 +71,9 @@ def test_many_leaves_at_a_time_find_about_the_same():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_no_simulation_is_lost_or_counted_twice(threads):
     """However the threads take turns: each node has the mean of what ended in it and below it."""
-    tree = search(from_start("b2"), threads, settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(
+        from_start("b2"), threads, settings=SearchSettings(algorithm="puct", solver=False)
+    )
     tree.think(Budget(simulations=1500))
     assert tree.simulations == 1500
     assert tree.finding().visits.sum() == 1500
@@ -164,7 +165,7 @@ def test_a_game_can_be_played_to_its_end_in_one_tree():
 
 
 def test_draws_of_the_network_are_averaged():
-    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=8))  # no end of the game is that near
     found = tree.finding()
     assert found.draws[0] == pytest.approx(DRAW)
@@ -172,7 +173,7 @@ def test_draws_of_the_network_are_averaged():
 
 
 def test_what_ends_the_thinking():
-    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     calls = itertools.count()
     tree.think(Budget(stop=lambda: next(calls) == 5))
     assert 0 < tree.simulations < 500
@@ -205,7 +206,7 @@ def test_a_budget_has_whole_simulations_and_finite_seconds(given: dict, message:
 
 
 def test_a_full_memory_ends_the_thinking_and_a_move_or_a_new_tree_makes_room():
-    settings = SearchSettings(algorithm=PUCT, prove=False)
+    settings = SearchSettings(algorithm="puct", solver=False)
     tree = search(GAME.start(0), settings=settings, memory=300_000)
     tree.think(Budget(simulations=1_000_000))
     assert tree.is_full
@@ -247,7 +248,7 @@ def test_a_failing_network_leaves_an_empty_tree_that_works():
 
 
 def test_answers_are_cached_by_observation():
-    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=500))
     assert tree.evaluations < 400 < tree.simulations
 
@@ -279,7 +280,7 @@ def test_uct_adds_up_the_trees_of_its_threads():
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
-    tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=300))
     nodes = tree._nodes[: tree.size]
     sums = nodes["raw_value"].astype(float) ** 2
@@ -292,7 +293,7 @@ def test_squares_are_the_means_of_what_was_backed_up():
 
 
 def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
-    tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=300))
     root, sign = tree._nodes[0], tree._nodes[0]["sign"]
     edges = tree._edges[root["first"] : root["end"]]

@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 import torch
 
-from ludarium.configs.schema import SelfPlayConfig
+from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
@@ -38,7 +38,7 @@ from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.results import join_results
-from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import new_tree
 
 from .exact import UNSOLVED, ExactTargets
@@ -168,7 +168,7 @@ class Group:
         self.log.counts[NEXT_GAME] = number
         self.pending = np.zeros(0, sample_dtype(game) if dtype is None else dtype)
         self.pending_games = np.zeros(0, np.int64)
-        self.settings = settings
+        self._settings_array = settings_record(settings, game)
         self.is_full = False
         self._evaluation = Evaluation.empty(games, game.num_actions)
         self._is_answered = False
@@ -190,7 +190,7 @@ class Group:
             settings: settings of the search.
             seed: seed of the games that are started, below 2**63.
         """
-        self.settings = settings
+        self._settings_array = settings_record(settings, self.game)
         self.games = self.games._replace(seed=seed)
         write_considered_visits(settings, self.games.tree.considered_visits)
         empty(self.games.cache)  # the network may have changed
@@ -216,7 +216,7 @@ class Group:
         net = NONE if inside is None else inside.net
         kernels = specialise(templates, self.game.rules)
         self.is_full = kernels.play_on(
-            *(self.game.tables, self.games, self.settings),
+            *(self.game.tables, self.games, self._settings_array),
             *(self._evaluation, net, self._is_answered),
         )
         self._is_answered = not self.is_full

@@ -179,13 +179,13 @@ def begin_searches(tables, games):
 
 
 @kernel
-def play_on(tables, games, settings, evaluation, net, is_answered):
+def play_on(tables, games, settings_array, evaluation, net, is_answered):
     """Play until the log is full, or each game waits for the network.
 
     Args:
         tables: the game's tables.
         games: B games.
-        settings: settings of the search.
+        settings_array: structured [1], the search's `SETTINGS`.
         evaluation: an `Evaluation` with B rows, which receives the network's answers.
         net: the network, see `ludarium.models.kernels.Called`.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
@@ -193,7 +193,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
     Returns:
         Whether the log is full.
     """
-    table = tables[0]
+    table, settings = tables[0], settings_array[0]
     tree, cache, log, planes = games.tree, games.cache, games.log, games.planes
     for b in range(len(games.numbers)):
         search, rng = search_of(tree, b), games.rngs[b]
