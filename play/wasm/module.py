@@ -83,7 +83,7 @@ def _describe_options() -> dict[str, dict[str, Any]]:
     return {
         option.name: {
             "default": option.default,
-            "accepted": accepted(option.kind),
+            "accepted": accepted(option.kind).lower(),
             "none": NEVER,
             "choices": option.choices,
             "whole": type(option.default) is not float,

@@ -172,10 +172,12 @@ test("what does not fit is told, and the next search works", async () => {
     [{ simulations: 1601 }, /simulations is 1601; accepted: a whole number from 1 to 1600/],
     [{ simulations: 0 }, /simulations is 0/],
     [{ max_considered: 65 }, /max_considered is 65/],
-    [{ simulation: 5 }, /no setting is called simulation; there are simulations,/],
+    [{ simulation: 5 }, /no setting is called simulation; there are algorithm,/],
     [{ algorithm: "minimax" }, /algorithm is minimax/],
-    [{ solver: 1 }, /solver is 1; accepted: False or True/],
-    [{ noise: NaN }, /noise is NaN/],
+    [{ solver: 1 }, /solver is 1; accepted: false or true/],
+    [{ noise: NaN }, /noise is NaN; accepted: a number from 0 to 10/],
+    [{ score: 1 }, /score is 1; accepted: a number from 0 to below 1/],
+    [{ c_puct: 0 }, /c_puct is 0; accepted: a number above 0, up to 100/],
   ];
   for (const [settings, message] of cases) {
     await assert.rejects(search.run(settings, { evaluate }), message);
