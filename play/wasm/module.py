@@ -146,7 +146,7 @@ def digest_of(game: Game) -> str:
     """
     return digest_of_parts(
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
-        layout_of(game).encode(),
+        *(layout_of(game).encode(), _as_json(_describe_options())),
     )
 
 
