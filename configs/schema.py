@@ -41,30 +41,51 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 LearningRate = Annotated[float, Meta(gt=0, le=0.1)]
 ReplayRatio = Annotated[float, Meta(ge=0.001, le=1000)]
-Simulations = Annotated[int, Meta(ge=1, le=MOST_SIMULATIONS)]
+Simulations = Annotated[
+    int,
+    Meta(
+        description="simulations for each move; fewer where the root is settled",
+        ge=1,
+        le=MOST_SIMULATIONS,
+    ),
+]
 #: A number of simulations, or a schedule of pairs [progress, simulations].
 Schedule = (
     Simulations | Annotated[list[tuple[Fraction, Simulations]], Meta(min_length=1, max_length=100)]
 )
-Noise = Annotated[
-    float,
-    Meta(
-        ge=0,
-        le=10,
-        description="Gumbel: scale of the root's noise, in self-play 1 by default; PUCT: share of "
-        "Dirichlet noise in the root's prior, at most 1, in self-play 0.25 by default; 0: no noise",
-    ),
-]
-Temperature = Annotated[
-    float,
-    Meta(
-        ge=0,
-        le=100,
-        description="the move is drawn from the visits to the power of 1 / this; 0: the most "
-        "visited",
-        extra={"algorithm": "puct"},
-    ),
-]
+_NOISE = (
+    "Gumbel: scale of the root's noise, in self-play 1 by default; PUCT: share of Dirichlet noise "
+    "in the root's prior, at most 1, in self-play 0.25 by default; 0: no noise"
+)
+_TEMPERATURE = "the move is drawn from the visits to the power of 1 / this; 0: the most visited"
+_TEMPERATURE_PLIES = (
+    "from this ply on the best action found is played; the search keeps its noise; none: never"
+)
+_VALUE_SCALE = (
+    "scale of values in the policy target, and in the root's value, times (`maxvisit_init` + most "
+    "visits): see mctx"
+)
+_RESCALE_VALUES = (
+    "whether the values of a position are rescaled to [0, 1], as in mctx, for choices and the "
+    "policy target; not for the root's value"
+)
+_SOLVER = (
+    "back up exact values from finished positions, look for immediate wins in new ones, and do not "
+    "search what is proven"
+)
+_SCORE = (
+    "weight of the final lead in the maximised value, to play for points too; the rest is the "
+    "outcome's"
+)
+_GUMBEL, _PUCT = {"algorithm": "gumbel"}, {"algorithm": "puct"}
+Noise = Annotated[float, Meta(description=_NOISE, ge=0, le=10)]
+Temperature = Annotated[float, Meta(description=_TEMPERATURE, extra=_PUCT, ge=0, le=100)]
+
+
+def _meta(description: str, extra: dict[str, Any] | None = None, **limits: Any) -> Meta:
+    """The `Meta` of an option that agents' names offer too."""
+    return Meta(description=description, extra={**(extra or {}), "in_names": True}, **limits)
+
 
 Backend = Literal["auto", "eager", "compiled", "graph-fp16", "compiled-int8"]
 
@@ -142,80 +163,23 @@ class SearchOptions(Section, frozen=True):
 
     algorithm: Annotated[
         Literal["gumbel", "puct"],
-        Meta(
-            description="the search: `gumbel` (Danihelka et al. 2022) or `puct` (Silver et al. "
-            "2017)",
-            extra={"in_names": True},
-        ),
+        _meta("the search: `gumbel` (Danihelka et al. 2022) or `puct` (Silver et al. 2017)"),
     ] = "gumbel"
     max_considered: Annotated[
         int,
-        Meta(
-            ge=1,
-            le=1000,
-            description="actions of the root with which sequential halving begins",
-            extra={"algorithm": "gumbel", "in_names": True},
-        ),
+        _meta("actions of the root with which sequential halving begins", _GUMBEL, ge=1, le=1000),
     ] = 16
-    value_scale: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=100,
-            description="scale of values in the policy target, and in the root's value, times "
-            "(`maxvisit_init` + most visits): see mctx",
-            extra={"in_names": True},
-        ),
-    ] = 0.1
-    maxvisit_init: Annotated[
-        float, Meta(ge=0, le=10_000, description="see `value_scale`", extra={"in_names": True})
-    ] = 50.0
-    rescale_values: Annotated[
-        bool,
-        Meta(
-            description="whether the values of a position are rescaled to [0, 1], as in mctx, for "
-            "choices and the policy target; not for the root's value",
-            extra={"algorithm": "gumbel", "in_names": True},
-        ),
-    ] = True
-    c_puct: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=100,
-            description="weight of exploration",
-            extra={"algorithm": "puct", "in_names": True},
-        ),
-    ] = 1.5
+    value_scale: Annotated[float, _meta(_VALUE_SCALE, gt=0, le=100)] = 0.1
+    maxvisit_init: Annotated[float, _meta("see `value_scale`", ge=0, le=10_000)] = 50.0
+    rescale_values: Annotated[bool, _meta(_RESCALE_VALUES, _GUMBEL)] = True
+    c_puct: Annotated[float, _meta("weight of exploration", _PUCT, gt=0, le=100)] = 1.5
     dirichlet_alpha: Annotated[
-        float,
-        Meta(
-            ge=0.001,
-            le=1000,
-            description="concentration of the noise",
-            extra={"algorithm": "puct"},
-        ),
+        float, Meta(description="concentration of the noise", extra=_PUCT, ge=0.001, le=1000)
     ] = 0.3
     temperature: Temperature = 0.0
-    solver: Annotated[
-        bool,
-        Meta(
-            description="back up exact values from finished positions, look for immediate wins in "
-            "new ones, and do not search what is proven",
-            extra={"in_names": True},
-        ),
-    ] = True
+    solver: Annotated[bool, _meta(_SOLVER)] = True
     temperature_plies: (
-        Annotated[
-            int,
-            Meta(
-                ge=0,
-                le=1_000_000,
-                description="from this ply on the best action found is played; the search keeps "
-                "its noise; none: never",
-            ),
-        ]
-        | None
+        Annotated[int, Meta(description=_TEMPERATURE_PLIES, ge=0, le=1_000_000)] | None
     ) = None
 
 
@@ -226,25 +190,9 @@ class SearchSettings(SearchOptions, frozen=True):
         ValueError: a setting is not accepted; the message names it.
     """
 
-    simulations: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=MOST_SIMULATIONS,
-            description="simulations for each move; fewer where the root is settled",
-        ),
-    ] = 64
+    simulations: Simulations = 64
     noise: Noise = 0.0
-    score: Annotated[
-        float,
-        Meta(
-            ge=0,
-            lt=1,
-            description="weight of the final lead in the maximised value, to play for points too; "
-            "the rest is the outcome's",
-            extra={"in_names": True},
-        ),
-    ] = 0.0
+    score: Annotated[float, _meta(_SCORE, ge=0, lt=1)] = 0.0
 
     def __post_init__(self) -> None:
         for option in search_options():
