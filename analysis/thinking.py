@@ -295,7 +295,7 @@ def make_thinker(agent: Agent, position: Position, leaves_out_score: bool = Fals
         return Thinker(agent, position, partial(_by_minimax, searcher, agent.rng))
     if isinstance(searcher, SolvedSearcher):
         return Thinker(agent, position, partial(_by_solution, searcher.solution))
-    if isinstance(searcher, NetworkSearcher) and searcher.score and not leaves_out_score:
+    if isinstance(searcher, NetworkSearcher) and searcher.settings.score and not leaves_out_score:
         raise ValueError("an analysis tells chances of winning: leave score out")
     search = None if searcher is None else searcher.deep_search(position.states, agent.rng)
     if search is not None:

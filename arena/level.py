@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
@@ -103,5 +104,7 @@ class LevelSearcher(Searcher):
         return Finding.scattered(count, num_actions, places, findings)
 
     def _set_search(self, sees_wins: bool) -> None:
-        settings = level.SETTINGS._replace(simulations=self.knobs.simulations, prove=sees_wins)
+        settings = msgspec.structs.replace(
+            level.SETTINGS, simulations=self.knobs.simulations, solver=sees_wins
+        )
         self._search.use(settings)

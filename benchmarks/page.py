@@ -52,7 +52,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPENED = 3  # times that a page is opened
 THROTTLING = 4  # how many times slower a slow device is
 RUNS = 0.004  # seconds at a time that a slowed process runs
-SETTINGS = SearchSettings(simulations=256, prove=False)
+SETTINGS = SearchSettings(simulations=256, solver=False)
 POSITIONS = (9, 7, 5, 3, 0, 2, 4, 6, 8)  # random plies before the searched positions
 WARM_UP = 4  # the first ones do not count: browsers compile long-running code again
 
@@ -264,7 +264,7 @@ def speed_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]
     for game in games:
         positions = [_random_actions(game, plies) for plies in POSITIONS]
         its = _variant(site, game)
-        settings = {"simulations": SETTINGS.simulations, "prove": SETTINGS.prove}
+        settings = {"simulations": SETTINGS.simulations, "solver": SETTINGS.solver}
         request = {name: its[name] for name in ("module", "network")}
         request |= {"settings": settings, "positions": positions}
         with serving(site) as (address, _), new_tab(browser) as page:

@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from common import Row, new_parser, print_table
 
@@ -38,7 +39,7 @@ from ludarium.play.wasm import Limits, module_name
 from ludarium.training.search import Search, SearchSettings
 
 SCRIPT = Path(__file__).with_name("wasm.mjs")
-SETTINGS = SearchSettings(simulations=256, prove=False)
+SETTINGS = SearchSettings(simulations=256, solver=False)
 
 
 def native_simulations(game: Game, seconds: float, batch: int) -> float:
@@ -63,7 +64,7 @@ def native_simulations(game: Game, seconds: float, batch: int) -> float:
 
 def in_module(module: Path, seconds: float) -> dict[str, float]:
     """The same two figures in Node, and simulations/s with the network beside the module."""
-    request = json.dumps({"seconds": seconds, "settings": SETTINGS._asdict()})
+    request = json.dumps({"seconds": seconds, "settings": msgspec.structs.asdict(SETTINGS)})
     command = ["node", str(SCRIPT), str(module), str(module.with_suffix(".network")), request]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(run.stdout)

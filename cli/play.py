@@ -221,7 +221,8 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
 
 def _sets_simulations_alone(factory: AgentFactory) -> bool:
     """Whether an agent's name gives no setting but simulations, the one that the page has."""
-    others = settings_of(type(factory)).keys() - {"simulations"}
+    settings = settings_of(type(factory))
+    others = {about.get("field", name) for name, about in settings.items()} - {"simulations"}
     return all(
         getattr(factory, each.name) == each.default
         for each in fields(factory)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 from ludarium.envs.engine.options import check_options
 from ludarium.envs.registry import GAMES
 
-from .schema import ALGORITHMS, SCHEDULES, TrainingConfig
+from .schema import ALGORITHMS, RENAMED, SCHEDULES, TrainingConfig
 
 _LARGEST_FILE = 2**16
 _MOST_VALUES = 3000
@@ -259,6 +259,8 @@ def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:
     sections = dict(zip(keys[-len(defaults) :], defaults, strict=True))
     section = sections.get(error.key) if error.key in keys else kind  # an unknown key at the top
     known = getattr(section, "__struct_fields__", ())
+    if RENAMED.get(unknown[1]) in known:
+        return f": it is called {RENAMED[unknown[1]]}"
     return did_you_mean(unknown[1], list(known))
 
 

@@ -1,7 +1,8 @@
 """Schema of the training configurations. Only ``game`` is required; every other key has a default.
 
 `TrainingConfig` holds the keys that all algorithms share; each algorithm has a subclass with its
-own sections. Every number has a range wide enough for all sensible values, so that a value outside
+own sections. `SearchOptions` has the options of a search, each written once for all who offer them.
+Every number has a range wide enough for all sensible values, so that a value outside
 it is a mistake or an attack. `ludarium.training.runs.resources` checks whether the machine at hand
 can run the configuration.
 """
@@ -10,16 +11,25 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise, product
 from math import prod
-from typing import Annotated, Any, Literal
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import fields
 
-_MOST_SIMULATIONS = 10_000
+from ludarium.envs.engine.messages import quoted
+
+MOST_SIMULATIONS = 100_000  #: limit of a search
 _MOST_OF_BOOTSTRAP = 1 / 3  #: share of ``budget.minutes``
 _MOST_VARIANTS = 100
+#: Keys and settings by the name that they had before.
+RENAMED = {"prove": "solver", "bound": "lcb"}
 
 Text = Annotated[str, Meta(max_length=1000)]
 Name = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -31,13 +41,17 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 LearningRate = Annotated[float, Meta(gt=0, le=0.1)]
 ReplayRatio = Annotated[float, Meta(ge=0.001, le=1000)]
+Simulations = Annotated[
+    int,
+    Meta(
+        description="simulations for each move; fewer where the root is settled",
+        ge=1,
+        le=MOST_SIMULATIONS,
+    ),
+]
 #: A number of simulations, or a schedule of pairs [progress, simulations].
 Schedule = (
-    Annotated[int, Meta(ge=1, le=_MOST_SIMULATIONS)]
-    | Annotated[
-        list[tuple[Fraction, Annotated[int, Meta(ge=1, le=_MOST_SIMULATIONS)]]],
-        Meta(min_length=1, max_length=100),
-    ]
+    Simulations | Annotated[list[tuple[Fraction, Simulations]], Meta(min_length=1, max_length=100)]
 )
 #: A learning rate, or a schedule of pairs [progress, learning rate].
 LearningRates = (
@@ -68,6 +82,40 @@ def _on_the_lines(pairs: list[tuple[float, float]], progress: float) -> float:
         if progress < end:
             return first + (last - first) * (progress - start) / (end - start)
     return pairs[-1][1]
+
+
+_NOISE = (
+    "Gumbel: scale of the root's noise, in self-play 1 by default; PUCT: share of Dirichlet noise "
+    "in the root's prior, at most 1, in self-play 0.25 by default; 0: no noise"
+)
+_TEMPERATURE = "the move is drawn from the visits to the power of 1 / this; 0: the most visited"
+_TEMPERATURE_PLIES = (
+    "from this ply on the best action found is played; the search keeps its noise; none: never"
+)
+_VALUE_SCALE = (
+    "scale of values in the policy target, and in the root's value, times (`maxvisit_init` + most "
+    "visits): see mctx"
+)
+_RESCALE_VALUES = (
+    "whether the values of a position are rescaled to [0, 1], as in mctx, for choices and the "
+    "policy target; not for the root's value"
+)
+_SOLVER = (
+    "back up exact values from finished positions, look for immediate wins in new ones, and do not "
+    "search what is proven"
+)
+_SCORE = (
+    "weight of the final lead in the maximised value, to play for points too; the rest is the "
+    "outcome's"
+)
+_GUMBEL, _PUCT = {"algorithm": "gumbel"}, {"algorithm": "puct"}
+Noise = Annotated[float, Meta(description=_NOISE, ge=0, le=10)]
+Temperature = Annotated[float, Meta(description=_TEMPERATURE, extra=_PUCT, ge=0, le=100)]
+
+
+def _meta(description: str, extra: dict[str, Any] | None = None, **limits: Any) -> Meta:
+    """The `Meta` of an option that agents' names offer too."""
+    return Meta(description=description, extra={**(extra or {}), "in_names": True}, **limits)
 
 
 Backend = Literal["auto", "eager", "compiled", "graph-fp16", "compiled-int8"]
@@ -135,7 +183,156 @@ def _is_kept_by_json(value: Any) -> bool:
         return False
 
 
-class SelfPlayConfig(Section, frozen=True):
+class SearchOptions(Section, frozen=True):
+    """Options of a search: those that ``self_play`` of a configuration has as keys too.
+
+    Each option is written here, or in `SearchSettings`, and nowhere else: compiled searches,
+    configurations, agents' names, the page and the C library read its name, type, default and range
+    (`msgspec.Meta`), and its description. ``extra`` of a `Meta` may hold ``algorithm``, the only
+    one that obeys the option, and ``in_names``, whether agents' names offer it.
+    """
+
+    algorithm: Annotated[
+        Literal["gumbel", "puct"],
+        _meta("the search: `gumbel` (Danihelka et al. 2022) or `puct` (Silver et al. 2017)"),
+    ] = "gumbel"
+    max_considered: Annotated[
+        int,
+        _meta("actions of the root with which sequential halving begins", _GUMBEL, ge=1, le=1000),
+    ] = 16
+    value_scale: Annotated[float, _meta(_VALUE_SCALE, gt=0, le=100)] = 0.1
+    maxvisit_init: Annotated[float, _meta("see `value_scale`", ge=0, le=10_000)] = 50.0
+    rescale_values: Annotated[bool, _meta(_RESCALE_VALUES, _GUMBEL)] = True
+    c_puct: Annotated[float, _meta("weight of exploration", _PUCT, gt=0, le=100)] = 1.5
+    dirichlet_alpha: Annotated[
+        float, Meta(description="concentration of the noise", extra=_PUCT, ge=0.001, le=1000)
+    ] = 0.3
+    temperature: Temperature = 0.0
+    solver: Annotated[bool, _meta(_SOLVER)] = True
+    temperature_plies: (
+        Annotated[int, Meta(description=_TEMPERATURE_PLIES, ge=0, le=1_000_000)] | None
+    ) = None
+
+
+class SearchSettings(SearchOptions, frozen=True):
+    """Settings of one search; `SearchOptions` has most of them.
+
+    Raises:
+        ValueError: a setting is not accepted; the message names it.
+    """
+
+    simulations: Simulations = 64
+    noise: Noise = 0.0
+    score: Annotated[float, _meta(_SCORE, ge=0, lt=1)] = 0.0
+
+    def __post_init__(self) -> None:
+        for option in search_options():
+            value = getattr(self, option.name)
+            option.check(value.item() if hasattr(value, "item") else value)  # numpy's numbers too
+        _check_noise(self.algorithm, self.noise)
+
+
+def _check_noise(algorithm: str, noise: float | None) -> None:
+    if algorithm == "puct" and noise is not None and noise > 1:
+        raise ValueError(f"noise: {noise:g} is more than 1, all of the root's prior")
+
+
+@dataclass(frozen=True)
+class Option:
+    """A field of `SearchSettings`, as those who offer it need it.
+
+    Attributes:
+        name, default: as in the class.
+        kind: its type, with the `Meta`.
+        meta: its range and description.
+    """
+
+    name: str
+    default: Any
+    kind: Any
+    meta: Meta
+
+    @property
+    def help(self) -> str:
+        """Its description, which names the algorithm if only one obeys it."""
+        title = {"": "", "gumbel": "Gumbel: ", "puct": "PUCT: "}[self.algorithm]
+        return f"{title}{self.meta.description}"
+
+    @property
+    def algorithm(self) -> str:
+        """The only algorithm that obeys it; empty for both."""
+        return str((self.meta.extra or {}).get("algorithm", ""))
+
+    @property
+    def in_names(self) -> bool:
+        """Whether agents' names offer it."""
+        return "in_names" in (self.meta.extra or {})
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The values of a flag or a choice, by the number of each; none for a number."""
+        kind = get_args(self.kind)[0]
+        if get_origin(kind) is Literal:
+            return get_args(kind)
+        return (False, True) if kind is bool else ()
+
+    def check(self, value: Any) -> None:
+        """Raise ``ValueError`` unless the option accepts the value."""
+        try:
+            msgspec.convert(value, self.kind)
+        except msgspec.ValidationError:
+            raise ValueError(
+                f"the setting {self.name} of a search is {quoted(value)}; accepted: "
+                f"{accepted(self.kind)}"
+            ) from None
+
+
+@cache
+def search_options() -> tuple[Option, ...]:
+    """The options in `SearchSettings`."""
+    return tuple(
+        Option(each.name, each.default, each.type, meta)
+        for each in fields(SearchSettings)
+        for kind in (each.type, *get_args(each.type))
+        for meta in metas(kind)
+    )
+
+
+def metas(kind: Any) -> list[Meta]:
+    """The range and the description in an ``Annotated`` type."""
+    return [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Meta)]
+
+
+def accepted(kind: Any) -> str:
+    """The values of a number, a flag, or a choice of texts, in words; ``kind`` is the type."""
+    if get_origin(kind) in (Union, UnionType):
+        return ", or ".join(map(accepted, get_args(kind)))
+    bounds = metas(kind)
+    kind = get_args(kind)[0] if bounds else kind
+    if kind in NUMBERS:
+        return number_words(kind, bounds)
+    if kind is type(None):
+        return "none"
+    return " or ".join(map(str, (False, True) if kind is bool else get_args(kind)))
+
+
+#: Types of numbers, in words.
+NUMBERS = {int: "an integer", float: "a number"}
+
+
+def number_words(kind: type, bounds: Sequence[Meta]) -> str:
+    """A type of numbers and their range in words, such as ``a number above 0, up to 100``."""
+    words = NUMBERS[kind]
+    for each in bounds:
+        up_to = " to" if each.gt is None else ", up to"
+        limits = {" from": each.ge, " above": each.gt, up_to: each.le, " to below": each.lt}
+        for word, limit in limits.items():
+            words += "" if limit is None else f"{word} {limit:,.15g}"
+        words += ", even" if each.multiple_of == 2 else ""
+    return words
+
+
+class SelfPlayConfig(SearchOptions, frozen=True):
     """How self-play generates positions to learn from."""
 
     games: Games = 256
@@ -146,42 +343,21 @@ class SelfPlayConfig(Section, frozen=True):
     played to their ends."""
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
     """CPU threads; none: one per core, on a GPU as many as keep batches at 64 positions or more."""
-    algorithm: Literal["gumbel", "puct"] = "gumbel"
-    """The search: ``gumbel`` (Danihelka et al. 2022) or ``puct`` (Silver et al. 2017)."""
     simulations: Schedule = 32
     """Simulations per move, or pairs [progress, simulations], where progress is from 0 to 1."""
-    max_considered: Annotated[int, Meta(ge=2, le=1000)] = 16
-    """Gumbel: actions of the root with which sequential halving begins."""
-    noise: Annotated[float, Meta(ge=0, le=10)] | None = None
-    """Gumbel: scale of the root's noise, none: 1; PUCT: share of Dirichlet noise, none: 0.25."""
-    value_scale: Annotated[float, Meta(gt=0, le=100)] = 0.1
-    """Scale of values in the policy target, times (``maxvisit_init`` + most visits): see mctx."""
-    maxvisit_init: Annotated[float, Meta(ge=0, le=10_000)] = 50.0
-    """See ``value_scale``."""
-    rescale_values: bool = True
-    """Gumbel: whether the values of a position are rescaled to [0, 1], as in mctx."""
-    c_puct: Annotated[float, Meta(gt=0, le=100)] = 1.5
-    """PUCT: weight of exploration."""
-    dirichlet_alpha: Annotated[float, Meta(ge=0.001, le=1000)] = 0.3
-    """PUCT: concentration of the noise."""
-    temperature: Annotated[float, Meta(ge=0, le=100)] = 1.0
-    """PUCT: the move is drawn from the visits to the power of 1 / this; 0: the most visited."""
-    prove: bool = True
-    """Back up exact values from finished positions, and look for immediate wins in new ones."""
+    noise: Noise | None = None
+    temperature: Temperature = 1.0
     opening_plies: OpeningPlies = 4
     """Each game starts with a random number of random plies, from 0 to this."""
     cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
     """Megabytes for the evaluation cache, all workers together; 0: no cache."""
-    temperature_plies: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
-    """From this ply on the best action found is played; the search keeps its noise. None: never."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Exact targets: most positions searched to solve one, from a game's end back; 0: none."""
     keep_decided: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
     """Share kept of solved positions whose actions all have one value; these weigh 1 / share."""
 
     def __post_init__(self) -> None:
-        if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
-            raise ValueError(f"noise: {self.noise:g} is more than 1, all of the root's prior")
+        _check_noise(self.algorithm, self.noise)
         _check_schedule("simulations", self.simulations)
 
     def simulations_at(self, progress: float) -> int:
@@ -281,7 +457,7 @@ class EvaluationConfig(Section, frozen=True):
     """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     """Games of an evaluation."""
-    simulations: Annotated[int, Meta(ge=0, le=_MOST_SIMULATIONS)] = 32
+    simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 32
     """The agent's simulations per move; 0: the policy's favourite, without search."""
     truth: Name | None = None
     """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""

@@ -1,7 +1,7 @@
 """Writes the pages of the guide that are made from code: `python docs/tools/generate.py`.
 
 Configuration keys come from ``configs/schema.py``: its models have the sections, defaults and
-accepted values, and a sentence under each key. Metrics come from
+accepted values, and a sentence for each key. Metrics come from
 ``training/runs/metrics.py``, functions of games from ``envs/engine/hooks.py``. A test fails if a
 page differs from the output of this program.
 """
@@ -17,10 +17,19 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Meta
+from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, fields
 
-from ludarium.configs.schema import ALGORITHMS, AlphaZeroConfig, Section, TrainingConfig
+from ludarium.configs.schema import (
+    ALGORITHMS,
+    NUMBERS,
+    AlphaZeroConfig,
+    Section,
+    TrainingConfig,
+    metas,
+    number_words,
+    search_options,
+)
 from ludarium.envs.engine.hooks import HOOKS
 from ludarium.envs.engine.spec import Spec
 from ludarium.training.runs.metrics import GROUPS
@@ -30,8 +39,8 @@ _MADE = "<!-- Made by docs/tools/generate.py from {source}; change it there. -->
 
 
 def explanations(kind: type[Section]) -> dict[str, str]:
-    """The sentence under each key of a section and its base classes."""
-    found: dict[str, str] = {}
+    """The sentence under each key of a section and its base classes, or of a search's options."""
+    found = {each.name: f"{each.help[0].upper()}{each.help[1:]}." for each in search_options()}
     for each in reversed(kind.__mro__):
         if issubclass(each, Section):
             (section,) = ast.parse(inspect.getsource(each)).body
@@ -56,14 +65,13 @@ def _accepted(kind: Any) -> str:
     options = [each for each in get_args(kind) if each is not type(None)]
     if get_origin(kind) in (Union, UnionType):
         return ", or ".join(_accepted(each) for each in options)
-    bounds = [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Meta)]
+    bounds = metas(kind)
     kind = get_args(kind)[0] if bounds else kind
     if get_origin(kind) is Literal:
         values = list(ALGORITHMS) if get_args(kind) == ("alphazero",) else get_args(kind)
         return ", ".join(f"`{each}`" for each in values)
-    if kind in _NUMBERS:
-        words = [_NUMBERS[kind], *(_range(each) for each in bounds)]
-        return " ".join(word for word in words if word)
+    if kind in NUMBERS:
+        return number_words(kind, bounds)
     if get_origin(kind) is list and _is_section(get_args(kind)[0]):
         return "a list of sections, whose keys are below"
     if get_origin(kind) is list:
@@ -73,21 +81,7 @@ def _accepted(kind: Any) -> str:
     return _OTHERS[get_origin(kind) or kind]
 
 
-_NUMBERS = {int: "an integer", float: "a number"}
 _OTHERS = {bool: "`true`, `false`", str: "a text", dict: "keys and values"}
-
-
-def _range(bounds: Meta) -> str:
-    low, high = (bounds.ge, bounds.le)
-    if low is None and bounds.gt is None:
-        return ""
-    begin = f"from {low:,.15g}" if low is not None else f"above {bounds.gt:,.15g}"
-    end = (
-        ""
-        if high is None
-        else (f" to {high:,.15g}" if low is not None else f", up to {high:,.15g}")
-    )
-    return begin + end + (", even" if bounds.multiple_of == 2 else "")
 
 
 def _default(field: FieldInfo) -> str:

@@ -13,7 +13,7 @@
  */
 
 const SECTION = "ludarium";
-export const FORMAT = 2; // format of the modules that these files read
+export const FORMAT = 3; // format of the modules that these files read
 
 const NETWORK = "ludarium network"; // the first bytes of a network's file
 const NETWORK_FORMAT = 2;
@@ -30,9 +30,7 @@ export const Outcome = Object.freeze({
   TRUNCATED: 4,
 });
 
-const ALGORITHMS = { gumbel: 0, puct: 1 };
 const KNOBS = { simulations: Infinity, temperature: 1000, bound: 1000, blur: 1000, sees_wins: 1 };
-const CHOICES = { rescale_values: [false, true], prove: [false, true] };
 
 const ARRAYS = {
   int8: Int8Array,
@@ -403,7 +401,8 @@ export class Search {
 
   /** The default settings of `run`. */
   get defaults() {
-    return { ...this.#game.manifest.search.defaults };
+    const { options } = this.#game.manifest.search;
+    return Object.fromEntries(Object.entries(options).map(([name, each]) => [name, each.default]));
   }
 
   /** Seed the noise, like the `seed` of a Search of one position in Python. */
@@ -579,21 +578,20 @@ export class Search {
   }
 
   #write(settings) {
-    const known = this.defaults;
+    const { options, limits } = this.#game.manifest.search;
     for (const name of Object.keys(settings)) {
-      if (!(name in known)) {
-        throw new RangeError(`no setting is called ${name}; there are ${Object.keys(known)}`);
+      if (!(name in options)) {
+        throw new RangeError(`no setting is called ${name}; there are ${Object.keys(options)}`);
       }
     }
-    for (const [name, initial] of Object.entries(known)) {
-      let value = settings[name] ?? initial;
-      if (name === "algorithm") value = ALGORITHMS[value] ?? value;
-      const accepted = CHOICES[name] ?? (name === "algorithm" ? [0, 1] : null);
-      const fits = accepted ? accepted.includes(value) : Number.isFinite(value);
-      if (!fits) throw new RangeError(`the setting ${name} is ${value}`);
-      const most = this.limits[name];
-      if (most !== undefined) checkWhole(name, value, 1, most);
-      this.#memory.view("search_settings", name)[0] = Number(value);
+    for (const [name, option] of Object.entries(options)) {
+      const value = settings[name] ?? option.default;
+      if (name in limits) checkWhole(name, value, 1, limits[name]);
+      const number = numberOf(value, option);
+      if (number === null) {
+        throw new RangeError(`the setting ${name} is ${value}; accepted: ${option.accepted}`);
+      }
+      this.#memory.view("search_settings", name)[0] = number;
     }
   }
 
@@ -612,6 +610,19 @@ export class Search {
     this.#memory.array("search_evaluation_wdl").set(wdl);
     this.#memory.array("search_evaluation_score")[0] = score;
   }
+}
+
+/** The number in memory for the value of an option; null if the option does not accept it. */
+function numberOf(value, { default: initial, none, choices, whole, ge, gt, le, lt }) {
+  if (value === null && initial === null) return none;
+  if (choices.length) return choices.includes(value) ? choices.indexOf(value) : null;
+  const fits =
+    (whole ? Number.isInteger(value) : Number.isFinite(value)) &&
+    value >= (ge ?? value) &&
+    value <= (le ?? value) &&
+    (gt === null || value > gt) &&
+    (lt === null || value < lt);
+  return fits ? value : null;
 }
 
 /** The network in a file that `network_content` of play/wasm/network.py has written. */

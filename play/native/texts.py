@@ -18,7 +18,7 @@ from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCA
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
 from ludarium.models.kernels.target import PER
 from ludarium.models.layers import Layers
-from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.settings import DEFAULTS, SETTINGS, settings_record
 
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
@@ -193,6 +193,8 @@ def made(
         *("search_action_values", "search_visits", *PACKED),
     )
     places = {name: at[name] for name in names}
+    assert SETTINGS.fields is not None
+    places["simulations"] = at["search_settings"] + SETTINGS.fields["simulations"][1]
     places["noise"] = at["search_tree_roots"] + roots.fields["noise"][1]
     defined: dict[str, Any] = {
         "BUFFER_BYTES": layout.end,
@@ -215,7 +217,7 @@ def made(
         f"{{{round(level.rating.elo)}, {{{', '.join(map(repr, astuple(level.knobs)))}}}}}"
         for level in levels
     ]
-    settings = ", ".join(repr(float(each)) for each in SearchSettings())
+    settings = ", ".join(map(str, settings_record(DEFAULTS, game).tobytes()))
     layers = {
         "trunk": _layers(plain.trunk, 9 if len(game.observation_shape) == 3 else 1),
         "heads": _layers(plain.heads, 1),
@@ -228,7 +230,7 @@ def made(
             *(f"static const struct layer {name}[] = {{{rows}}};" for name, rows in layers.items()),
             f"static const struct order orders[] = {{{', '.join(orders)}}};",
             f"#define LEVELS {len(levels)}",
-            f"static const double settings[] = {{{settings}}};",
+            f"static const uint8_t settings[] = {{{settings}}};",
             "static const struct { int32_t elo; double knobs[5]; } levels[] = "
             f"{{{', '.join(rows) or '{0}'}}};",
             f"static const char *const words[] = {{{', '.join(map(_quoted, game.words))}}};",

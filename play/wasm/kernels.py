@@ -18,7 +18,6 @@ from ludarium.envs.engine.rule import ONGOING, seed_stream
 from ludarium.training.search import level, simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
 from ludarium.training.search.gumbel import write_schedule
-from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import NO_NODE
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
@@ -167,28 +166,6 @@ def game_ownership(game, seed, playouts):
 # The search.
 
 
-@part
-def settings_of(search):
-    """The `SearchSettings` in the search's memory."""
-    given = search.settings[0]
-    return SearchSettings(
-        int(given.simulations),
-        int(given.algorithm),
-        int(given.max_considered),
-        given.noise,
-        given.value_scale,
-        given.maxvisit_init,
-        given.rescale_values != 0,
-        given.c_puct,
-        given.dirichlet_alpha,
-        given.temperature,
-        given.prove != 0,
-        int(given.temperature_plies),
-        given.score,
-        int(given.max_score),
-    )
-
-
 @kernel
 def search_seed(game, search, seed):
     """Seed the root noise, as the ``seed`` of a ``Search`` of one position does."""
@@ -196,9 +173,9 @@ def search_seed(game, search, seed):
 
 
 @part
-def begin_search(game, search, settings, canonical):
+def begin_search(game, search, canonical):
     """Begin a search from the game's position; see `search_begin`."""
-    tree = search.tree
+    tree, settings = search.tree, search.settings[0]
     room = len(tree.nodes[0]) - 1
     rows = len(tree.considered_visits)
     if settings.simulations < 1 or settings.simulations > room:
@@ -229,7 +206,7 @@ def search_begin(game, search, canonical):
     Returns:
         1, or -1 if the settings do not fit the memory, or the game is over.
     """
-    return begin_search(game, search, settings_of(search), canonical)
+    return begin_search(game, search, canonical)
 
 
 @kernel
@@ -243,7 +220,7 @@ def search_advance(game, search):
         game.tables,
         search.tree,
         search.cache,
-        settings_of(search),
+        search.settings,
         search.rngs,
         search.evaluation,
         None,
@@ -287,13 +264,13 @@ def search_run(game, search, network, most):
         How often it asked: less than ``most`` if it is done; -1 if a number of an answer is not
         finite.
     """
-    settings, asked = settings_of(search), 0
+    asked = 0
     while asked < most and search.tree.roots[0].waiting >= 0:
         if not ask(network, search.planes, search.evaluation, 0):
             return -1
         asked += 1
         advance(
-            *(game.tables, search.tree, search.cache, settings, search.rngs),
+            *(game.tables, search.tree, search.cache, search.settings, search.rngs),
             *(search.evaluation, None, search.planes, 0, 1, True, 0),
         )
     return asked
@@ -315,7 +292,7 @@ def read_results(game, search):
         search.priors[edges[edge].action] = edges[edge].prior
     results(
         search.tree,
-        settings_of(search),
+        search.settings,
         search.rngs,
         search.best_action,
         search.root_value,
@@ -394,9 +371,9 @@ def level_begin(game, search, seed, canonical):
     seed_stream(search.rngs[0], seed)
     search.settings[0] = search.level_settings[0]
     settings = search.settings[0]
-    settings.simulations = knobs.simulations
-    settings.prove = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
-    return begin_search(game, search, settings_of(search), canonical)
+    settings.simulations = int(knobs.simulations)
+    settings.solver = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
+    return begin_search(game, search, canonical)
 
 
 @kernel

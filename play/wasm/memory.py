@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import record_dtype
 from ludarium.envs.engine.views import NUM_FACTS
 from ludarium.models import Evaluation
 from ludarium.training.search import level
 from ludarium.training.search.cache import Cache, new_cache
-from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import Tree, new_tree
 
 LONGEST_VARIATION = 64
 _OUTCOMES = 5
-
-#: `SearchSettings` as a record of float64, which a page can write without further knowledge.
-SETTINGS = record_dtype(*((name, np.float64) for name in SearchSettings._fields))
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,18 @@ class Limits:
     cache: float = 4.0
 
     def __post_init__(self) -> None:
+        _ = self.largest
         for name, value, least, most in (
-            ("simulations", self.simulations, 1, 1_000_000),
-            ("max_considered", self.max_considered, level.SETTINGS.max_considered, 32_767),
+            ("max_considered", self.max_considered, level.SETTINGS.max_considered, math.inf),
             ("cache", self.cache, 0, 1024),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name} is {value}; accepted: {least} to {most:,}")
+
+    @property
+    def largest(self) -> SearchSettings:
+        """Settings of the largest search."""
+        return SearchSettings(simulations=self.simulations, max_considered=self.max_considered)
 
 
 class GameMemory(NamedTuple):
@@ -94,7 +97,7 @@ class SearchMemory(NamedTuple):
     """The memory of one search; first axes that count a batch elsewhere have one entry here.
 
     Attributes:
-        settings: structured [1] of `SETTINGS`.
+        settings: structured [1] of `ludarium.training.search.settings.SETTINGS`.
         level_settings: the same for a level, except for settings that its knobs decide.
         knobs: structured [1] of `ludarium.training.search.level.KNOBS`, a level's knobs.
         rngs: int64 [1, 2], random numbers for the noise and a level's choice.
@@ -127,10 +130,9 @@ class SearchMemory(NamedTuple):
 
 def memory_of(game: Game, limits: Limits) -> dict[str, Any]:
     """The memory of a game and of one search."""
-    largest = SearchSettings(simulations=limits.simulations, max_considered=limits.max_considered)
     return {
         "game": game_memory(game),
-        "search": search_memory(game, largest, limits.cache),
+        "search": search_memory(game, limits.largest, limits.cache),
     }
 
 
@@ -168,8 +170,8 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
     planes = np.zeros((1, *game.planes_shape), np.float32)
     actions = game.num_actions
     return SearchMemory(
-        settings=settings_record(largest),
-        level_settings=settings_record(level.SETTINGS),
+        settings=settings_record(largest, game),
+        level_settings=settings_record(level.SETTINGS, game),
         knobs=np.zeros(1, level.KNOBS),
         rngs=np.ones((1, 2), np.int64),
         planes=planes,
@@ -184,14 +186,6 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
         noise=np.zeros(actions, np.float32),
         line=np.zeros(LONGEST_VARIATION, np.int32),
     )
-
-
-def settings_record(settings: SearchSettings) -> np.ndarray:
-    """Settings as an array of one record, of `SETTINGS`."""
-    record = np.zeros(1, SETTINGS)
-    for name, value in settings._asdict().items():
-        record[name] = value
-    return record
 
 
 def named_arrays(name: str, memory: Any) -> dict[str, np.ndarray]:

@@ -11,11 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ludarium.configs.schema import accepted
 from ludarium.envs.engine.compile import GivenPart, sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.game import Game
-from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.settings import NEVER, OPTIONS
 
 from ..objects import exported_kernels, in_own_process, numbers_of
 from . import kernels
@@ -26,7 +27,7 @@ from .network import any_network, layout_of, part_of
 
 #: Name of the custom section that holds the manifest.
 SECTION = "ludarium"
-_FORMAT = 2
+_FORMAT = 3
 _MAKERS = ("../objects.py", "compiler.py", "linker.py", "memory.py", "module.py", "network.py")
 
 
@@ -63,11 +64,33 @@ def _build(game: Game, limits: Limits) -> bytes:
         "max_plies": game.max_plies,
         "random_start": game.random_start,
         "sources": digest_of(game),
-        "search": {"limits": asdict(limits), "defaults": SearchSettings()._asdict()},
+        "search": {"limits": asdict(limits), "options": _describe_options()},
         "network": layout_of(game),
     }
     loaded = {"network": any_network(game)}
     return assemble(game, kernels, memory_of(game, limits), about, loaded, ask=part_of(game))
+
+
+def _describe_options() -> dict[str, dict[str, Any]]:
+    """The options of a search as JSON values, by name.
+
+    Returns:
+        - ``default``; what is ``accepted``, in words; ``none``, the number in memory for null;
+        - ``choices``, the values of a flag or a choice, by the number of each in memory;
+        - the range of a number, by ``ge``, ``gt``, ``le`` and ``lt``, null where there is no such
+          limit, and whether it is ``whole``.
+    """
+    return {
+        option.name: {
+            "default": option.default,
+            "accepted": accepted(option.kind).lower(),
+            "none": NEVER,
+            "choices": option.choices,
+            "whole": type(option.default) is not float,
+            **{key: getattr(option.meta, key) for key in ("ge", "gt", "le", "lt")},
+        }
+        for option in OPTIONS
+    }
 
 
 def assemble(
@@ -123,7 +146,7 @@ def digest_of(game: Game) -> str:
     """
     return digest_of_parts(
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
-        layout_of(game).encode(),
+        *(layout_of(game).encode(), _as_json(_describe_options())),
     )
 
 

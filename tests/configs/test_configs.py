@@ -112,6 +112,7 @@ def test_settings_change_single_keys(tmp_path):
     [
         ("learner.batch", "write key=value"),
         ("nothing.batch=3", "'nothing' is not a section"),
+        ("self_play.prove=true", "contains unknown field `prove`: it is called solver"),
         ("learner.bath=3", r"learner: contains unknown field `bath`; did you mean batch\?"),
         (
             "variants=[{options: {size: 4}, sed: 2}]",

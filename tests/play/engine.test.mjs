@@ -101,7 +101,7 @@ for (const algorithm of ["gumbel", "puct"]) {
   });
 
   test(`${algorithm} shares its simulations`, async () => {
-    const settings = { simulations: 200, algorithm, prove: false };
+    const settings = { simulations: 200, algorithm, solver: false };
     const found = await engine.newGame().search.run(settings, { evaluate: async () => equal });
     assert.equal(found.simulations, 200);
     assert.equal(found.visits.reduce((sum, visits) => sum + visits), 200);
@@ -117,7 +117,7 @@ test("noise can be given", async () => {
   const { search } = engine.newGame();
   const noise = new Float32Array(9);
   noise[3] = 50;
-  const settings = { simulations: 8, prove: false, max_considered: 2 };
+  const settings = { simulations: 8, solver: false, max_considered: 2 };
   const found = await search.run(settings, { evaluate, noise });
   assert.ok(found.visits[3] >= 4);
   assert.equal((await search.run(settings, { evaluate })).visits[3], 0);
@@ -143,8 +143,8 @@ test("a search ends early with what it has found", async () => {
 });
 
 test("looking at a search that runs does not change it", async () => {
-  const noisy = { simulations: 80, noise: 1, temperature_plies: 0, prove: false };
-  const drawn = { simulations: 80, algorithm: "puct", noise: 0.25, temperature: 1, prove: false };
+  const noisy = { simulations: 80, noise: 1, temperature_plies: 0, solver: false };
+  const drawn = { simulations: 80, algorithm: "puct", noise: 0.25, temperature: 1, solver: false };
   for (const settings of [noisy, drawn]) {
     const runs = [];
     for (const look of [true, false]) {
@@ -172,10 +172,12 @@ test("what does not fit is told, and the next search works", async () => {
     [{ simulations: 1601 }, /simulations is 1601; accepted: a whole number from 1 to 1600/],
     [{ simulations: 0 }, /simulations is 0/],
     [{ max_considered: 65 }, /max_considered is 65/],
-    [{ simulation: 5 }, /no setting is called simulation; there are simulations,/],
+    [{ simulation: 5 }, /no setting is called simulation; there are algorithm,/],
     [{ algorithm: "minimax" }, /algorithm is minimax/],
-    [{ prove: 1 }, /prove is 1/],
-    [{ noise: NaN }, /noise is NaN/],
+    [{ solver: 1 }, /solver is 1; accepted: false or true/],
+    [{ noise: NaN }, /noise is NaN; accepted: a number from 0 to 10/],
+    [{ score: 1 }, /score is 1; accepted: a number from 0 to below 1/],
+    [{ c_puct: 0 }, /c_puct is 0; accepted: a number above 0, up to 100/],
   ];
   for (const [settings, message] of cases) {
     await assert.rejects(search.run(settings, { evaluate }), message);
@@ -297,7 +299,7 @@ function gameWithoutSlices() {
 }
 
 test("slices of a search change nothing", async () => {
-  const settings = { simulations: 300, prove: false };
+  const settings = { simulations: 300, solver: false };
   let calls = 0;
   const counted = { onProgress: () => (calls += 1) };
   const whole = await gameWithoutSlices().search.run(settings, counted);
@@ -314,7 +316,7 @@ test("slices of a search change nothing", async () => {
 });
 
 test("nobody's answers are taken for those of somebody else", async () => {
-  const settings = { simulations: 100, prove: false, noise: 0 };
+  const settings = { simulations: 100, solver: false, noise: 0 };
   const other = () => ({ logits: [9, 0, 0, 0, 0, 0, 0, 0, 0], wdl: [0.9, 0, 0.1] });
   const { search } = knowing.newGame();
   for (const run of [{ evaluate }, {}, { evaluate: other }, { evaluate }]) {

@@ -758,7 +758,7 @@ def test_a_level_without_room_changes_nothing(simulations):
     memory["search"].knobs["simulations"] = simulations
     arrays = named_arrays("search", memory["search"])
     before = {name: array.tobytes() for name, array in arrays.items()}
-    assert kernels.level_begin(memory["game"], memory["search"], 5) == -1
+    assert kernels.level_begin(memory["game"], memory["search"], 5, 1) == -1
     assert before == {name: array.tobytes() for name, array in arrays.items()}
 
 

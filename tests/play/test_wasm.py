@@ -8,12 +8,12 @@ import os
 import re
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from msgspec.structs import asdict
 
 from ludarium.arena.ladder import load_ladder
 from ludarium.envs import GAMES, Game, make_game
@@ -35,7 +35,6 @@ from ludarium.play.wasm import (
     linker,
     module_name,
 )
-from ludarium.play.wasm.memory import settings_record
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkSearcher
@@ -46,7 +45,6 @@ from ludarium.training.networks import (
     stored_network,
 )
 from ludarium.training.search import Search, SearchSettings
-from ludarium.training.search.settings import PUCT
 from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.node import ask, need_tools, run_tests
@@ -58,9 +56,9 @@ SCRIPT = Path(__file__).with_name("agreement.mjs")
 CHUNK = 100  # games that share a digest, so that a difference is found
 SETTINGS = (
     SearchSettings(simulations=128),
-    SearchSettings(simulations=64, noise=1.0, max_considered=8, prove=False),
-    SearchSettings(simulations=96, algorithm=PUCT, noise=0.25, temperature=0.8),
-    SearchSettings(simulations=32, algorithm=PUCT, rescale_values=False),
+    SearchSettings(simulations=64, noise=1.0, max_considered=8, solver=False),
+    SearchSettings(simulations=96, algorithm="puct", noise=0.25, temperature=0.8),
+    SearchSettings(simulations=32, algorithm="puct", rescale_values=False),
 )
 
 
@@ -214,7 +212,7 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
 
 def in_module(module: Path, game: Game, games: int, positions: int) -> dict[str, Any]:
     searches = [
-        {"settings": settings._asdict(), "positions": positions, "seed": seed}
+        {"settings": asdict(settings), "positions": positions, "seed": seed}
         for seed, settings in enumerate(SETTINGS)
     ]
     asked = {"games": _chunks(games), "searches": searches}
@@ -280,17 +278,6 @@ def test_shipped_networks_answer_as_in_python(ladder: Path, tmp_path: Path) -> N
     game = make_game(found.game, **found.options)
     path = build.write_module(tmp_path, game, build_module(game))
     compare_networks(game, path, positions=200)
-
-
-def test_a_module_reads_every_setting_of_a_search() -> None:
-    """`settings_of` names them one by one, because compiled code cannot go through a record."""
-    defaults = SearchSettings()
-    given = defaults._make(
-        not value if isinstance(value, bool) else type(value)(number)
-        for number, value in enumerate(defaults, 2)
-    )
-    memory = SimpleNamespace(settings=settings_record(given).view(np.recarray))
-    assert kernels.settings_of(memory) == given
 
 
 def test_changed_sources_have_another_digest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from ludarium.training.agents import make_agent, names, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
 from ludarium.training.agents.names import agent_kinds
 from ludarium.training.agents.settings import settings_text, split_settings
+from ludarium.training.search import SearchSettings
 from tests.checkpoints import tiny_checkpoint
 from tests.installed import install
 from tests.tictactoe import TicTacToe
@@ -299,18 +300,40 @@ def test_a_share_of_the_score_is_for_games_and_networks_with_one() -> None:
     assert make_agent(agent.name, corso).name == agent.name
     timed = make_agent("corso?time=50ms&score=0.1", corso)
     assert timed.name == "corso?time=50ms&score=0.1"
-    assert make_agent("corso?time=50ms&bound=0", corso).name == "corso?time=50ms&bound=0"
-    with pytest.raises(ValueError, match="bound is for a time"):
-        make_agent("corso:8?bound=3", corso)
+    assert make_agent("corso?time=50ms&lcb=0", corso).name == "corso?time=50ms&lcb=0"
+    with pytest.raises(ValueError, match="lcb is for a time"):
+        make_agent("corso:8?lcb=3", corso)
     for refused, reason in (
         ("onyx:8?score=0.1", "counts no points to play for"),
         ("corso:8?score=1", "from 0 to below 1"),
         ("corso:0?score=0.1", "score is for a search"),
-        ("onnx:mine.onnx?score=0.1", "there is no setting 'score'"),
         ("uct:10?score=0.1", "there is no setting 'score'"),
     ):
         with pytest.raises(ValueError, match=reason):
             make_agent(refused, onyx if refused.startswith("onyx") else corso)
+
+
+def test_names_set_options_of_the_search() -> None:
+    name = "corso:8?algorithm=puct&c_puct=2&solver=false"
+    found = read_agent("corso:8?solver=false&algorithm=puct&c_puct=2.0")
+    assert isinstance(found, ShippedFactory)
+    assert found == read_agent(name)
+    assert found.settings == SearchSettings(algorithm="puct", c_puct=2.0, solver=False)
+    assert make_agent(name, make_game("corso")).name == name
+    assert make_agent("corso?time=1s&c_puct=2", make_game("corso")).name == "corso?time=1s&c_puct=2"
+    for refused, reason in (
+        ("corso?c_puct=2", "c_puct is for puct, and this search is gumbel: give algorithm=puct"),
+        ("corso?time=1s&max_considered=8", "max_considered is for gumbel"),
+        ("corso?time=1s&algorithm=gumbel", "with a time the search is puct"),
+        ("corso?max_considered=0", "max_considered .* is 0; accepted: an integer from 1 to 1,000"),
+        ("corso?solver=yes", "'yes' is neither true nor false"),
+        ("corso:0?solver=false", "solver is for a search"),
+        ("corso?noise=1", "there is no setting 'noise'"),
+        ("corso?prove=true", "no setting 'prove': it is called solver"),
+        ("corso?time=1s&bound=0", "no setting 'bound': it is called lcb"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            read_agent(refused)
 
 
 def test_a_network_that_has_not_learnt_the_score_does_not_play_for_it(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from ludarium.training.runs import evaluation, trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import SearchSettings
-from ludarium.training.search.settings import NEVER, PUCT
+from ludarium.training.search.settings import NEVER
 from tests.tiny_runs import ALPHAZERO, PPO, TinyRuns
 
 from .test_learner import by_hand, learnt
@@ -221,7 +221,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
             **{"self_play.noise": 0.6, "self_play.value_scale": 0.3, "self_play.c_puct": 2.5},
             **{"self_play.maxvisit_init": 20, "self_play.rescale_values": False},
             **{"self_play.dirichlet_alpha": 0.7, "self_play.temperature": 0.4},
-            **{"self_play.prove": False, "self_play.temperature_plies": 13},
+            **{"self_play.solver": False, "self_play.temperature_plies": 13},
             "self_play.simulations": [[0, 7], [0.5, 11], [0.8, 9]],
         },
         {
@@ -230,7 +230,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
             "network": [12, 3],
             "evaluation": [(3, "uct:9", 10, 0, 7), (4, "uct:9", 10, 0, 7)],
             "save": [2, 4],
-            "self_play.algorithm": PUCT,
+            "self_play.algorithm": "puct",
             "self_play.simulations": [7, 11, 11],
         },
     ),

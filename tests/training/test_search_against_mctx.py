@@ -81,7 +81,7 @@ def run(case: dict):
         maxvisit_init=case["maxvisit_init"],
         rescale_values=case["rescale_values"],
         noise=0.0,
-        prove=False,
+        solver=False,
     )
     search = Search(game, settings, batch=1, seed=0)
     all_logits = np.array(case["logits"], np.float32)

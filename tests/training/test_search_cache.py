@@ -9,7 +9,6 @@ from ludarium.envs import make_game
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.cache import NO_SLOT, hash_of, lookup, new_cache, set_request, store
-from ludarium.training.search.settings import GUMBEL, PUCT
 from tests.games import positions_after, slow_but, states_of
 
 from .test_search import random_network
@@ -30,7 +29,7 @@ class OneByOne:
         return Evaluation(*(np.concatenate(arrays) for arrays in zip(*answers, strict=True)))
 
 
-@pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
+@pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
 @pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
     game = make_game(name, **GAMES[name])
@@ -53,7 +52,7 @@ def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
 
 def test_transpositions_are_evaluated_once():
     game = make_game("corso", size=3)
-    settings = SearchSettings(simulations=400, prove=False)
+    settings = SearchSettings(simulations=400, solver=False)
     evaluator = OneByOne(1, game.num_actions)
     Search(game, settings, 1, seed=0, cache=8).run(game.start().states, evaluator)
     assert len(evaluator.asked) == len(set(evaluator.asked)) < 390

@@ -22,7 +22,6 @@ from ludarium.training.agents.network import network_agent
 from ludarium.training.agents.trees import Trees
 from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, simulate
-from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import SETTINGS, TreeSearch
 from tests.games import positions_after, slow_but, states_of
 
@@ -86,7 +85,7 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
     game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 7))
-    settings = SearchSettings(simulations=30, algorithm=PUCT)
+    settings = SearchSettings(simulations=30, algorithm="puct")
     found = []
     for cores in (1, 2, 5):
         monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda n=cores: n)

@@ -13,7 +13,6 @@ from ludarium.envs import Position
 from ludarium.models import Evaluation
 from ludarium.training.agents import UCTSearcher, uct_search
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
-from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import new_batches
 from tests.games import after, changed, positions_after
 from tests.tictactoe import TicTacToe
@@ -47,7 +46,7 @@ def visits_by_action(tree: TreeSearch) -> np.ndarray:
 
 def test_with_one_leaf_at_a_time_it_is_the_batched_search():
     position = from_start("b2")
-    settings = SearchSettings(simulations=60, algorithm=PUCT)
+    settings = SearchSettings(simulations=60, algorithm="puct")
     batched = Search(GAME, settings, 1).run(position.states, evaluate)
     tree = search(position, size=1, cache=0.0)
     tree.think(Budget(simulations=60))
@@ -57,7 +56,7 @@ def test_with_one_leaf_at_a_time_it_is_the_batched_search():
 
 def test_many_leaves_at_a_time_find_about_the_same():
     position = from_start("b2")
-    settings = SearchSettings(algorithm=PUCT, prove=False)
+    settings = SearchSettings(algorithm="puct", solver=False)
     one, many = (search(position, size=size, settings=settings) for size in (1, 8))
     for tree in (one, many):
         tree.think(Budget(simulations=2000))
@@ -69,7 +68,9 @@ def test_many_leaves_at_a_time_find_about_the_same():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_no_simulation_is_lost_or_counted_twice(threads):
     """However the threads take turns: each node has the mean of what ended in it and below it."""
-    tree = search(from_start("b2"), threads, settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(
+        from_start("b2"), threads, settings=SearchSettings(algorithm="puct", solver=False)
+    )
     tree.think(Budget(simulations=1500))
     assert tree.simulations == 1500
     assert tree.finding().visits.sum() == 1500
@@ -162,7 +163,7 @@ def test_a_game_can_be_played_to_its_end_in_one_tree():
 
 
 def test_draws_of_the_network_are_averaged():
-    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=8))  # no end of the game is that near
     found = tree.finding()
     assert found.draws[0] == pytest.approx(DRAW)
@@ -170,7 +171,7 @@ def test_draws_of_the_network_are_averaged():
 
 
 def test_what_ends_the_thinking():
-    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     calls = itertools.count()
     tree.think(Budget(stop=lambda: next(calls) == 5))
     assert 0 < tree.simulations < 500
@@ -203,7 +204,7 @@ def test_a_budget_has_whole_simulations_and_finite_seconds(given: dict, message:
 
 
 def test_a_full_memory_ends_the_thinking_and_a_move_or_a_new_tree_makes_room():
-    settings = SearchSettings(algorithm=PUCT, prove=False)
+    settings = SearchSettings(algorithm="puct", solver=False)
     tree = search(GAME.start(0), settings=settings, memory=300_000)
     tree.think(Budget(simulations=1_000_000))
     assert tree.is_full
@@ -245,7 +246,7 @@ def test_a_failing_network_leaves_an_empty_tree_that_works():
 
 
 def test_answers_are_cached_by_observation():
-    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=500))
     assert tree.evaluations < 400 < tree.simulations
 
@@ -291,22 +292,20 @@ def test_actions_are_ranked_by_visits_and_then_by_their_value_for_the_mover(move
 
 
 @pytest.mark.parametrize("mover", [0, 1])
-def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover):
+def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover, monkeypatch):
     """Whoever it is at that ply."""
-    resumed, sign = UCTSearch(GAME, np.array([[3, 5]]), 0.7), 1 - 2 * mover
-    resumed.restart(changed(GAME.start(0), mover=mover).states)
+    monkeypatch.setattr(uct_search, "available_cores", lambda: 1)
+    state = changed(GAME.start(0), mover=mover).states
+    resumed = UCTSearcher(GAME).deep_search(state, np.random.default_rng(5))
     resumed.think(Budget(simulations=9))
-    visits, totals, _ = resumed.action_statistics()  # totals are player 0's
-    assert {-1, 1} <= set(totals)
-    assert set(visits) == {1}
-    assert (np.diff(sign * totals[resumed.ranked()]) <= 0).all()
     found = resumed.finding()
-    np.testing.assert_array_equal(found.action_values[0], sign * totals)
-    assert found.values[0] == pytest.approx(sign * totals.mean())
+    assert (found.visits == 1).all()
+    assert {-1, 1} <= set(found.action_values[0])
+    assert (np.diff(found.action_values[0, resumed.ranked()]) <= 0).all()
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
-    tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=300))
     nodes = tree._nodes[: tree.size]
     sums = nodes["raw_value"].astype(float) ** 2
@@ -319,7 +318,7 @@ def test_squares_are_the_means_of_what_was_backed_up():
 
 
 def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
-    tree = search(from_start("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree = search(from_start("b2"), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=300))
     root, sign = tree._nodes[0], tree._nodes[0]["sign"]
     edges = tree._edges[root["first"] : root["end"]]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ludarium.configs.schema import RENAMED
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay, games_from
 from ludarium.envs.engine.messages import did_you_mean, quoted
@@ -221,12 +222,19 @@ class AgentFactory(ABC):
         for key in settings:
             if key not in known:
                 keys = f"accepted here: {', '.join(known)}" if known else "it takes none"
-                raise ValueError(
-                    f"there is no setting {quoted(key)}{did_you_mean(key, known)}; {keys}"
+                hint = (
+                    f": it is called {RENAMED[key]}"
+                    if RENAMED.get(key) in known
+                    else did_you_mean(key, known)
                 )
+                raise ValueError(f"there is no setting {quoted(key)}{hint}; {keys}")
         if number in settings and "time" in settings:
             raise ValueError(f"give {number} or a time for each move, not both")
-        return cls(**{key: known[key]["read"](text) for key, text in settings.items()}, **others)
+        for key in known:
+            if key in settings:
+                value, field = known[key]["read"](settings[key]), known[key].get("field")
+                others |= {field: (*others.get(field, ()), (key, value))} if field else {key: value}
+        return cls(**others)
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
         """The game to play: a trained agent's, its own options replaced by the given ones.

@@ -13,10 +13,12 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
+from ludarium.training.search.settings import OPTIONS
 
 from ..networks import fits, learnt_options, stored_network
 from .agent import Agent, AgentFactory, Seed
@@ -24,8 +26,8 @@ from .settings import (
     DEFAULT_SIMULATIONS,
     TEMPERATURE_HELP,
     TIME_HELP,
-    check_score,
     duration_text,
+    options_setting,
     read_duration,
     read_number,
     read_real,
@@ -53,6 +55,41 @@ class NetworkFactory(AgentFactory):
     )
     time: float | None = setting(read_duration, TIME_HELP)
     temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
+    lcb: float | None = setting(
+        read_real,
+        "with a time: the move is chosen by its value minus this many standard errors",
+    )
+    search: tuple[tuple[str, Any], ...] = options_setting()
+
+    def __post_init__(self) -> None:
+        _ = self.settings
+
+    @property
+    def settings(self) -> SearchSettings:
+        """The settings of the search.
+
+        Raises:
+            ValueError: an option would have no effect.
+        """
+        given = dict(self.search)
+        usual = "gumbel" if self.time is None else "puct"
+        algorithm = given.get("algorithm", usual)
+        if self.time is not None and algorithm != usual:
+            raise ValueError(f"with a time the search is {usual}: leave out algorithm={algorithm}")
+        for option in OPTIONS:
+            if option.name not in given:
+                continue
+            if self.simulations == 0:
+                raise ValueError(
+                    f"{option.name} is for a search: give simulations too, or leave it out"
+                )
+            if option.algorithm not in ("", algorithm):
+                raise ValueError(
+                    f"{option.name} is for {option.algorithm}, and this search is {algorithm}: "
+                    + ("" if self.time else f"give algorithm={option.algorithm} too, or ")
+                    + "leave it out"
+                )
+        return SearchSettings(**{"algorithm": algorithm} | given)
 
     def with_simulations(self, simulations: int | None) -> Self:
         """See `AgentFactory.with_simulations`."""
@@ -64,8 +101,6 @@ class NetworkFactory(AgentFactory):
         network: Network | Evaluator,
         label: str,
         seed: Seed,
-        score: float = 0.0,
-        bound: float | None = None,
     ) -> Agent:
         """Make the agent; tables name it ``label`` with the settings."""
         from .network import network_agent
@@ -73,9 +108,9 @@ class NetworkFactory(AgentFactory):
         simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
         told: dict[str, Any] = {
             "time": None if self.time is None else duration_text(self.time),
-            "temperature": f"{self.temperature:g}" if self.temperature else None,
-            "score": f"{score:g}" if score else None,
-            "bound": None if bound is None else f"{bound:g}",
+            "temperature": self.temperature or None,
+            **dict(self.search),
+            "lcb": self.lcb,
         }
         name = f"{label}:{simulations}" if self.time is None else label
         return network_agent(
@@ -85,23 +120,15 @@ class NetworkFactory(AgentFactory):
             name + settings_text(told),
             seed,
             temperature=self.temperature,
-            score=score,
             seconds=self.time,
-            bound=bound,
+            lcb=self.lcb,
+            settings=self.settings,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedFactory(NetworkFactory):
     """Makes the agent of a checkpoint."""
-
-    score: float = setting(
-        read_real, "weight of the final lead in the maximised value, to play for points too", 0.0
-    )
-    bound: float | None = setting(
-        read_real,
-        "with a time: the move is chosen by its value minus this many standard errors",
-    )
 
     @property
     @abstractmethod
@@ -135,10 +162,9 @@ class TrainedFactory(NetworkFactory):
         """Make the agent for ``game``; see `AgentFactory.make`."""
         path = self.checkpoint_path(game.options)
         network = stored_network(path, game, self.label)
-        if self.score:
-            check_score(game, self.score)
+        if self.settings.score and game.max_score:
             _check_learnt_score(load_header(path), self.label)
-        return self.make_of(game, network, self.label, seed, self.score, self.bound)
+        return self.make_of(game, network, self.label, seed)
 
 
 @dataclass(frozen=True, kw_only=True)

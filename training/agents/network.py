@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.codec import shown
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
@@ -15,19 +17,19 @@ from ludarium.envs.engine.rule import ONGOING
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked, is_canonical
 from ludarium.training.networks import cache_size, evaluator_of, shared_by_threads
-from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch
-from ludarium.training.search.tree_search import SETTINGS
+from ludarium.training.search import Budget, Finding, Search, TreeSearch
+from ludarium.training.search.settings import DEFAULTS
 
 from .agent import Agent, Seed
 from .searcher import Drawn, Searcher, as_positions, best
-from .settings import DEFAULT_SIMULATIONS, check_duration, check_score, check_simulations
+from .settings import DEFAULT_SIMULATIONS, check_duration, check_simulations
 from .trees import Trees
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
-#: Default ``bound`` of searches with seconds, in standard errors.
-BOUND = 3.0
+#: Default ``lcb`` of searches with seconds, in standard errors.
+LCB = 3.0
 
 _BATCH = 128
 _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
@@ -36,10 +38,10 @@ _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched t
 class NetworkSearcher(Searcher):
     """Searches with a network.
 
-    With a number of simulations, this is the Gumbel AlphaZero search without root noise, of many
-    positions side by side (`Search`). With seconds, each position gets a `TreeSearch`, and each
-    game's tree is kept from one move to the next (`Trees`). With 0 simulations there is no search:
-    the finding is the network's policy.
+    With a number of simulations, this is a search of many positions side by side (`Search`), by
+    default Gumbel AlphaZero without root noise. With seconds, each position gets a `TreeSearch`,
+    and each game's tree is kept from one move to the next (`Trees`). With 0 simulations there is no
+    search: the finding is the network's policy.
 
     Args:
         game: the rules.
@@ -47,16 +49,17 @@ class NetworkSearcher(Searcher):
             observations.
         backend: see `ludarium.models.InferenceEngine`, and `evaluator_of` for ``compiled-int8``;
             not used for a function.
-        score: share of the final score in the value that it maximises, 0 to below 1. Above 0
-            it plays for points too. It needs a network with a score, and a game that has one.
-        bound: with seconds, the action with the greatest lower confidence bound is chosen, this
+        settings: settings of the search; the budget has the number of simulations, and with seconds
+            the algorithm is PUCT. A share of the score needs a network with a score, and a game
+            that has one.
+        lcb: with seconds, the action with the greatest lower confidence bound is chosen, this
             many standard errors below its value; 0: the most visited. See `TreeSearch.best_action`.
 
     Attributes:
-        score: the same share.
+        settings: as given.
 
     Raises:
-        ValueError: ``score`` or ``bound`` is out of range, or the game has no score.
+        ValueError: ``lcb`` is out of range, or the game has no score.
     """
 
     def __init__(
@@ -64,19 +67,20 @@ class NetworkSearcher(Searcher):
         game: Game,
         network: Network | Evaluator,
         backend: str = "auto",
-        score: float = 0.0,
-        bound: float = BOUND,
+        settings: SearchSettings = DEFAULTS,
+        lcb: float = LCB,
     ) -> None:
-        if score:
-            check_score(game, score)
-        if not 0 <= bound < np.inf:
-            raise ValueError(f"bound is a number from 0 on, not {quoted(bound)}")
+        if settings.score and not game.max_score:
+            raise ValueError(
+                f"{game} counts no points to play for: leave out score={settings.score:g}"
+            )
+        if not 0 <= lcb < np.inf:
+            raise ValueError(f"lcb is a number from 0 on, not {quoted(lcb)}")
         super().__init__(game)
-        self.score = score
+        self.settings = settings
         self._evaluator = evaluator_of(game, network, _BATCH, backend)
         self._shared_evaluator = shared_by_threads(self._evaluator)
-        self._settings: dict[str, Any] = {"score": score, "max_score": max(1, game.max_score)}
-        self._bound = bound
+        self._lcb = lcb
         self._search: Search | None = None
         self._trees: Trees | None = None
 
@@ -92,13 +96,13 @@ class NetworkSearcher(Searcher):
 
     def _in_trees(self) -> Trees:
         if self._trees is None:
-            settings = SETTINGS._replace(**self._settings)
-            self._trees = Trees(self.game, self._shared_evaluator, settings, self._bound)
+            settings = msgspec.structs.replace(self.settings, algorithm="puct")
+            self._trees = Trees(self.game, self._shared_evaluator, settings, self._lcb)
         return self._trees
 
     def _side_by_side(self, simulations: int) -> Search:
         if self._search is None or self._search.settings.simulations != simulations:
-            settings = SearchSettings(simulations=simulations, **self._settings)
+            settings = msgspec.structs.replace(self.settings, simulations=simulations)
             room = _NODES_AT_ONCE // ((simulations + 1) * self.game.num_actions)
             batch, cache = int(np.clip(room, 1, _BATCH)), cache_size(self._evaluator)
             self._search = Search(self.game, settings, batch, 0, cache)
@@ -185,7 +189,8 @@ class NetworkSearcher(Searcher):
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
         """A `TreeSearch` with the network, without points; see `Searcher.deep_search`."""
-        return TreeSearch(self.game, state, self._shared_evaluator)
+        settings = msgspec.structs.replace(self.settings, algorithm="puct", score=0.0)
+        return TreeSearch(self.game, state, self._shared_evaluator, settings)
 
 
 def network_agent(
@@ -196,36 +201,36 @@ def network_agent(
     seed: Seed = None,
     backend: str = "auto",
     temperature: float = 0.0,
-    score: float = 0.0,
     seconds: float | None = None,
-    bound: float | None = None,
+    lcb: float | None = None,
+    settings: SearchSettings = DEFAULTS,
 ) -> Agent:
     """An agent that plays the best action that a `NetworkSearcher` finds.
 
     Args:
-        game, network, backend, score: see `NetworkSearcher`.
+        game, network, backend, settings: see `NetworkSearcher`.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: the name in tables.
         seed: seed of the moves that ``temperature`` draws; without it the seed has no effect.
         temperature: 0 plays the best action found. Above 0, the action is drawn from the policy to
             the power 1/temperature: the search's policy, or without a search the network's.
         seconds: seconds for each move of each game, 0.001 to 3,600, in place of simulations.
-        bound: see `NetworkSearcher`, 3 by default; only with ``seconds``.
+        lcb: see `NetworkSearcher`, 3 by default; only with ``seconds``.
 
     Raises:
-        ValueError: ``simulations``, ``seconds``, ``temperature``, ``score`` or ``bound`` is out of
-            range; ``bound`` is given without ``seconds`` or with ``temperature``, or ``score``
+        ValueError: ``simulations``, ``seconds``, ``temperature`` or ``lcb`` is out of range;
+            ``lcb`` is given without ``seconds`` or with ``temperature``, or a share of the score
             without a search.
     """
-    if bound is not None and temperature:
-        raise ValueError("bound chooses the best move, temperature draws one: give one of them")
+    if lcb is not None and temperature:
+        raise ValueError("lcb chooses the best move, temperature draws one: give one of them")
     if seconds is not None:
         check_duration(seconds)
-    elif bound is not None:
-        raise ValueError("bound is for a time for each move, such as time=1s")
-    elif score and not simulations:
+    elif lcb is not None:
+        raise ValueError("lcb is for a time for each move, such as time=1s")
+    elif settings.score and not simulations:
         raise ValueError("score is for a search: give simulations too, or leave it out")
-    searcher = NetworkSearcher(game, network, backend, score, BOUND if bound is None else bound)
+    searcher = NetworkSearcher(game, network, backend, settings, LCB if lcb is None else lcb)
     budget = Budget(simulations=simulations) if seconds is None else Budget(seconds=seconds)
     choice = Drawn(temperature) if temperature else best
     return Agent(game, name, seed, searcher, budget, choice)

@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import field, fields, is_dataclass
+from functools import partial
 from typing import Any
 
-from ludarium.envs.engine.game import Game
+from ludarium.configs.schema import MOST_SIMULATIONS, Option
 from ludarium.envs.engine.messages import quoted
+from ludarium.training.search.settings import OPTIONS
 
-MOST_SIMULATIONS = 100_000  #: limit for each move
 DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network
 #: Help of the settings ``temperature`` and ``time``, which several kinds have.
 TEMPERATURE_HELP = "above 0 draws the move from the policy to the power 1/temperature"
@@ -29,14 +30,6 @@ def check_simulations(simulations: int) -> None:
     """Raise ``ValueError`` unless it is a number of simulations; 0 means no search."""
     if not 0 <= simulations <= MOST_SIMULATIONS:
         raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}")
-
-
-def check_score(game: Game, share: float) -> None:
-    """Raise ``ValueError`` unless the game's score can have this share of a value."""
-    if not 0 < share < 1:
-        raise ValueError(f"score, a share of the value, is from 0 to below 1, not {share:g}")
-    if not game.max_score:
-        raise ValueError(f"{game} counts no points to play for: leave out score={share:g}")
 
 
 def split_settings(spec: str) -> tuple[str, dict[str, str]]:
@@ -74,8 +67,15 @@ def settings_text(settings: Mapping[str, object]) -> str:
 
     A setting that is ``None`` is left out.
     """
-    given = "&".join(f"{key}={value}" for key, value in settings.items() if value is not None)
+    texts = {key: _text(value) for key, value in settings.items() if value is not None}
+    given = "&".join(f"{key}={text}" for key, text in texts.items())
     return "?" + given if given else ""
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def with_settings(name: str, settings: Mapping[str, object]) -> str:
@@ -107,10 +107,35 @@ def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
     return field(default=default, metadata={"read": read, "help": help})
 
 
+def options_setting() -> Any:
+    """A field of a dataclass for those options of a search that a name gives, as (name, value)."""
+    return field(default=(), metadata={"options": True})
+
+
 def settings_of(factory: type) -> dict[str, Mapping[str, Any]]:
-    """The settings of a dataclass by name: ``read`` and ``help`` of each, see `setting`."""
-    found = fields(factory) if is_dataclass(factory) else ()
-    return {each.name: each.metadata for each in found if "read" in each.metadata}
+    """The settings of a dataclass by name: ``read`` and ``help`` of each, see `setting`.
+
+    Those of `options_setting` have the name of their field too, as ``field``.
+    """
+    known: dict[str, Mapping[str, Any]] = {}
+    for each in fields(factory) if is_dataclass(factory) else ():
+        if "read" in each.metadata:
+            known[each.name] = each.metadata
+        for option in OPTIONS if "options" in each.metadata else ():
+            if option.in_names:
+                read = partial(_read_option, option)
+                known[option.name] = {"read": read, "help": option.help, "field": each.name}
+    return known
+
+
+def _read_option(option: Option, text: str) -> Any:
+    """Read the value of an option of a search."""
+    readers: dict[type, Callable[[str], Any]] = {
+        **{bool: read_flag, int: read_number, float: read_real, str: str}
+    }
+    value = readers[type(option.default)](text)
+    option.check(value)
+    return value
 
 
 def read_number(text: str) -> int:

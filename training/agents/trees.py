@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.threads import available_cores, results_of
 from ludarium.models import Evaluator
 from ludarium.models.evaluation import version_of
-from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
+from ludarium.training.search import Budget, Finding, TreeSearch
 from ludarium.training.search.cache import empty
 from ludarium.training.search.tree_search import LeafBatch, new_batches
 
@@ -49,7 +50,7 @@ class Trees:
         game: the rules.
         evaluate: the network, which may be called from several threads at a time.
         settings: settings of the searches.
-        bound: see `TreeSearch.best_action`.
+        lcb: see `TreeSearch.best_action`.
     """
 
     def __init__(
@@ -57,12 +58,12 @@ class Trees:
         game: Game,
         evaluate: Evaluator,
         settings: SearchSettings,
-        bound: float = 0.0,
+        lcb: float = 0.0,
     ) -> None:
         self.game = game
         self._evaluate = evaluate
         self._settings = settings
-        self._bound = bound
+        self._lcb = lcb
         self._in_play = 0
         self._batches = _new_batches(game)
         self._version = version_of(evaluate)
@@ -147,7 +148,7 @@ class Trees:
             if left is not None:
                 left = max(0.0, left - (time.perf_counter() - started))
             search.think(replace(budget, seconds=left))
-            return search.finding(self._bound)
+            return search.finding(self._lcb)
 
         found = results_of(task, count, len(self._batches))
         return Finding.scattered(count, self.game.num_actions, range(count), found)

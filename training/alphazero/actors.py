@@ -16,13 +16,13 @@ import msgspec
 import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
+from ludarium.configs.schema import SearchOptions
 from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.networks import inference_engine
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings, join_results
-from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
 from .bootstrap import bootstrap_samples
 from .mixture import Mixture
@@ -231,7 +231,7 @@ class _Player:
         with torch_threads(torch_threads_of_worker(workers)):
             self.engine = inference_engine(game, network, batch, config.backend, device, examples)
         most = config.self_play.most_simulations
-        largest = search_settings(config, 0.0)._replace(simulations=most)
+        largest = msgspec.structs.replace(search_settings(config, 0.0), simulations=most)
         self.self_play = SelfPlay(game, config.self_play, largest, workers, self.engine, dtype)
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
@@ -271,16 +271,9 @@ def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
-    """Search settings of self-play at ``progress`` (0 to 1) of the run.
-
-    A key of ``self_play`` that has the name of a setting sets it.
-    """
+    """Search settings of self-play at ``progress`` (0 to 1) of the run."""
     play = config.self_play
-    gumbel = play.algorithm == "gumbel"
-    shared = [name for name in SearchSettings._fields if name in play.__struct_fields__]
-    return SearchSettings(**{name: getattr(play, name) for name in shared})._replace(
-        simulations=play.simulations_at(progress),
-        algorithm=GUMBEL if gumbel else PUCT,
-        noise=play.noise if play.noise is not None else (1.0 if gumbel else 0.25),
-        temperature_plies=NEVER if play.temperature_plies is None else play.temperature_plies,
-    )
+    keys = {name: getattr(play, name) for name in SearchOptions.__struct_fields__}
+    usual = 1.0 if play.algorithm == "gumbel" else 0.25
+    noise = usual if play.noise is None else play.noise
+    return SearchSettings(simulations=play.simulations_at(progress), noise=noise, **keys)

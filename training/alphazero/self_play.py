@@ -26,19 +26,19 @@ import msgspec
 import numpy as np
 import torch
 
-from ludarium.configs.schema import SelfPlayConfig
+from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import Evaluation, Evaluator
-from ludarium.models.evaluation import NetworkInSearch, checked, in_search
+from ludarium.models.evaluation import NetworkInSearch, checked, in_search, is_canonical
 from ludarium.models.inference import torch_threads
 from ludarium.models.kernels import NONE
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.results import join_results
-from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import new_tree
 
 from .exact import UNSOLVED, ExactTargets
@@ -139,6 +139,7 @@ class Group:
         endings: games whose ends fill the log; by default as many as there are positions.
         number: number of its first game.
         stride: step from one game's number to that of the next.
+        canonical: the frame that the network sees, see `is_canonical`.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class Group:
         endings: int | None = None,
         number: int = 0,
         stride: int = 1,
+        canonical: bool = True,
     ) -> None:
         games = config.games
         self.game = game
@@ -164,11 +166,12 @@ class Group:
             rngs=np.zeros((games, 2), np.int64),
             opening_plies=config.opening_plies,
             planes=self.observations.reshape(games, *game.planes_shape),
+            canonical=canonical,
         )
         self.log.counts[NEXT_GAME] = number
         self.pending = np.zeros(0, sample_dtype(game) if dtype is None else dtype)
         self.pending_games = np.zeros(0, np.int64)
-        self.settings = settings
+        self._settings_array = settings_record(settings, game)
         self.is_full = False
         self._evaluation = Evaluation.empty(games, game.num_actions)
         self._is_answered = False
@@ -190,7 +193,7 @@ class Group:
             settings: settings of the search.
             seed: seed of the games that are started, below 2**63.
         """
-        self.settings = settings
+        self._settings_array = settings_record(settings, self.game)
         self.games = self.games._replace(seed=seed)
         write_considered_visits(settings, self.games.tree.considered_visits)
         empty(self.games.cache)  # the network may have changed
@@ -216,7 +219,7 @@ class Group:
         net = NONE if inside is None else inside.net
         kernels = specialise(templates, self.game.rules)
         self.is_full = kernels.play_on(
-            *(self.game.tables, self.games, self.settings),
+            *(self.game.tables, self.games, self._settings_array),
             *(self._evaluation, net, self._is_answered),
         )
         self._is_answered = not self.is_full
@@ -351,7 +354,7 @@ class SelfPlay:
             a worker's number of games is rounded down.
         settings: settings of the search, with the most simulations that will be asked for.
         workers: number of threads that play.
-        evaluate: the network; `in_games` must decide alike for all later ones.
+        evaluate: the network; `in_games` and `is_canonical` must decide alike for all later ones.
         dtype: dtype of the samples, from `sample_dtype`; by default without ``solved``.
 
     Attributes:
@@ -379,7 +382,7 @@ class SelfPlay:
         endings = 1 if self.plays_alone else None
         self.workers = workers
         self.groups = [
-            Group(game, share, settings, dtype, endings, number, workers)
+            Group(game, share, settings, dtype, endings, number, workers, is_canonical(evaluate))
             for number in range(workers)
         ]
         self._positions = config.positions

@@ -9,15 +9,14 @@ result of a search) and ``results`` (joining results). ``leaves`` and ``tree_sea
 position by all cores; ``level`` draws the mistakes of a level, before and after its search.
 """
 
+from ludarium.configs.schema import SearchSettings
+
 from .finding import Budget, Finding
 from .results import join_results
 from .search import Search
-from .settings import GUMBEL, PUCT, SearchSettings
 from .tree_search import TreeSearch
 
 __all__ = [
-    "GUMBEL",
-    "PUCT",
     "Budget",
     "Finding",
     "Search",

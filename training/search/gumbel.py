@@ -9,10 +9,10 @@ an improved policy (section 4 and appendix D), deterministic selection below the
 
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.mathematics import exp
 from ludarium.envs.engine.rule import compiled
 
-from .settings import SearchSettings
 from .tree import NO_EDGE, NO_NODE, is_settled, node_value
 
 _TINY = np.float32(1.1754944e-38)

@@ -42,14 +42,16 @@ def show_root(tables, search, cache, planes, canonical, is_new):
 
 
 @kernel
-def open_root(tables, search, settings, rngs, evaluation):
+def open_root(tables, search, settings_array, rngs, evaluation):
     """Expand the root with row 0 of an `Evaluation`."""
     logits, wdl, score = evaluation
-    expand(tables[0], search, settings, rngs[0], logits[0], wdl[0], score[0])
+    expand(tables[0], search, settings_array[0], rngs[0], logits[0], wdl[0], score[0])
 
 
 @kernel
-def gather(tables, search, cache, settings, considered_visits, planes, leaves, blocked, limit):
+def gather(
+    tables, search, cache, settings_array, considered_visits, planes, leaves, blocked, limit
+):
     """Run simulations until ``leaves`` is full of waiting leaves; show these.
 
     This ends earlier at ``limit``, in a settled root, if ``blocked`` is full, or after `_ATTEMPTS`
@@ -59,7 +61,7 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
         tables: the game's tables.
         search: a `OneSearch` with an evaluated root.
         cache: answers by observation; ``cache.words`` is a view of ``planes``.
-        settings: see `SearchSettings`; the algorithm is PUCT.
+        settings_array: structured [1], see `settings.SETTINGS`; the algorithm is PUCT.
         considered_visits: not used by PUCT.
         planes: float32 [n, planes, cells], receives the observations of the leaves.
         leaves: int32 [n], receives the numbers of the leaves.
@@ -69,7 +71,7 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
     Returns:
         How many leaves wait, and how many simulations were blocked.
     """
-    table = tables[0]
+    table, settings = tables[0], settings_array[0]
     root, nodes, states = search.roots[0], search.nodes, search.states
     waiting = 0
     collisions = 0
@@ -100,7 +102,7 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
 
 
 @kernel
-def receive(tables, search, cache, settings, leaves, blocked, evaluation):
+def receive(tables, search, cache, settings_array, leaves, blocked, evaluation):
     """Expand the leaves that `gather` found; undo the pending visits of these and of blocked ones.
 
     ``evaluation``, an `Evaluation` of n, answers the observations that `gather` showed.
@@ -111,7 +113,7 @@ def receive(tables, search, cache, settings, leaves, blocked, evaluation):
         store(cache, index, evaluation, index)
         leaf = leaves[index]
         value = write_evaluation(
-            tables[0], search, settings, leaf, logits[index], wdl[index], score[index]
+            tables[0], search, settings_array[0], leaf, logits[index], wdl[index], score[index]
         )
         expand_leaf(search, leaf, value)
         add_pending(nodes, leaf, -1)
@@ -161,9 +163,9 @@ def keep_subtree(search, child, numbers):
 
 
 @kernel
-def value(search, settings):
+def value(search, settings_array):
     """Value of the root in its mover's view, see `root_value`."""
-    return root_value(search.roots[0], search.nodes, search.edges, settings)
+    return root_value(search.roots[0], search.nodes, search.edges, settings_array[0])
 
 
 @kernel

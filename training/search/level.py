@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import random_bits, record_dtype
-
-from .settings import SearchSettings
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -22,7 +21,7 @@ KNOBS = record_dtype(
     *((name, np.float64) for name in ("simulations", "temperature", "bound", "blur", "sees_wins"))
 )
 
-#: The settings of a level's search, except ``simulations``, one of the knobs, and ``prove``,
+#: The settings of a level's search, except ``simulations``, one of the knobs, and ``solver``,
 #: which `draw_search` draws.
 SETTINGS = SearchSettings(temperature_plies=0)
 
@@ -48,7 +47,7 @@ def draw_search(knobs, rng, noise):
         noise: float32 [A], receives the noise on the root's logits.
 
     Returns:
-        Whether the search sees immediate wins: its setting ``prove``.
+        Whether the search sees immediate wins: its setting ``solver``.
     """
     sees_wins = uniform(rng) < knobs.sees_wins
     for action in range(len(noise)):

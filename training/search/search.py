@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.numbers import require_seed
@@ -34,7 +36,7 @@ from .cache import Cache, empty, new_cache
 from .finding import Finding
 from .gumbel import write_considered_visits
 from .results import join_results
-from .settings import SearchSettings
+from .settings import settings_record
 from .tree import new_tree
 
 _PATIENCE = 0.2  # seconds between checks whether searches inside compiled code must end
@@ -52,8 +54,7 @@ class Search:
             the next with the same network. 0 keeps none.
 
     Raises:
-        ValueError: a setting has a wrong type or value, the batch is empty, or the trees would take
-            more memory than is free.
+        ValueError: the batch is empty, or the trees would take more memory than is free.
     """
 
     def __init__(
@@ -64,14 +65,11 @@ class Search:
         seed: int | None = None,
         cache: float = 0.0,
     ) -> None:
-        settings = settings.checked()
-        if settings.simulations < 1 or batch < 1:
-            raise ValueError(
-                f"a search needs at least 1 simulation and a batch of at least 1, not "
-                f"{settings.simulations} and {batch}"
-            )
+        if batch < 1:
+            raise ValueError(f"a search needs a batch of at least 1, not {batch}")
         self.game = game
         self.settings = settings
+        self._settings_array = settings_record(settings, game)
         self.batch = batch
         self.tree = new_tree(game, batch, settings)
         write_considered_visits(settings, self.tree.considered_visits)
@@ -89,23 +87,24 @@ class Search:
     def __reduce__(self) -> tuple:
         # Its arrays are views of each other, and separate copies would not be.
         considered, simulations = self.tree.considered_visits.shape
-        room = self.settings._replace(simulations=simulations, max_considered=considered - 1)
+        room = msgspec.structs.replace(
+            self.settings, simulations=simulations, max_considered=considered - 1
+        )
         return _copied, (self.game, room, self.settings, self.batch, self._megabytes, self._rngs)
 
     def use(self, settings: SearchSettings) -> None:
         """Search with other settings from now on.
 
         Raises:
-            ValueError: there is no room for the simulations or considered actions, or a setting
-                has a wrong type or value.
+            ValueError: there is no room for the simulations or considered actions.
         """
-        settings = settings.checked()
         considered, simulations = self.tree.considered_visits.shape
-        if not 1 <= settings.simulations <= simulations or settings.max_considered >= considered:
+        if settings.simulations > simulations or settings.max_considered >= considered:
             raise ValueError(
                 f"this search has room for {simulations} simulations and {considered - 1} "
                 f"considered actions, not {settings.simulations} and {settings.max_considered}"
             )
+        self._settings_array = settings_record(settings, self.game)
         schedule = settings.simulations, settings.max_considered
         if schedule != (self.settings.simulations, self.settings.max_considered):
             write_considered_visits(settings, self.tree.considered_visits)
@@ -178,7 +177,8 @@ class Search:
         visits = np.zeros((count, num_actions), np.int32)
         action_values = np.full(visits.shape, np.nan, np.float32)
         kernels.results(
-            tree, self.settings, self._rngs, actions, values, visits, action_values, 0, count
+            *(tree, self._settings_array, self._rngs),
+            *(actions, values, visits, action_values, 0, count),
         )
         roots = tree.nodes[:count, 0]
         return Finding.of(
@@ -249,7 +249,7 @@ class Search:
             self.game.tables,
             self.tree,
             cache,
-            self.settings,
+            self._settings_array,
             self._rngs,
             evaluation,
             net,

@@ -171,7 +171,7 @@ def expand(table, search, settings, rng, logits, wdl, score):
     value = write_evaluation(table, search, settings, number, logits, wdl, score)
     if number == 0:
         evaluate_root(search, settings, rng, value)
-        if settings.prove:
+        if settings.solver:
             edge = winning_edge(table, search, 0)
             if edge != NO_EDGE:
                 child = add_child(table, search, 0, edge)
@@ -206,10 +206,10 @@ def back_up_exact(search, number, value):
 def prove_outcome(search, settings, number, outcome):
     """Set the bounds of a node to its exact outcome, in player 0's view, and propagate them.
 
-    This does nothing if ``settings.prove`` is 0.
+    This does nothing if ``settings.solver`` is 0.
     """
     _, nodes, edges, _ = search
-    if settings.prove:
+    if settings.solver:
         nodes[number].lower = outcome
         nodes[number].upper = outcome
         update_bounds(nodes, edges, number, settings)
@@ -290,7 +290,7 @@ def simulate(table, search, settings, considered_visits):
             if states[child].outcome != ONGOING:
                 end_in_final(table, search, settings, child)
                 return NO_NODE
-            if settings.prove and winning_edge(table, search, child) != NO_EDGE:
+            if settings.solver and winning_edge(table, search, child) != NO_EDGE:
                 prove_outcome(search, settings, child, nodes[child].sign)
                 if is_settled(nodes[child], settings):
                     back_up_exact(search, child, nodes[child].sign)
@@ -351,7 +351,18 @@ def receive(table, search, settings, rng, cache, evaluation, b):
 
 @kernel
 def advance(
-    tables, tree, cache, settings, rngs, evaluation, net, planes, first, last, is_answered, limit
+    tables,
+    tree,
+    cache,
+    settings_array,
+    rngs,
+    evaluation,
+    net,
+    planes,
+    first,
+    last,
+    is_answered,
+    limit,
 ):
     """Continue until each search has ended, or waits for the network.
 
@@ -359,7 +370,7 @@ def advance(
         tables: the game's tables.
         tree: B searches.
         cache: the network's answers.
-        settings: see `SearchSettings`.
+        settings_array: structured [1], see `settings.SETTINGS`.
         rngs: int64 [B, 2], generator states.
         evaluation: an `Evaluation` with B rows, which receives the network's answers.
         net: the network, see `ludarium.models.kernels.Called`.
@@ -371,7 +382,7 @@ def advance(
     Returns:
         How many searches wait for the network.
     """
-    table = tables[0]
+    table, settings = tables[0], settings_array[0]
     waiting = 0
     asked = 0
     for b in range(first, last):
@@ -413,13 +424,14 @@ def choose_root_edge(root, nodes, edges, settings, rng):
 
 
 @kernel
-def results(tree, settings, rngs, actions, values, visits, action_values, first, last):
+def results(tree, settings_array, rngs, actions, values, visits, action_values, first, last):
     """Read finished searches: action, value, and visits and values of the root actions.
 
     Values are in the mover's view, see `root_value`. ``visits`` int32 [B, A] must be zero-filled;
     ``action_values`` float32 [B, A] must be prefilled for actions that were not tried; policies
     stay in the roots.
     """
+    settings = settings_array[0]
     for b in range(first, last):
         nodes, edges = tree.nodes[b], tree.edges[b]
         root = nodes[0]

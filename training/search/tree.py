@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.memory import require_memory
 from ludarium.envs.engine.rule import compiled
-
-from .settings import SearchSettings
 
 NO_NODE = -1
 NO_EDGE = -1

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -23,12 +24,12 @@ from ludarium.models.evaluation import Evaluation, Evaluator, checked, is_canoni
 from . import leaves
 from .cache import Cache, new_cache
 from .finding import Budget, Finding
-from .settings import PUCT, SearchSettings
+from .settings import settings_record
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
 from .watch import Watch
 
 #: Default settings of the search; the number of simulations is not used.
-SETTINGS = SearchSettings(algorithm=PUCT)
+SETTINGS = SearchSettings(algorithm="puct")
 MEGABYTE = 2**20
 
 BATCH = 32  # leaves of a thread that wait at the same time
@@ -66,7 +67,7 @@ class TreeSearch:
         game: the rules.
         state: structured array [1], the position, not finished.
         evaluate: the network; several threads call it at the same time.
-        settings: settings of PUCT and proofs; ``algorithm`` must be PUCT.
+        settings: settings of PUCT and proofs; ``algorithm`` must be "puct".
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread the result depends only on the arguments.
         memory: bytes that the tree may take; when it is full, the search ends.
@@ -77,8 +78,7 @@ class TreeSearch:
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over, the algorithm is not PUCT, or a setting has a wrong type or
-            value.
+        ValueError: the game is over, or the algorithm is not PUCT.
     """
 
     def __init__(
@@ -96,9 +96,10 @@ class TreeSearch:
         self.memory = memory
         self.batches = batches or new_batches(game)
         self._evaluate = evaluate
-        self._settings = settings.checked()
-        if self._settings.algorithm != PUCT:
-            raise ValueError("a tree that is kept grows by PUCT: set algorithm to PUCT")
+        self._settings = settings
+        self._settings_array = settings_record(settings, game)
+        if settings.algorithm != "puct":
+            raise ValueError('a tree that is kept grows by PUCT: set algorithm to "puct"')
         self._kernels = specialise(leaves, game.rules)
         self._considered_visits = np.zeros((1, 1), np.int32)
         self._rng = seed_rng(0)
@@ -202,11 +203,11 @@ class TreeSearch:
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
 
-    def finding(self, bound: float = 0.0) -> Finding:
+    def finding(self, lcb: float = 0.0) -> Finding:
         """The finding so far; may be called while another thread is in `think`.
 
         Args:
-            bound: the bound by which the action is chosen, see `best_action`.
+            lcb: standard errors of the bound by which the action is chosen, see `best_action`.
         """
         with self._turn:
             root = self._nodes[0]
@@ -221,10 +222,11 @@ class TreeSearch:
             exact = seen & (below["lower"] == below["upper"])
             draws = np.where(exact, below["lower"] == 0, sums[0, children] / np.maximum(visits, 1))
             draw = float(root["lower"] == 0) if self.is_exact else sums[0, 0] / root["visits"]
+            value = self._kernels.value(self._search(), self._settings_array)
             found = Finding.of(
-                np.array([self.best_action(bound)], np.int64),
+                np.array([self.best_action(lcb)], np.int64),
                 np.zeros((1, self.game.num_actions), np.float32),
-                values=np.array([self._kernels.value(self._search(), self._settings)], np.float32),
+                values=np.array([value], np.float32),
                 draws=np.array([draw], np.float32),
                 proven=np.array([self.is_exact]),
                 simulations=self.simulations,
@@ -258,11 +260,11 @@ class TreeSearch:
             priors[self._edges["action"][first:end]] = self._edges["prior"][first:end]
             return priors
 
-    def best_action(self, bound: float = 0.0) -> int:
+    def best_action(self, lcb: float = 0.0) -> int:
         """The action to play.
 
         Args:
-            bound: 0 takes the first of the `ranked` actions, the most visited one. Above 0, the
+            lcb: 0 takes the first of the `ranked` actions, the most visited one. Above 0, the
                 one whose value minus this many standard errors is greatest, among those with a good
                 share of the most visits (lower confidence bound, as in KataGo): a late discovery
                 is played before it has the most visits.
@@ -270,21 +272,21 @@ class TreeSearch:
         with self._turn:
             first, _ = self._edge_range(0)
             best = int(self._best_first(0)[0])
-            if bound and not self.is_exact:
-                bounds = self._lower_bounds(bound)
+            if lcb and not self.is_exact:
+                bounds = self._lower_bounds(lcb)
                 if bounds.max() > -np.inf:
                     best = int(bounds.argmax())
             return int(self._edges[first + best]["action"])
 
-    def _lower_bounds(self, bound: float) -> np.ndarray:
-        """Values of the root's edges minus ``bound`` standard errors; -inf if seldom visited."""
+    def _lower_bounds(self, lcb: float) -> np.ndarray:
+        """Values of the root's edges minus ``lcb`` standard errors; -inf if seldom visited."""
         first, end = self._edge_range(0)
         numbers = self._edges["child"][first:end]
         children = self._nodes[np.maximum(numbers, 0)]
         visits = np.where(self._playable(0) & (numbers != NO_NODE), children["visits"], 0)
         spread = np.maximum(children["square"] - children["value"] ** 2, _LEAST_VARIANCE)
         values = self._nodes[0]["sign"] * self._clamped(children)
-        bounds = values - bound * np.sqrt(spread / np.maximum(visits, 1))
+        bounds = values - lcb * np.sqrt(spread / np.maximum(visits, 1))
         return np.where(visits >= max(2, _SEEN * visits.max()), bounds, -np.inf)
 
     def open_visits(self) -> tuple[np.ndarray, np.ndarray]:
@@ -349,7 +351,7 @@ class TreeSearch:
             self.game.tables,
             self._search(),
             batch.cache,
-            self._settings,
+            self._settings_array,
             batch.leaves[: batch.waiting],
             batch.blocked[: batch.collisions],
             evaluation,
@@ -371,7 +373,7 @@ class TreeSearch:
             self.game.tables,
             self._search(),
             batch.cache,
-            self._settings,
+            self._settings_array,
             self._considered_visits,
             batch.observations.reshape(-1, *self.game.planes_shape),
             batch.leaves[:room],
@@ -389,7 +391,9 @@ class TreeSearch:
         self._kernels.show_root(self.game.tables, search, batch.cache, planes, canonical, is_new)
         evaluation = self._ask(batch.observations[:1])
         self.evaluations += 1
-        self._kernels.open_root(self.game.tables, search, self._settings, self._rng, evaluation)
+        self._kernels.open_root(
+            self.game.tables, search, self._settings_array, self._rng, evaluation
+        )
 
     # Memory.
 

@@ -460,9 +460,8 @@ int32_t ludarium_game_begin(void *buffer, int32_t simulations, i64 seed) {
     code = fault_of_begin(kept, seed);
     if (code) return code;
     if (simulations < 1 || simulations > MOST_SIMULATIONS) return LUDARIUM_SETTING;
-    double *given = at(buffer, AT_search_settings);
-    __builtin_memcpy(given, settings, sizeof settings);
-    given[0] = simulations;
+    __builtin_memcpy(at(buffer, AT_search_settings), settings, sizeof settings);
+    *(int32_t *)at(buffer, AT_simulations) = simulations;
     __builtin_memset(at(buffer, AT_noise), 0, ACTIONS * sizeof(float));
     ludarium_game_search_seed(buffer, seed);
     return begun(kept, ludarium_game_search_begin(buffer, CANONICAL), 0);

@@ -66,6 +66,7 @@ class SelfPlayGames(NamedTuple):
         rngs: int64 [B, 2], generator states of the games.
         opening_plies: each game starts with 0 to this many random plies.
         planes: float32 [B, planes, cells], observations for the network.
+        canonical: whether the network sees the canonical frame.
     """
 
     tree: Tree
@@ -77,6 +78,7 @@ class SelfPlayGames(NamedTuple):
     rngs: np.ndarray
     opening_plies: int
     planes: np.ndarray
+    canonical: bool
 
 
 COUNTS = 8
@@ -119,7 +121,7 @@ def start_game(table, games, b):
             rules.step(table, state, random_action(table, state, rng, num_actions))
     if state.outcome != ONGOING:  # the opening ended the game
         rules.init(table, state, rng)
-    start_search(table, search_of(games.tree, b), True)
+    start_search(table, search_of(games.tree, b), games.canonical)
 
 
 @part
@@ -155,7 +157,7 @@ def advance_root(table, search, settings, edge, rng):
     _, nodes, edges, states = search
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
-    start_search(table, search, True)
+    start_search(table, search, search.roots[0].canonical)
     if child != NO_NODE and nodes[child].evaluated:  # `simulate` has looked for its winning edges
         first = nodes[child].first  # these edges come after the root's, so their logits are intact
         for edge in range(nodes[0].end):
@@ -175,17 +177,17 @@ def begin_games(tables, games):
 def begin_searches(tables, games):
     """Begin the search of every game's present move again."""
     for b in range(len(games.numbers)):
-        start_search(tables[0], search_of(games.tree, b), True)
+        start_search(tables[0], search_of(games.tree, b), games.canonical)
 
 
 @kernel
-def play_on(tables, games, settings, evaluation, net, is_answered):
+def play_on(tables, games, settings_array, evaluation, net, is_answered):
     """Play until the log is full, or each game waits for the network.
 
     Args:
         tables: the game's tables.
         games: B games.
-        settings: settings of the search.
+        settings_array: structured [1], the search's `SETTINGS`.
         evaluation: an `Evaluation` with B rows, which receives the network's answers.
         net: the network, see `ludarium.models.kernels.Called`.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
@@ -193,7 +195,7 @@ def play_on(tables, games, settings, evaluation, net, is_answered):
     Returns:
         Whether the log is full.
     """
-    table = tables[0]
+    table, settings = tables[0], settings_array[0]
     tree, cache, log, planes = games.tree, games.cache, games.log, games.planes
     for b in range(len(games.numbers)):
         search, rng = search_of(tree, b), games.rngs[b]
