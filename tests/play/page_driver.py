@@ -177,7 +177,7 @@ class PageDriver:
 
     @property
     def message(self) -> str:
-        return self.page.locator("#message").inner_text()
+        return self.page.locator("#message > span").inner_text()
 
     @property
     def targets(self) -> int:
