@@ -2,7 +2,6 @@
 
 import { learnResult, suitingLevel } from "./adapting.js";
 import { Analyst, judgeAgain, lossesOf } from "./analyst.js";
-import { AnalysisView, showBar } from "./analysis-view.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
@@ -77,7 +76,7 @@ const playedMoves = new PlayedMoves(byId("panel-moves"), {
     showAll();
   },
 });
-const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
+const onAnalysis = {
   turn: (isOn) => {
     analyst.setOn(isOn);
     showClock();
@@ -108,7 +107,7 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
     if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
-});
+};
 const clock = new Clock(byId("clock"), { runOut: (action) => session.moveOn(action), say });
 const shown = {
   tab: "moves",
@@ -125,6 +124,7 @@ const shown = {
   newer: false, // whether the page has a newer version, which was not put off
 };
 let catalog = null;
+let analysis = null; // the module of the analysis, and its view
 
 /** Announce a text to screen readers. */
 function say(text) {
@@ -350,8 +350,8 @@ function showFindings() {
 }
 
 function showEvaluation() {
-  showBar(byId("bar"), session, analyst.isOn && analyst.isThere);
-  analysisView.show(session, shown.legend);
+  analysis?.showBar(byId("bar"), session, analyst.isOn && analyst.isThere);
+  analysis?.view.show(session, shown.legend);
 }
 
 /** Legal actions without a place on the board are buttons. */
@@ -440,6 +440,20 @@ async function showRules() {
   } catch (error) {
     shown.rules = null;
     panel.textContent = error.message;
+  }
+}
+
+/** Show the analysis, whose module a first visit does not load. */
+async function showAnalysis() {
+  if (shown.tab !== "analysis" || analysis !== null) return;
+  try {
+    const { AnalysisView, showBar } = await import("./analysis-view.js");
+    if (analysis !== null) return;
+    const view = new AnalysisView(byId("panel-analysis"), analyst, onAnalysis);
+    analysis = { view, showBar };
+    if (session.board) showEvaluation();
+  } catch {
+    complain("The analysis could not be loaded: is there a connection?");
   }
 }
 
@@ -679,6 +693,7 @@ function listen() {
   setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
     showRules();
+    showAnalysis();
   });
 }
 
