@@ -72,7 +72,7 @@ class Walk:
         self.page.wait_for_timeout(30)
         fault = self.driver.errors or self.page.evaluate(FAULT)
         assert not fault, (
-            f"step {number}: {fault}\n{self.page.viewport_size} {link}\nthen: {self.done[-8:]}"
+            f"step {number}: {fault}\n{self.page.viewport_size} {link}\nafter: {self.done[-30:]}"
         )
 
     def play(self) -> str:
