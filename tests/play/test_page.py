@@ -121,7 +121,7 @@ def test_keyboard_alone_plays_a_move(driver: PageDriver) -> None:
     driver.page.keyboard.press("ArrowRight")
     driver.page.keyboard.press("Enter")
     assert driver.moves == ["d3"]
-    driver.page.locator("summary").click()
+    driver.page.get_by_text("Legal moves").click()
     driver.page.get_by_label("Search the legal moves").fill("a5")
     driver.page.keyboard.press("Enter")
     assert driver.moves == ["d3", "a5"]
