@@ -69,6 +69,7 @@ class Handler(SimpleHTTPRequestHandler):
         ".html": "text/html; charset=utf-8",
         ".js": "text/javascript; charset=utf-8",
         ".json": "application/json",
+        ".png": "image/png",
         ".svg": "image/svg+xml",
         ".txt": "text/plain; charset=utf-8",
         ".wasm": "application/wasm",

@@ -23,7 +23,7 @@ from ..engine.draw.picture import (
     svg_gradients,
     taken_mark,
 )
-from ..engine.draw.scene import Role, Scene, slots_at
+from ..engine.draw.scene import Role, Scene, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
@@ -44,6 +44,7 @@ _REASONS = (
 )
 _TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
 _NAMES = ("light", "dark")
+_WORDS = ("open", *(f"{name} {what}" for what in ("marble", "dye") for name in _NAMES))
 _MARBLE_COLOURS = (("#ffffff", "#d9d4c6", "#6f695c"), ("#6b7280", "#1d2129", "#0c0e12"))
 _GRADIENTS = svg_gradients("marble", ((light, dark) for light, dark, _ in _MARBLE_COLOURS))
 _DYE_COLOURS = ("#fdf8ea", "#4a525f")
@@ -142,6 +143,7 @@ class Corso(Game):
                 *slots_at(places, _marks(frame.unit)),
             ],
             roles=[Role(name, _marble(24, player)) for player, name in enumerate(_NAMES)],
+            rows=ranks(self.action_names, _WORDS),
         )
 
 

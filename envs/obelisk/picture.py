@@ -37,7 +37,7 @@ from ..engine.draw.picture import (
     svg_points,
     svg_text,
 )
-from ..engine.draw.scene import Handling, Role, Scene, Slot, slots_at
+from ..engine.draw.scene import Handling, Role, Row, Scene, Slot, slots_at
 from ..engine.rule import table_record
 from .blocks import COLOURS, Block
 from .geometry import (
@@ -56,6 +56,7 @@ from .rules import BLACK, DECLINE, PICK_FIRST, PLACE
 from .view import (
     CUBE_SLOTS,
     CUBES,
+    HAND,
     HEIGHTS,
     HIGHEST,
     LANDING,
@@ -63,6 +64,7 @@ from .view import (
     REACHED,
     SHADES,
     STANDING,
+    ZONE,
 )
 
 if TYPE_CHECKING:
@@ -170,7 +172,30 @@ def scene(game: Obelisk) -> Scene:
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
         handling=_handling(game),
+        rows=_rows(game),
     )
+
+
+def _rows(game: Obelisk) -> list[Row]:
+    """The towers from above, and the blocks to choose and to place; the pile is a list of moves."""
+    ids = [block.id for block in game.catalogue.types]
+    heights = [str(height) for height in range(_levels(game) + 1)]
+    rows = []
+    for player, side in enumerate(("left", "right")):
+        first = HEIGHTS + player * COLUMNS
+        for rank in range(SIDE, 0, -1):
+            columns = [
+                (f"{file_letter(file)}{rank}", first + SIDE * (rank - 1) + file)
+                for file in range(SIDE)
+            ]
+            rows.append(Row(f"heights of the {side} tower, row {rank}", columns, 2 * heights))
+    zone = [("first", ZONE), ("second", ZONE + 1)]
+    hands = [("left tower", HAND), ("right tower", HAND + 1)]
+    return [
+        *rows,
+        Row("building zone", zone, ["", *ids]),
+        Row("to be placed", hands, ["", *ids]),
+    ]
 
 
 def _handling(game: Obelisk) -> Handling:
@@ -387,9 +412,10 @@ def _chosen_blocks(game: Obelisk) -> Iterator[str]:
 def _legend(game: Obelisk, owner: int) -> str:
     """The legend above the landing places on a player's tower."""
     y = _band_top(game) + 24
-    return _text_at_left(
-        y, f"heights reached (player_{owner}'s tower)", SMALL_TEXT
-    ) + _text_at_right(y, "shaded: holes, black: over", SMALL_TEXT, FAINT)
+    side = ("left", "right")[owner]
+    return _text_at_left(y, f"heights reached on the {side} tower", SMALL_TEXT) + _text_at_right(
+        y, "shaded: holes, black: over", SMALL_TEXT, FAINT
+    )
 
 
 def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ..engine.draw.picture import (
     square,
     svg_gradients,
 )
-from ..engine.draw.scene import Role, Scene, Slot, slots_at
+from ..engine.draw.scene import Role, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record
@@ -39,6 +39,11 @@ from .rules import (
 )
 
 _COLOURS = ("black", "teal")
+_WORDS = (
+    "empty",
+    *(f"{colour} {token}" for token in ("influence", "control") for colour in _COLOURS),
+    "open",
+)
 _TEXT_SYMBOLS = {INFLUENCE: "b", INFLUENCE + 1: "t", CONTROL: "B", CONTROL + 1: "T"}
 _EMPTY_SYMBOLS = {DARK: ":", LIGHT: ".", TARGET: "o"}
 
@@ -281,6 +286,13 @@ class Obsidio(Game):
                 *slots_at(places, _marks(frame.unit), several=True),
             ],
             roles=[Role(name, _token(24, number)) for number, name in enumerate(_COLOURS)],
+            rows=ranks(
+                [
+                    name + " (target)" * (kind == TARGET)
+                    for name, kind in zip(self.action_names, kinds, strict=False)
+                ],
+                _WORDS,
+            ),
             note="diamond: last token",
         )
 

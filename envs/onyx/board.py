@@ -20,7 +20,7 @@ from ..engine.draw.picture import (
     svg_gradients,
     taken_mark,
 )
-from ..engine.draw.scene import Role, Scene, Slot, slots_at
+from ..engine.draw.scene import Role, Row, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
@@ -31,6 +31,8 @@ from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
 _LETTERS = "VH"  # one for each colour
 _NAMES = ("black", "white")
+_CORNER_WORDS = ("empty", *_NAMES, *(f"empty, {name} captured" for name in _NAMES))
+_MIDPOINT_WORDS = ("closed", *_NAMES, "", "", "open")
 _FIRST_MOVE = 1  # plies played when swapping is offered
 _PLANE_NAMES = (
     *("own corners", "other corners", "own midpoints", "other midpoints"),
@@ -231,7 +233,22 @@ class Onyx(Game):
             roles=[
                 Role(f"{_NAMES[colour]}, {_GOALS[colour]}", _stone(24, colour)) for colour in (V, H)
             ],
+            rows=self._rows(),
         )
+
+    def _rows(self) -> list[Row]:
+        """Each rank of corners, and below it the midpoints between it and the next."""
+        corners = self.size**2
+        rows = ranks(self.action_names[:corners], _CORNER_WORDS)
+        for rank in range(self.size - 1, 0, -1):
+            places = [
+                (_square_name(square, self.size), corners + square)
+                for square in self.squares
+                if square // self.size == rank - 1
+            ]
+            name = f"midpoints of ranks {rank} and {rank + 1}"
+            rows.insert(2 * (self.size - rank) - 1, Row(name, places, _MIDPOINT_WORDS))
+        return rows
 
     def _links(self, at: np.ndarray, colour: str, width: float) -> list[Slot]:
         """For each place a slot with nothing, or a line to one of its neighbours."""

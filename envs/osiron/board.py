@@ -27,7 +27,7 @@ from ..engine.draw.picture import (
     svg_gradients,
     svg_text,
 )
-from ..engine.draw.scene import Diagram, Role, Scene, Slot, slots_at
+from ..engine.draw.scene import Diagram, Role, Row, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
@@ -466,7 +466,29 @@ class Osiron(Game):
             note="a cross: the circle does not count for that colour" if may_exclude else "",
             ends=self._ends(),
             diagram=Diagram("setup", "LD", ("light", "dark"), NAMES, _middles(), self.diagram),
+            rows=_rows(),
         )
+
+
+def _rows() -> list[Row]:
+    """The pieces by row, then the circles that do not count for a colour."""
+    first = len(CENTRES) + 1
+    pieces = ("light", "dark", "light, just moved", "dark, just moved", "empty")
+    rows = [
+        Row(
+            f"row {row}",
+            [(name, first + space) for space, name in enumerate(NAMES) if name[0] == row],
+            pieces,
+        )
+        for row in "dcba"
+    ]
+    studs = range(first + 2 * len(NAMES), first + 2 * len(NAMES) + len(CENTRES))
+    circles = [
+        ("circle of " + " ".join(NAMES[space] for space in sorted(spaces)), slot)
+        for spaces, slot in zip(CIRCLE_SPACES, studs, strict=True)
+    ]
+    words = ("", "does not count for light", "does not count for dark")
+    return [*rows, Row("circles", circles, words)]
 
 
 def _circles_of(letters: str, letter: str) -> list[int]:

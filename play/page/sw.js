@@ -6,10 +6,11 @@
  * games, are cached when they are requested, or when a page names them; their names change with
  * their content.
  *
- * The oldest complete cache answers. Opening the page checks in the background for a newer
- * version. When a window opens while no other is open, the newest version takes over, with the
- * files kept on demand, and older versions are deleted. So all open windows, and their threads,
- * have files of one version.
+ * The oldest complete cache answers; what it lacks, or cannot read, comes from the network. Opening
+ * the page checks in the background for a newer version, and mends the cache of the latest one.
+ * When a window opens or is loaded again while no other is open, or when a page asks for it, the
+ * newest version takes over, with the files kept on demand, and older versions are deleted. So all
+ * open windows, and their threads, have files of one version.
  */
 
 const PREFIX = `ludarium ${self.registration.scope} `;
@@ -23,31 +24,47 @@ async function latestSite() {
   return answer;
 }
 
-/** Cache the latest version, unless it is cached; return whether it was new. */
+/** Cache what is missing of the latest version. */
 async function update() {
   const answer = await latestSite();
   const { version, files, on_demand: waiting } = await answer.clone().json();
   const cache = await caches.open(PREFIX + version);
-  if (await cache.match(here(LIST))) return false;
+  const there = new Set((await listOf(cache)) && (await cache.keys()).map(({ url }) => url));
   const later = new Set([...waiting, "sw.js"]);
   const wanted = files.filter((file) => !later.has(file)).map(here);
-  await cache.addAll(wanted.map((file) => new Request(file, { cache: "no-cache" })));
-  const start = await cache.match(here("index.html"));
-  if (start) await cache.put(here("./"), start);
-  await cache.put(here(LIST), answer);
-  return true;
+  const missing = wanted.filter((file) => !there.has(file));
+  await cache.addAll(missing.map((file) => new Request(file, { cache: "no-cache" })));
+  if (missing.includes(here("index.html"))) {
+    await cache.put(here("./"), await cache.match(here("index.html")));
+  }
+  if (missing.length) await cache.put(here(LIST), answer);
 }
 
 /** Tell open pages of a version that is newer than theirs. */
-async function lookForNewer() {
-  if (!(await update().catch(() => false))) return; // offline nothing is newer
+async function tellOfNewer() {
+  const newest = (await versions()).at(-1) ?? null;
+  if (newest === null || current === null || newest === current) return;
   for (const page of await self.clients.matchAll()) page.postMessage("newer");
 }
 
-/** Whether an open window may still need files of the version with which it was loaded. */
-async function isInUse() {
+async function lookForNewer() {
+  await update().catch(() => {}); // offline nothing is newer
+  await tellOfNewer();
+}
+
+/** How many open windows may still need files of the version with which they were loaded. */
+async function windowsInUse() {
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  return windows.some(({ url }) => url.startsWith(self.registration.scope));
+  return windows.filter(({ url }) => url.startsWith(self.registration.scope)).length;
+}
+
+/** The list of files of a version's cache; null if it is missing or damaged. */
+async function listOf(cache) {
+  try {
+    return await (await cache.match(here(LIST))).json();
+  } catch {
+    return null;
+  }
 }
 
 /** Names of the complete caches, the oldest first. */
@@ -55,16 +72,14 @@ async function versions() {
   const complete = [];
   for (const name of await caches.keys()) {
     if (!name.startsWith(PREFIX)) continue;
-    const cache = await caches.open(name);
-    if (await cache.match(here(LIST))) complete.push(name);
+    if (await listOf(await caches.open(name))) complete.push(name);
   }
   return complete;
 }
 
 /** The addresses of files that a version keeps once they are requested. */
 async function onDemand(cache) {
-  const { on_demand: waiting } = await (await cache.match(here(LIST))).json();
-  return waiting.map(here);
+  return (await listOf(cache))?.on_demand.map(here) ?? [];
 }
 
 /** Keep a file if the disk has room; if not, it is fetched again the next time. */
@@ -85,17 +100,32 @@ async function turnToNewest() {
   await Promise.all(older.map((name) => caches.delete(name)));
 }
 
-async function respond(request) {
-  if (request.mode === "navigate" && !(await isInUse())) await turnToNewest();
+/** The cache that answers a request, or null. */
+async function cacheFor(request) {
+  if (request.mode === "navigate") {
+    const own = request.isReloadNavigation ? 1 : 0; // the window itself, as it was
+    if ((await windowsInUse()) <= own) await turnToNewest();
+  }
+  if (current !== null && !(await caches.has(current))) current = null; // deleted by the browser
   current ??= (await versions())[0] ?? null;
-  if (current === null) return fetch(request);
-  const cache = await caches.open(current);
-  const kept = await cache.match(request, { ignoreSearch: true });
-  if (kept) return kept;
+  return current === null ? null : caches.open(current);
+}
+
+/** Answer from the cache; whatever is wrong with it, the network answers. */
+async function respond(request) {
+  const cache = await cacheFor(request).catch(() => null);
+  const kept = await cache?.match(request, { ignoreSearch: true }).catch(() => null);
+  if (kept?.ok) return kept;
   const answer = await fetch(request);
-  const isWanted = answer.ok && (await onDemand(cache)).includes(request.url);
+  const isWanted = answer.ok && cache !== null && (await onDemand(cache)).includes(request.url);
   if (isWanted) await keep(cache, request, answer.clone());
   return answer;
+}
+
+/** Let the newest version take over now, in all windows. */
+async function takeOver() {
+  await turnToNewest();
+  for (const page of await self.clients.matchAll({ type: "window" })) page.postMessage("reload");
 }
 
 /** Keep files that a page has loaded without this worker: those of its first game. */
@@ -112,7 +142,8 @@ self.addEventListener("activate", (event) => {
 });
 
 self.addEventListener("message", (event) => {
-  event.waitUntil(keepLoaded(event.data.files));
+  const { type, files } = event.data;
+  event.waitUntil(type === "update" ? takeOver() : keepLoaded(files).then(tellOfNewer));
 });
 
 self.addEventListener("fetch", (event) => {

@@ -83,6 +83,8 @@ def test_the_last_ply_is_told_and_marked(drawn_game: Game) -> None:
 def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
     scene = any_game.drawn_scene
     choices = np.array([slot.choices for slot in scene.slots])
+    for row in scene.rows:
+        assert {choices[slot] for _, slot in row.places} <= {len(row.words)}
     for seed in range(3):
         before, last_action = None, None
         for position, action in random_game(any_game, seed):

@@ -6,11 +6,16 @@ import { pathToFileURL } from "node:url";
 
 const load = (file) => import(new URL(file, `${pathToFileURL(process.env.SITE)}/`));
 const { learnResult, suitingLevel } = await load("app/adapting.js");
+const { judgeAgain, lossesOf } = await load("app/analyst.js");
 const { Catalog } = await load("app/catalog.js");
 const { Clock } = await load("app/clock.js");
+const { OWN } = await load("app/dom.js");
 const { exactBest, exactFor0, exactMark, ExactValues } = await load("app/exact.js");
-const { forgetGame, keepGame, keptGame, keptGames } = await load("app/games.js");
-const { headersOf, lossOf, playRecord, readText, recordOf } = await load("app/records.js");
+const { forgetGame, holdGame, keepGame, keptGame, keptGames, letGoOfGame } =
+  await load("app/games.js");
+const { rowsInWords } = await load("app/panels.js");
+const { headersOf, linkIn, lossOf, playRecord, readText, recordOf, textOf } =
+  await load("app/records.js");
 const { fits, isSeat, readSeat, seatJob, seatName } = await load("app/seats.js");
 const { Session } = await load("app/session.js");
 const { AddressBar, playMoves, readFragment, writeFragment } = await load("app/share.js");
@@ -76,11 +81,11 @@ test("a game beyond a record's limits stays kept as it was", () => {
 
 test("what is kept but cannot be read goes first", () => {
   const store = emptyBrowser();
-  for (let number = 0; number < 50; number += 1) store[`ludarium.game.x${number}`] = "{";
+  for (let number = 0; number < 50; number += 1) store[`${OWN}game.x${number}`] = "{";
   for (let number = 0; number < 3; number += 1) keepGame(`played${number}`, gameOf(["c3"]));
   for (let number = 0; number < 50; number += 1) keepGame(`new${number}`, gameOf([]));
   assert.deepEqual(
-    Object.keys(store).filter((name) => name.startsWith("ludarium.game.x")),
+    Object.keys(store).filter((name) => name.startsWith(`${OWN}game.x`)),
     [],
   );
   assert.equal(keptGames().length, 53);
@@ -349,7 +354,8 @@ test("an agent moves where it is to move, and stops when it is not", async (t) =
 });
 
 test("a record has the whole tree, and is read back as it was", (t) => {
-  t.mock.method(Date.prototype, "toISOString", () => "2026-01-02T03:04:05Z");
+  process.env.TZ = "Asia/Tokyo"; // where it is the second of January already
+  t.mock.timers.enable({ apis: ["Date"], now: new Date(2026, 0, 2, 0, 30) });
   const { session } = counted([PERSON, { kind: "level", level: 2 }], { seed: 2 });
   const { table } = session;
   for (const line of ["0.2.1", "0.1.2", "0.1.0.2", "1.0"]) playMoves(table, line.split("."), 0);
@@ -387,6 +393,75 @@ test("a record has the whole tree, and is read back as it was", (t) => {
   assert.deepEqual(list.record, { version: 4, seed: 2, moves: ["one", "three"] });
   assert.throws(() => readText(JSON.stringify({ ...record, options: { to: 8 } }), catalog, again),
     /with {"to":8}; here are/);
+});
+
+test("a text is read in the encodings of editors, and a pasted link is known as one", () => {
+  const bytes = (text, unit) => Uint8Array.from([...text].flatMap((letter) => unit(letter.charCodeAt(0))));
+  const encodings = [
+    (code) => [code],
+    (code) => [code, 0],
+    (code) => [0, code],
+  ];
+  for (const unit of encodings) assert.equal(textOf(bytes("{}", unit).buffer), "{}");
+  assert.equal(textOf(bytes("\ufeff{}", (code) => [code % 256, code >> 8]).buffer), "{}");
+  assert.equal(textOf(bytes("\ufeff{}", (code) => [code >> 8, code % 256]).buffer), "{}");
+  for (const link of ["#g=corso&m=1", " https://host/play/#g=corso&m=1\n", "<http://h/#g=corso&m=1>"]) {
+    assert.equal(linkIn(link), "#g=corso&m=1");
+  }
+  assert.equal(linkIn('{"event": "https://host/#g=corso"}'), null);
+  assert.equal(linkIn("c3 b2"), null);
+});
+
+test("a position is read row by row, and what says nothing is left out", () => {
+  const rows = [
+    { name: "rank 2", places: [["a2", 0], ["b2", 1]], words: ["", "stone"] },
+    { name: "rank 1", places: [["a1", 2]], words: ["", "stone"] },
+  ];
+  assert.deepEqual(rowsInWords({ rows }, [0, 1, 0]), ["Rank 2: b2 stone."]);
+  assert.deepEqual(rowsInWords({ rows }, [1, 1, 1]), ["Rank 2: a2 stone, b2 stone.", "Rank 1: a1 stone."]);
+});
+
+test("judgements of a review are kept with the tree, and others are ignored", () => {
+  const { nodes } = sessionWith(0, 1, 0);
+  assert.equal(lossesOf(nodes[0]), null);
+  Object.assign(nodes[2], { loss: 0.5, isExact: true });
+  const losses = JSON.parse(JSON.stringify(lossesOf(nodes[0])));
+  const again = sessionWith(0, 1, 0).nodes;
+  judgeAgain(again[0], losses);
+  assert.deepEqual(again.map(({ loss, isExact }) => [loss, isExact]),
+    nodes.map(({ loss, isExact }) => [loss, isExact]));
+  for (const wrong of [undefined, 5, [], [null, 5, ["x"], [{}]]]) {
+    const { nodes: others } = sessionWith(0, 1, 0);
+    judgeAgain(others[0], wrong);
+    assert.ok(others.every(({ loss }) => loss === undefined));
+  }
+});
+
+test("two windows do not have one game, and a reload gets its own again", async (t) => {
+  const held = new Map();
+  const locks = {
+    async request(name, { signal }, work) {
+      while (held.has(name)) {
+        await new Promise((go, stop) => {
+          held.get(name).then(go);
+          signal.addEventListener("abort", () => stop(new Error("AbortError")));
+        });
+      }
+      const ended = Promise.resolve(work()).then(() => held.delete(name));
+      held.set(name, ended);
+    },
+  };
+  globalThis.location = "https://host/play/";
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  assert.equal(await holdGame("one"), "one");
+  assert.equal(await holdGame("one"), "one");
+  const other = await load("app/games.js?other window");
+  const copy = await other.holdGame("one");
+  assert.notEqual(copy, "one");
+  const waits = other.holdGame("one");
+  letGoOfGame();
+  assert.equal(await waits, "one");
+  assert.equal(await holdGame("two"), "two");
 });
 
 test("an address has the game, and leads to the position", (t) => {
@@ -460,9 +535,9 @@ test("the latest result of each game decides the next level", () => {
   assert.equal(suitingLevel(variant, LEVELS), 2);
   for (let number = 0; number < 120; number += 1) learnResult(variant, `game ${number}`, 250, 0);
   assert.equal(suitingLevel(variant, LEVELS), 1);
-  assert.equal(JSON.parse(store["ludarium.results.to seven"]).length, 100);
+  assert.equal(JSON.parse(store[`${OWN}results.to seven`]).length, 100);
   for (let number = 110; number < 120; number += 1) learnResult(variant, `game ${number}`, 700, 1);
-  assert.equal(JSON.parse(store["ludarium.results.to seven"]).filter(({ points }) =>
+  assert.equal(JSON.parse(store[`${OWN}results.to seven`]).filter(({ points }) =>
     points).length, 10);
   assert.equal(suitingLevel({ id: "another" }, LEVELS), 2);
   assert.equal(suitingLevel({ id: "another" }, LEVELS.map((level) => ({ ...level, name: "" }))), 1);
@@ -477,10 +552,10 @@ test("a kept game is read as it was, or not at all", () => {
   assert.deepEqual(kept, { format: 1, ...game });
   for (const wrong of [{ format: 2 }, { saved: "now" }, { variant: 1 }, { studying: 0 },
     { seats: [PERSON] }, { live: [-1] }, { view: [0.5] }]) {
-    store["ludarium.game.one"] = JSON.stringify({ saved, ...kept, ...wrong });
+    store[`${OWN}game.one`] = JSON.stringify({ saved, ...kept, ...wrong });
     assert.deepEqual([keptGame("one"), keptGames()], [null, []]);
   }
-  store["ludarium.game.one"] = JSON.stringify({ saved, ...kept, fromStart: undefined });
+  store[`${OWN}game.one`] = JSON.stringify({ saved, ...kept, fromStart: undefined });
   assert.equal(keptGame("one").fromStart, false);
   forgetGame("one");
   assert.deepEqual(Object.keys(store), []);

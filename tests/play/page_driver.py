@@ -85,7 +85,7 @@ class PageDriver:
         self.hosts: set[str] = set()
         self.errors: list[str] = []
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.context.on("weberror", lambda caught: self.errors.append(str(caught.error)))
         self.asks = False
         self._protocol: Any = None
         self._touches = 0
@@ -177,7 +177,7 @@ class PageDriver:
 
     @property
     def message(self) -> str:
-        return self.page.locator("#message").inner_text()
+        return self.page.locator("#message > span").inner_text()
 
     @property
     def targets(self) -> int:

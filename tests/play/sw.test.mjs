@@ -17,6 +17,10 @@ class Cache {
     return this.files.get(request.url ?? request)?.clone();
   }
 
+  async keys() {
+    return [...this.files.keys()].map((url) => ({ url }));
+  }
+
   async put(request, answer) {
     if (this.isFull) throw new Error("QuotaExceededError");
     this.files.set(request.url ?? request, answer);
@@ -58,6 +62,7 @@ function open() {
         return caches.get(name);
       },
       keys: async () => [...caches.keys()],
+      has: async (name) => caches.has(name),
       delete: async (name) => caches.delete(name),
       match: async (file) => {
         for (const cache of caches.values()) {
@@ -79,14 +84,15 @@ function open() {
     await Promise.all(waits);
     return answer === null ? null : (await answer).text();
   };
-  const ask = (file, mode = "no-cors") =>
-    happens("fetch", { request: { url: SCOPE + file, method: "GET", mode } });
+  const ask = (file, mode = "no-cors", isReloadNavigation = false) =>
+    happens("fetch", { request: { url: SCOPE + file, method: "GET", mode, isReloadNavigation } });
+  const said = [];
   const openWindow = async () => {
     const content = await ask("index.html", "navigate");
-    windows.push({ url: SCOPE, postMessage: () => {} });
+    windows.push({ url: SCOPE, postMessage: (text) => said.push(text) });
     return content;
   };
-  return { caches, windows, publish, start, happens, ask, openWindow };
+  return { caches, windows, said, publish, start, happens, ask, openWindow };
 }
 
 /** A browser with a window on version 1, which has asked for `games/a.wasm`. */
@@ -137,4 +143,49 @@ test("a full disk stops neither a file nor a new version", async () => {
   browser.windows.length = 0;
   assert.equal(await browser.openWindow(), "index.html of 2");
   assert.equal(await browser.ask("games/a.wasm"), "games/a.wasm of 2"); // fetched again
+});
+
+test("whatever is wrong with the cache, the network answers, and the next visit mends it", async () => {
+  const damages = {
+    "deleted under it": ({ caches }) => caches.clear(),
+    "list damaged": ({ caches }) =>
+      caches.values().next().value.files.set(`${SCOPE}site.json`, new Response("{")),
+    "entry gone": ({ caches }) => caches.values().next().value.files.delete(`${SCOPE}index.html`),
+    "entry unreadable": ({ caches }) => {
+      caches.values().next().value.match = async () => {
+        throw new Error("UnknownError");
+      };
+    },
+  };
+  for (const [name, damage] of Object.entries(damages)) {
+    const browser = await visited();
+    damage(browser);
+    assert.equal(await browser.ask("worker.js"), "worker.js of 1", name);
+    assert.equal(await browser.ask("games/b.wasm"), "games/b.wasm of 1", name);
+    assert.equal(await browser.openWindow(), "index.html of 1", name);
+    if (name === "entry unreadable") continue;
+    const [cache] = browser.caches.values();
+    for (const file of ["index.html", "worker.js", "site.json"]) {
+      assert.equal((await cache.match(SCOPE + file)).ok, true, name);
+    }
+  }
+});
+
+test("a page hears of a newer version each time, and gets it by a reload or at once", async () => {
+  const browser = await visited();
+  browser.publish("2", ["games/a.wasm", "games/b.wasm"]);
+  await browser.openWindow();
+  await browser.happens("message", { data: { files: [] } });
+  assert.deepEqual(browser.said, ["newer", "newer", "newer"]); // one window, then both
+  assert.equal(await browser.ask("index.html", "navigate", true), "index.html of 1");
+  browser.windows.pop(); // the reloaded window alone
+  assert.equal(await browser.ask("index.html", "navigate", true), "index.html of 2");
+
+  const other = await visited();
+  other.publish("2", []);
+  await other.openWindow();
+  other.said.length = 0;
+  await other.happens("message", { data: { type: "update" } });
+  assert.deepEqual(other.said, ["reload", "reload"]);
+  assert.equal(await other.openWindow(), "index.html of 2");
 });

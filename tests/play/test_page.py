@@ -121,7 +121,7 @@ def test_keyboard_alone_plays_a_move(driver: PageDriver) -> None:
     driver.page.keyboard.press("ArrowRight")
     driver.page.keyboard.press("Enter")
     assert driver.moves == ["d3"]
-    driver.page.locator("summary").click()
+    driver.page.get_by_text("Legal moves").click()
     driver.page.get_by_label("Search the legal moves").fill("a5")
     driver.page.keyboard.press("Enter")
     assert driver.moves == ["d3", "a5"]
@@ -204,6 +204,11 @@ def test_a_review_tells_exactly_what_was_thrown_away(driver: PageDriver) -> None
     driver.page.locator("#review").click()
     driver.page.wait_for_selector("#review:enabled", timeout=60_000)
     assert "it was won, then lost (exact)" in driver.page.locator(".review ol").inner_text()
+    judged = driver.page.locator(".move").all_text_contents()
+    assert any(text.endswith("??") for text in judged)
+    driver.page.reload()
+    driver.page.wait_for_selector(".move", state="attached")
+    assert driver.page.locator(".move").all_text_contents() == judged
 
 
 def test_missing_exact_values_are_told_and_the_rest_goes_on(driver: PageDriver) -> None:

@@ -45,7 +45,7 @@ def wait(driver: PageDriver, seconds: float) -> None:
 
 def choose(driver: PageDriver, text: str) -> None:
     """Play a move of the list."""
-    driver.page.locator("details:not([open]) summary").click()
+    driver.page.locator("details:not([open]) summary").filter(has_text="Legal moves").click()
     driver.page.locator(".legal").get_by_role("button", name=text, exact=True).click()
     driver.page.locator("details[open] summary").click()
 

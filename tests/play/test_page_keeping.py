@@ -10,8 +10,9 @@ import pytest
 
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.views import TASK
 
-from .page_driver import DESKTOP, PHONE, PageDriver
+from .page_driver import DESKTOP, PHONE, PageDriver, open_window
 
 CORSO = "#g=corso&o=corso"
 LOW_WINDOWS = {
@@ -235,7 +236,131 @@ def test_a_removed_game_is_gone(driver: PageDriver) -> None:
     assert driver.page.evaluate("Object.keys(localStorage).length") == 0
 
 
+def test_two_windows_on_one_game_lose_nothing_of_each_other(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="person", game="Corso")
+    driver.play()
+    current = "JSON.parse(sessionStorage['ludarium.current']).id"
+    driver.wait_for(f"localStorage[`ludarium.game.${{{current}}}`]?.includes('c') ?? false")
+    game = driver.page.evaluate(current)
+    first, driver.page = driver.page, driver.context.new_page()
+    driver.open(f"{CORSO}&m=0")
+    _press(driver, "Games")
+    driver.page.locator(".games").get_by_role("button", name="Open").click()
+    driver.page.wait_for_selector("dialog", state="detached")
+    assert "a copy goes on" in driver.message
+    moves = driver.moves
+    driver.play(1)
+    driver.page.reload()  # which has its own game again
+    driver.page.wait_for_selector(".move >> nth=1")
+    copies = {driver.page.evaluate(current), driver.moves[1]}
+    driver.page = first
+    driver.play(5)
+    assert driver.page.evaluate(current) == game
+    assert driver.moves[0] == moves[0]
+    assert not {game, driver.moves[1]} & copies
+
+
+def test_a_browser_without_room_is_told_of_once(driver: PageDriver) -> None:
+    driver.page.add_init_script(
+        "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }"
+    )
+    driver.open(CORSO)
+    driver.play()
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert driver.message == (
+        "The last changes of this game are not kept: this browser has no room for it, or keeps "
+        "nothing."
+    )
+    driver.page.keyboard.press("Escape")
+    driver.play()
+    driver.page.wait_for_timeout(1500)
+    assert driver.page.locator("#message").is_hidden()
+
+
+def test_the_list_of_games_tells_who_has_won(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    _load(driver, _record(result=[1, -1], players=["Ada", "Grace"]))
+    driver.wait_for("Object.values(localStorage).some((text) => text.includes('Ada'))")
+    _press(driver, "Games")
+    told = driver.page.locator(".games").inner_text()
+    assert "Ada against Grace, 3 moves, Ada has won, " in told
+    driver.wait_for("/save what you want to keep|until you remove/.test(document.body.innerText)")
+
+
+# What is left.
+
+
+def _phases(name: str) -> list[str]:
+    """Links to a position of a game for each task that a mover can have in it."""
+    game, links = make_game(name), {}
+    for seed in range(4):
+        position, lot = game.start(), np.random.default_rng(seed)
+        actions: list[str] = []
+        while not position.is_over and len(actions) < 40:
+            task = game.tasks[game.facts(position.state)[TASK]].split(", not")[0]
+            links.setdefault(task, f"#g={name}&o={name}&m={'.'.join(actions)}")
+            actions.append(str(lot.choice(position.legal_actions)))
+            position.play(int(actions[-1]))
+    return list(links.values())
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_game_is_left_in_each_phase(driver: PageDriver, name: str) -> None:
+    """By a link, a new game, a record, and a game that was kept; each shows the other board."""
+    other = "corso" if name != "corso" else "obelisk"
+    start = f"#g={other}&o={other}"
+    driver.open(f"{start}&m={make_game(other).start().legal_actions[0]}")
+    driver.play()  # which keeps that game
+    begun = driver.label
+
+    def follow() -> None:
+        driver.page.evaluate("start => (location.hash = start)", start)
+
+    def begin() -> None:
+        driver.new_game(opponent="person", game=GAMES[other].title)
+
+    def load() -> None:
+        game = make_game(other)
+        record = {"game": other, "version": game.version, "options": game.options, "moves": []}
+        _load(driver, record | {"result": None})
+
+    def resume() -> None:
+        _press(driver, "Games")
+        games = driver.page.locator(".games li").filter(has_text=GAMES[other].title)
+        games.filter(has_text="2 moves").get_by_role("button", name="Open").first.click()
+
+    ways = {follow: None, begin: None, load: None, resume: begun}
+    for link in _phases(name):
+        for leave, label in ways.items():
+            driver.page.evaluate("link => (location.hash = link)", link)
+            driver.wait_for(f"document.querySelector('#playing').textContent.startsWith("
+                            f"{json.dumps(GAMES[name].title)})")  # fmt: skip
+            driver.page.wait_for_timeout(50)
+            assert driver.label.endswith("Escape puts it back.") == driver.holds
+            leave()
+            driver.wait_for(f"document.querySelector('#playing').textContent.startsWith("
+                            f"{json.dumps(GAMES[other].title)})")  # fmt: skip
+            driver.page.wait_for_selector("dialog", state="detached")
+            assert not driver.holds
+            assert driver.targets > 0
+            assert driver.label == label or (label is None and "The start." in driver.label)
+
+
 # What is fetched.
+
+
+def test_a_first_visit_fetches_no_network_of_a_game_that_is_not_played(
+    keeping: PageDriver,
+) -> None:
+    asked: list[str] = []
+    keeping.context.on("request", lambda request: asked.append(request.url))
+    keeping.open()
+    keeping.wait_for("navigator.serviceWorker.controller !== null")
+    keeping.new_game(opponent="person", game="Obelisk")
+    kept = "caches.keys().then(async ([name]) => (await (await caches.open(name)).keys()))"
+    keeping.wait_for(f"{kept}.then((all) => all.some(({{ url }}) => /networks.obelisk/.test(url)))")
+    assert not [url for url in asked if "/networks/corso" in url]
 
 
 def test_a_failed_fetch_is_tried_again(driver: PageDriver) -> None:
@@ -256,7 +381,10 @@ def test_a_failed_fetch_is_tried_again(driver: PageDriver) -> None:
     assert len(failed) == 4  # the list of games, module, scene and network
 
 
-def test_open_windows_have_one_version_and_the_next_visit_the_newest(keeping: PageDriver) -> None:
+@pytest.mark.parametrize("is_at_once", [False, True], ids=["by reload", "at once"])
+def test_open_windows_have_one_version_until_they_get_the_newest(
+    keeping: PageDriver, is_at_once: bool
+) -> None:
     keeping.open(CORSO)
     keeping.wait_for("navigator.serviceWorker.controller !== null")
     # As if a newer version had been published and loaded.
@@ -271,16 +399,23 @@ def test_open_windows_have_one_version_and_the_next_visit_the_newest(keeping: Pa
         }"""
     )
     worker = "fetch('worker.js').then((answer) => answer.text())"
+    news = "There is a newer version of this page."
     other = keeping.context.new_page()
     other.goto(keeping.address + CORSO)
     other.wait_for_selector("#board .ground")
     for page in (keeping.page, other):
         assert page.evaluate(worker) != "newer"
-    keeping.page.close()
-    other.close()
-    keeping.page = keeping.context.new_page()
-    keeping.open(CORSO)
-    assert keeping.page.evaluate(worker) == "newer"
+        page.wait_for_selector(f"#message:has-text('{news}')")
+    keeping.play()
+    assert keeping.message == news  # still
+    if is_at_once:
+        keeping.page.get_by_role("button", name="Update now").click()
+        other.wait_for_event("load")
+    else:
+        keeping.page.close()
+        other.reload()  # the only window
+    other.wait_for_selector("#board .ground")
+    assert other.evaluate(worker) == "newer"
 
 
 # What a player sees.
@@ -315,6 +450,50 @@ def test_the_controls_are_within_a_desktops_window(
     box = driver.page.locator("#controls").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= DESKTOP["height"]
+
+
+@pytest.mark.parametrize("width", [861, 1000, 1180, 1280])
+def test_names_and_tasks_are_readable_beside_the_board(browser: Any, site: str, width: int) -> None:
+    with open_window(browser, site, {"width": width, "height": 800}) as driver:
+        driver.open(f"#g=obelisk&o=obelisk&m={IN_HAND}")
+        widths = driver.page.locator(".players strong, .players .status, #hand .held").evaluate_all(
+            "all => all.filter((each) => each.textContent)"
+            ".map((each) => [each.clientWidth, each.scrollWidth])"
+        )
+        assert len(widths) == 4
+        assert all(shown >= max(60, whole) for shown, whole in widths)
+        assert driver.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_what_is_chosen_differs_where_colours_are_forced(driver: PageDriver) -> None:
+    driver.page.emulate_media(forced_colors="active")
+    driver.open(f"{CORSO}&m=12.6")
+    looks = "all => all.map((each) => ['backgroundColor', 'borderTopWidth', 'borderTopColor']"
+    looks += ".map((name) => getComputedStyle(each)[name]).join())"
+    driver.choose(game="Corso")
+    for kind in (".player", ".tabs button", ".move", "fieldset.cards label span"):
+        seen = driver.page.locator(kind).evaluate_all(looks)
+        assert len(set(seen)) == 2, kind
+        assert min(map(seen.count, set(seen))) == 1, kind
+
+
+def test_a_large_record_is_not_drawn_anew_for_each_key(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    many = [{"moves": [a, b]} for a in ("a1", "b1", "c1", "d1") for b in ("a5", "b5", "c5", "d5")]
+    _load(driver, _record(variations={"2": many}))
+    first = driver.page.locator(".variation .move").first.element_handle()
+    driver.page.evaluate(
+        """() => {
+            window.drawn = 0;
+            const watcher = new MutationObserver((all) => (drawn += all.length));
+            watcher.observe(document.querySelector(".moves"), { childList: true, subtree: true });
+        }"""
+    )
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "End", "Home"):
+        driver.page.keyboard.press(key)
+    assert driver.page.evaluate("drawn") == 0
+    assert first.evaluate("each => each.isConnected")
+    assert driver.page.locator(".move[aria-current]").count() == 0
 
 
 def test_a_dialog_closes_only_by_a_click_that_begins_and_ends_beside_it(
@@ -396,8 +575,59 @@ def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
     reason = game.explain(position.state, 12)
     assert reason == "the marble on c3 is the opponent's"
     assert driver.message == f"“c3” is not a legal move now: {reason}."
-    driver.play()
-    assert driver.page.locator("#message").is_hidden()
+    for close in (
+        lambda: driver.page.keyboard.press("Escape"),
+        lambda: driver.page.get_by_role("button", name="Close this message").press("Enter"),
+        driver.play,
+    ):
+        driver.press_at(*driver.on_screen(*game.action_spots()[12]))
+        assert driver.page.locator("#message").is_visible()
+        close()
+        assert driver.page.locator("#message").is_hidden()
+
+
+def test_the_position_and_each_way_to_it_are_told_in_words(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12.6")
+    driver.page.get_by_text("The position in words").press("Enter")
+    rows = driver.page.locator("details li").all_inner_texts()
+    assert rows[3] == "Rank 2: a2 open, b2 dark marble, c2 open, d2 open, e2 open."
+    said = driver.page.locator("#live")
+    for press, told in {
+        "Back": "After 1. c3. Player 2 (dark), to move.",
+        "To the start": "The start. Player 1 (light), to move.",
+        "To the end": "After 2. b2. Player 1 (light), to move.",
+        "Take back": "After 1. c3. Player 2 (dark), to move.",
+        "Redo": "After 2. b2. Player 1 (light), to move.",
+    }.items():
+        _press(driver, press)
+        assert said.inner_text() == told
+        assert told in driver.label
+    assert driver.page.title() == "Turn of player 1 (light) · Corso · ludarium"
+    assert driver.page.locator("details li").all_inner_texts() == rows
+
+
+@pytest.mark.parametrize("text", ["{}", "https://example.org/play/{}"], ids=["short", "whole"])
+def test_a_link_is_loaded_where_records_are(driver: PageDriver, text: str) -> None:
+    driver.open(CORSO)
+    _press(driver, "Share")
+    driver.page.get_by_label("Record of a game").fill(text.format(f"{CORSO}&m=12.6"))
+    _press(driver, "Load this text")
+    driver.page.wait_for_selector("dialog", state="detached")
+    assert driver.moves == ["c3", "b2"]
+    driver.open("#g=corso&amp;o=corso&amp;m=12")  # as in the source of a page
+    assert driver.moves == ["c3"]
+
+
+def test_a_slow_line_is_told_of_in_the_dialog(driver: PageDriver) -> None:
+    driver.open()
+    held: list[Any] = []
+    driver.page.route("**/games/obelisk*.wasm", lambda route: held.append(route))
+    dialog = driver.choose(game="Obelisk")
+    dialog.get_by_role("button", name="Play", exact=True).click()
+    driver.wait_for("document.querySelector('dialog .told').textContent === 'Loading Obelisk…'")
+    assert dialog.get_by_role("button", name="Play", exact=True).is_disabled()
+    held[0].continue_()
+    dialog.wait_for(state="detached")
 
 
 @pytest.mark.parametrize("sized", [PHONE], indirect=True, ids=["phone"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,6 +143,35 @@ class Diagram:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A row of the picture in words, for people who do not see it.
+
+    Attributes:
+        name: what people call it, such as ``rank 5``.
+        places: name of each of its places, with the number of its slot.
+        words: what each choice of these slots says; an empty text says nothing.
+    """
+
+    name: str
+    places: Sequence[tuple[str, int]]
+    words: Sequence[str]
+
+
+def ranks(names: Sequence[str], words: Sequence[str], first: int = 0) -> list[Row]:
+    """The ranks of a board in words, the highest first; a place has a name such as ``c5``.
+
+    Args:
+        names: names of the places, in the order of their slots.
+        words: what each choice of a slot says.
+        first: number of the first slot.
+    """
+    rows: dict[int, list[tuple[str, int]]] = {}
+    for slot, name in enumerate(names, first):
+        rows.setdefault(int(name.split()[0].lstrip(ascii_lowercase)), []).append((name, slot))
+    return [Row(f"rank {rank}", rows[rank], words) for rank in sorted(rows, reverse=True)]
+
+
+@dataclass(frozen=True)
 class Scene:
     """What the picture of a game is made of.
 
@@ -156,6 +186,7 @@ class Scene:
             the other; or None.
         handling: how pieces are taken in hand and put down, for such programs; or None.
         diagram: how people set up a start of their own, in games that have that; or None.
+        rows: the position in words; empty if nobody has written them.
     """
 
     bottom: float
@@ -166,6 +197,7 @@ class Scene:
     ends: np.ndarray | None = None
     handling: Handling | None = None
     diagram: Diagram | None = None
+    rows: Sequence[Row] = ()
 
 
 def scene_document(
@@ -252,6 +284,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
             lists of slot, x and y;
         - ``diagram``: a `Diagram`, or null;
+        - ``rows``: each `Row`, with the slots of its ``places`` as ``[name, slot]``;
         - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
         - ``symbols``: marks of layers, see `layers.SYMBOLS`.
     """
@@ -298,6 +331,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
             "names": list(diagram.names),
             "spots": diagram.spots.round(1).tolist(),
         },
+        "rows": [asdict(row) for row in scene.rows],
         "cells": _spots(cell_spots(game)),
         "has_owners": game.has_owners,
         "symbols": SYMBOLS,

@@ -17,6 +17,22 @@ export function valueFor0(node) {
   return node.mover === 0 ? node.found.value : -node.found.value;
 }
 
+/** The losses of all moves of a tree in order, as `judgeAgain` reads them; null if none is known. */
+export function lossesOf(root) {
+  const losses = root.all.map(({ loss, isExact }) => (loss === undefined ? null : [loss, isExact]));
+  return losses.some(Boolean) ? losses : null;
+}
+
+/** Write losses that were kept on the moves of the same tree; others are ignored. */
+export function judgeAgain(root, losses) {
+  const nodes = root.all;
+  if (!Array.isArray(losses) || losses.length !== nodes.length) return;
+  losses.forEach((each, number) => {
+    const [loss, isExact] = Array.isArray(each) ? each : [];
+    if (Number.isFinite(loss)) Object.assign(nodes[number], { loss, isExact: isExact === true });
+  });
+}
+
 /** Works on one position at a time, and drops work that is no longer wanted. */
 class Look {
   #find;

@@ -1,6 +1,7 @@
 /** Dialogs of the page; the page goes on behind them. */
 
 import { button, el } from "./dom.js";
+import { textOf } from "./records.js";
 
 /**
  * Show a modal dialog; Escape closes it, and so does a click that begins and ends beside it.
@@ -85,7 +86,8 @@ export function shareDialog({ address, record, file, load }) {
       told.textContent = `This cannot be loaded: ${error.message}.`.replace(/\.\.$/, ".");
     }
   };
-  picked.addEventListener("change", () => picked.files.length && read(picked.files[0].text()));
+  const ofFile = (file) => file.arrayBuffer().then(textOf);
+  picked.addEventListener("change", () => picked.files.length && read(ofFile(picked.files[0])));
   const copy = (what, name) => async () => {
     try {
       await navigator.clipboard.writeText(what.value);
@@ -101,7 +103,7 @@ export function shareDialog({ address, record, file, load }) {
     el("h3", {}, "Link"),
     el("div", { class: "row" }, link, button("Copy", copy(link, "link"))),
     el("h3", {}, "Record"),
-    el("p", { class: "faint" }, "The game as a record. To load another, paste it here, or write its moves: c3 b2 c3!"),
+    el("p", { class: "faint" }, "The game as a record. To load another, paste it or a link here, or write its moves: c3 b2 c3!"),
     text,
     el(
       "div",
@@ -124,10 +126,15 @@ export function shareDialog({ address, record, file, load }) {
  * @param {object} on
  * @param {(id: string) => Promise<void>} on.open continue a game; rejects with a message.
  * @param {(id: string) => void} on.remove forget a game.
+ * @param {Promise<boolean>} on.isSafe whether the browser never deletes games by itself.
  */
-export function gamesDialog(games, { open, remove }) {
+export function gamesDialog(games, { open, remove, isSafe }) {
   const told = el("p", { class: "told", role: "alert" });
   const list = el("ul", { class: "games" });
+  const kept = el("p", { class: "faint" }, "This browser keeps the last games here until you remove them.");
+  Promise.resolve(isSafe).then((safe) => {
+    if (!safe) kept.append(" Some browsers delete them after a week without a visit, or when space is short: save what you want to keep as a file (Share).");
+  });
   const ago = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
   const go = async (id) => {
     try {
@@ -138,8 +145,10 @@ export function gamesDialog(games, { open, remove }) {
     }
   };
   for (const { id, title, players, plies, result, saved, isOpen } of games) {
-    const state = result ? "over" : "not over";
-    const names = players.map((name, player) => name || `Player ${player + 1}`);
+    const names = [0, 1].map((player) => players[player] || `Player ${player + 1}`);
+    const winner = result?.indexOf(1) ?? -1;
+    const won = names[0] === names[1] ? `Player ${winner + 1}` : names[winner];
+    const state = !result ? "not over" : winner < 0 ? "drawn" : `${won} has won`;
     const between = players.some(Boolean) ? `${names.join(" against ")}, ` : "";
     const moves = `${plies} ${plies === 1 ? "move" : "moves"}`;
     const row = el(
@@ -167,7 +176,7 @@ export function gamesDialog(games, { open, remove }) {
   }
   const dialog = openDialog(
     "Games on this device",
-    el("p", { class: "faint" }, "This browser keeps the last games here until you remove them."),
+    kept,
     games.length ? list : el("p", {}, "No game has been played here yet."),
     told,
     el("div", { class: "row end" }, button("Close", () => dialog.close(), { class: "primary" })),

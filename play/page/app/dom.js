@@ -53,28 +53,32 @@ export const shortened = (text) => (text.length > 40 ? `${text.slice(0, 37)}...`
 
 export const byId = (id) => document.getElementById(id);
 
+/** How names in the store begin; each page of a host has its own, by its folder. */
+export const OWN = `ludarium${new URL("../", import.meta.url).pathname.replace(/^\/$/, "")}.`;
+
 /** The value kept in this browser under a name, or null; a page without a store has none. */
 export function recall(name, store = "localStorage") {
   try {
-    return JSON.parse(window[store].getItem(`ludarium.${name}`));
+    return JSON.parse(window[store].getItem(OWN + name));
   } catch {
     return null;
   }
 }
 
-/** Keep a value in this browser, if it allows that. */
+/** Keep a value in this browser; return whether it has room, and allows that. */
 export function remember(name, value, store = "localStorage") {
   try {
-    window[store].setItem(`ludarium.${name}`, JSON.stringify(value));
+    window[store].setItem(OWN + name, JSON.stringify(value));
+    return true;
   } catch {
-    // A private window has no store: then the choice lasts for this visit.
+    return false; // as in some private windows: then the choice lasts for this visit
   }
 }
 
 /** Forget the value under a name. */
 export function forget(name, store = "localStorage") {
   try {
-    window[store].removeItem(`ludarium.${name}`);
+    window[store].removeItem(OWN + name);
   } catch {
     // Without a store there is nothing to forget.
   }
@@ -83,9 +87,8 @@ export function forget(name, store = "localStorage") {
 /** The names that begin with a prefix and have a value. */
 export function stored(prefix, store = "localStorage") {
   try {
-    const start = `ludarium.${prefix}`;
-    const names = Object.keys(window[store]).filter((name) => name.startsWith(start));
-    return names.map((name) => name.slice("ludarium.".length));
+    const names = Object.keys(window[store]).filter((name) => name.startsWith(OWN + prefix));
+    return names.map((name) => name.slice(OWN.length));
   } catch {
     return [];
   }

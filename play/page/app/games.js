@@ -19,14 +19,51 @@ const MOST = 50; // games with moves, and as many others; the latest ones stay
 export const newGameId = () =>
   `${Date.now().toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 
+const HANDOVER = 400; // ms in which a window that is being reloaded lets go of its game
+let held = { id: null, letGo() {} }; // the game that this window has
+let wanted = null; // the game that it asked for last
+
+/**
+ * Let this window alone have a game, so that two windows do not overwrite each other's moves.
+ * @returns {Promise<string>} the game's name; a new name, for a copy, if another window has it.
+ */
+export async function holdGame(id) {
+  if (wanted === id) return id;
+  letGoOfGame();
+  wanted = id;
+  if (!navigator.locks) return id; // an old browser, or a host without https
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), HANDOVER);
+  return new Promise((resolve) => {
+    const name = `ludarium ${new URL("./", location).pathname} ${id}`;
+    const hold = () => {
+      clearTimeout(timer);
+      resolve(id);
+      if (wanted !== id) return null; // this window has turned to another game by now
+      return new Promise((letGo) => (held = { id, letGo }));
+    };
+    navigator.locks.request(name, { signal: stop.signal }, hold).catch(() => resolve(newGameId()));
+  });
+}
+
+/** Let another window have the game of this one. */
+export function letGoOfGame() {
+  wanted = null;
+  held.letGo();
+  held = { id: null, letGo() {} };
+}
+
 /**
  * Keep a game under its name. Games without moves, such as new ones, take no other's place.
- * @throws {Error} its record is beyond a limit; what was kept of the game before stays.
+ * @throws {Error} its record is beyond a limit, or the browser has no room or allows no store;
+ *   what was kept of the game before stays.
  */
 export function keepGame(id, game) {
   const whole = { format: FORMAT, saved: Date.now(), ...game };
   check(whole);
-  remember(PREFIX + id, whole);
+  if (!remember(PREFIX + id, whole)) {
+    throw new Error("this browser has no room for it, or keeps nothing");
+  }
   const kept = allGames();
   const played = kept.filter(({ record }) => record?.moves.length);
   const others = kept.filter(({ record }) => !record?.moves.length);

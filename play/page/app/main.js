@@ -1,21 +1,21 @@
 /** The page: brings its parts together. */
 
 import { learnResult, suitingLevel } from "./adapting.js";
-import { Analyst } from "./analyst.js";
-import { AnalysisView, showBar } from "./analysis-view.js";
+import { Analyst, judgeAgain, lossesOf } from "./analyst.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
 import { confirmed, gamesDialog, shareDialog } from "./dialogs.js";
-import { button, byId, icon, recall, remember } from "./dom.js";
+import { button, byId, el, icon, recall, remember } from "./dom.js";
 import { ExactValues } from "./exact.js";
-import { forgetGame, keepGame, keptGame, keptGames } from "./games.js";
+import { forgetGame, holdGame, keepGame, keptGame, keptGames, letGoOfGame } from "./games.js";
 import { Hand } from "./hand.js";
 import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
-import { LegalMoves, showMoves } from "./moves.js";
-import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
+import { LegalMoves, PlayedMoves } from "./moves.js";
+import { capital, playerName, PositionText, resultText, showPlayer, taskText, turnText } from "./panels.js";
 import {
   headersOf,
+  linkIn,
   lossOf,
   playersOf,
   playRecord,
@@ -68,7 +68,15 @@ const keeping = new Throttle(keep, KEEPING_PAUSE);
 const hand = new Hand(byId("hand"), boardView, { play, say });
 boardView.setHand(hand);
 const legalMoves = new LegalMoves(document.querySelector(".side"), play);
-const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
+const positionText = new PositionText(document.querySelector(".side"));
+const playedMoves = new PlayedMoves(byId("panel-moves"), {
+  look,
+  promote: () => {
+    session.view.promote();
+    showAll();
+  },
+});
+const onAnalysis = {
   turn: (isOn) => {
     analyst.setOn(isOn);
     showClock();
@@ -94,10 +102,12 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
     showFindings();
     await review;
     showClock();
+    session.isKept = true; // with the judgements
+    keeping.ask();
     if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
-});
+};
 const clock = new Clock(byId("clock"), { runOut: (action) => session.moveOn(action), say });
 const shown = {
   tab: "moves",
@@ -109,22 +119,44 @@ const shown = {
   rules: null,
   loading: false,
   hint: null, // the node for which a hint is sought
+  unkept: null, // the game of which it was said that it is not kept
+  message: "", // what the page has to say just now
+  newer: false, // whether the page has a newer version, which was not put off
 };
 let catalog = null;
+let analysis = null; // the module of the analysis, and its view
 
 /** Announce a text to screen readers. */
 function say(text) {
   byId("live").textContent = text;
 }
 
-/** Show a message until the next move; an empty text hides it. */
+/** Show a message until the next move; after it, or without one, that of a newer version. */
 function complain(text, { isFault = true } = {}) {
   const message = byId("message");
-  message.hidden = text === "";
-  message.classList.toggle("fault", isFault);
-  message.textContent = text;
-  if (text) say(text);
+  const told = text || (shown.newer ? "There is a newer version of this page." : "");
+  shown.message = text;
+  message.hidden = told === "";
+  message.classList.toggle("fault", isFault && text !== "");
+  if (told === message.firstElementChild.textContent) return;
+  message.replaceChildren(
+    el("span", {}, told),
+    text || !shown.newer ? "" : button("Update now", updatePage),
+    button("×", dismiss, { label: "Close this message" }),
+  );
+  if (told) say(told);
 }
+
+/** Close the message; return whether there was one. */
+function dismiss() {
+  if (byId("message").hidden) return false;
+  if (shown.message === "") shown.newer = false;
+  complain("");
+  return true;
+}
+
+/** Let the newer version take over, in all windows of this page; games go on. */
+const updatePage = () => navigator.serviceWorker.controller?.postMessage({ type: "update" });
 
 /** The page's name for a player; the rules count players from 0. */
 const asPeopleCount = (_, number) => `player ${Number(number) + 1}`;
@@ -165,6 +197,13 @@ function play(action) {
 
 function look(node) {
   session.look(node);
+  say(placeText());
+}
+
+/** Do something that changes the position on view, and announce what it is then. */
+function goTo(work) {
+  work();
+  say(placeText());
 }
 
 // Showing.
@@ -182,6 +221,8 @@ function showAll() {
   showPlayers();
   showOffBoard(playable);
   legalMoves.show(playable);
+  positionText.show(session);
+  document.title = `${turnText(session)} · ${game.title} · ludarium`;
   byId("note").textContent = table.scene.note;
   showControls();
   showPlayed();
@@ -194,11 +235,7 @@ function showAll() {
 }
 
 function showPlayed() {
-  const promote = () => {
-    session.view.promote();
-    showAll();
-  };
-  showMoves(byId("panel-moves"), session, { look, promote });
+  playedMoves.show(session);
 }
 
 /** Keep the game in this browser, and its name in this window. */
@@ -214,9 +251,13 @@ function keep() {
       fromStart,
       live: live.actions,
       view: view.actions,
+      losses: lossesOf(board.table.root),
       record: recordOf(session),
     });
+    shown.unkept = null;
   } catch (error) {
+    if (shown.unkept === id) return;
+    shown.unkept = id;
     complain(`The last changes of this game are not kept: ${error.message}.`);
   }
 }
@@ -271,8 +312,8 @@ function showBoard(legal) {
   const { under, layers, legend } = layersOf(node, legal);
   shown.legend = legend;
   const discs = analyst.isOn && shown.onBoard ? discsOf(node, shown.discs) : [];
-  const label = boardLabel();
   hand.show({ table, node, shown: picture, legal, mayPlay });
+  const label = boardLabel(); // tells of the piece in hand, if there is one at this node
   boardView.show({ node, shown: picture, legal, mayPlay, discs, under, layers, label });
 }
 
@@ -282,11 +323,15 @@ function standing() {
   return resultText(session) || `${mover}, ${taskText(session)}.`;
 }
 
-function boardLabel() {
+/** Which position is on view. */
+function placeText() {
   const { view } = session;
-  const last = view.parent ? `After ${view.ply}. ${view.text}. ` : "";
+  return `${view.parent ? `After ${view.ply}. ${view.text}` : "The start"}. ${standing()}`;
+}
+
+function boardLabel() {
   const keys = session.mayPlay ? ` ${boardKeys()}` : "";
-  return `Board of ${session.board.game.title}. ${last}${standing()}${keys}`;
+  return `Board of ${session.board.game.title}. ${placeText()}${keys}`;
 }
 
 /** The effects of keys on the board. */
@@ -305,8 +350,8 @@ function showFindings() {
 }
 
 function showEvaluation() {
-  showBar(byId("bar"), session, analyst.isOn && analyst.isThere);
-  analysisView.show(session, shown.legend);
+  analysis?.showBar(byId("bar"), session, analyst.isOn && analyst.isThere);
+  analysis?.view.show(session, shown.legend);
 }
 
 /** Legal actions without a place on the board are buttons. */
@@ -339,8 +384,8 @@ function showControls() {
     to("Back", "back", view.parent ?? view),
     to("Forward", "forward", view.children[0]),
     to("To the end", "end", view.end),
-    button("Take back", () => session.takeBack(), { disabled: session.takeBackTo === null }),
-    button("Redo", () => session.redo(), { disabled: !session.mayRedo }),
+    button("Take back", () => goTo(() => session.takeBack()), { disabled: session.takeBackTo === null }),
+    button("Redo", () => goTo(() => session.redo()), { disabled: !session.mayRedo }),
     session.board.variant.network
       ? button("Hint", hint, { disabled: !session.mayPlay || shown.hint !== null })
       : "",
@@ -398,6 +443,20 @@ async function showRules() {
   }
 }
 
+/** Show the analysis, whose module a first visit does not load. */
+async function showAnalysis() {
+  if (shown.tab !== "analysis" || analysis !== null) return;
+  try {
+    const { AnalysisView, showBar } = await import("./analysis-view.js");
+    if (analysis !== null) return;
+    const view = new AnalysisView(byId("panel-analysis"), analyst, onAnalysis);
+    analysis = { view, showBar };
+    if (session.board) showEvaluation();
+  } catch {
+    complain("The analysis could not be loaded: is there a connection?");
+  }
+}
+
 // Beginning.
 
 /** A board of a variant, with its pieces at the start. */
@@ -410,7 +469,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
   return { game, variant, table, levels };
 }
 
-function begin(board, state) {
+function begin(board, state, { isFirst = false } = {}) {
   complain("");
   keeping.flush();
   analyst.stopReview();
@@ -423,7 +482,9 @@ function begin(board, state) {
     exact.open(board.variant);
   }
   session.begin(board, state);
+  holdGame(session.id);
   showRules();
+  if (!isFirst) keepFiles();
 }
 
 function randomSeed(engine) {
@@ -474,17 +535,25 @@ function askedSeats({ opponent, seat }, board) {
   return [0, 1].map((player) => (player === seat ? PERSON : { ...opponent, ...level }));
 }
 
+/**
+ * Show the game of a link; return whether it names one.
+ * @throws {Error} a sentence for the page.
+ */
+async function openLink(fragment) {
+  const asked = readFragment(fragment, catalog);
+  if (asked === null) return false;
+  const board = await setUp(asked);
+  const node = playMoves(board.table, asked.moves, asked.ply);
+  const seats = askedSeats(asked, board);
+  begin(board, { seats: seats ?? [PERSON, PERSON], node, studying: seats === null });
+  return true;
+}
+
 /** Go to the target of an address; a malformed one only gives a message. */
 async function follow(fragment) {
   addressBar.leave();
   try {
-    const asked = readFragment(fragment, catalog);
-    if (asked === null) return false;
-    const board = await setUp(asked);
-    const node = playMoves(board.table, asked.moves, asked.ply);
-    const seats = askedSeats(asked, board);
-    begin(board, { seats: seats ?? [PERSON, PERSON], node, studying: seats === null });
-    return true;
+    return await openLink(fragment);
   } catch (error) {
     complain(error.message);
     return false;
@@ -492,6 +561,11 @@ async function follow(fragment) {
 }
 
 async function readGame(text) {
+  const link = linkIn(text);
+  if (link) {
+    await openLink(link);
+    return;
+  }
   const { game, variant, diagram, record } = readText(text, catalog, session.board);
   const board = await setUp({ game, variant, diagram, seed: record.seed });
   playRecord(board.table, record);
@@ -513,14 +587,19 @@ async function resume(id) {
   if (found === null) throw new Error(`The page has no ${record.game} with these options.`);
   const board = await setUp({ ...found, seed: record.seed });
   playRecord(board.table, record);
+  judgeAgain(board.table.root, kept.losses);
   const node = board.table.follow(kept.live);
   const view = board.table.follow(kept.view);
   const mayPlay = seats.every((seat) => fits(seat, board));
+  const own = await holdGame(id);
   begin(board, {
-    ...{ id, node, view, seats: mayPlay ? seats : [PERSON, PERSON] },
+    ...{ id: own, node, view, seats: mayPlay ? seats : [PERSON, PERSON] },
     ...{ studying: studying || !mayPlay, ...lossOf(record, board.table.root.end) },
     ...{ headers: headersOf(record), isKept: true, fromStart },
   });
+  if (own !== id) {
+    complain("Another window has this game: here a copy goes on.", { isFault: false });
+  }
 }
 
 /** Continue the game that this window showed before a reload or at the same address, if any. */
@@ -547,7 +626,8 @@ function askGames() {
       ...{ result: record.result, isOpen: id === session.id },
       players: playersOf(record) ?? (studying ? [] : seats.map((seat) => seatName(seat, []))),
     }));
-  gamesDialog(games, { open: resume, remove: forgetGame });
+  const isSafe = navigator.storage?.persist?.().catch(() => false) ?? false;
+  gamesDialog(games, { open: resume, remove: forgetGame, isSafe });
 }
 
 function share() {
@@ -563,7 +643,7 @@ function key(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
     return;
   if (event.target.closest?.("input, select, textarea, [role=tablist]")) return;
-  if (hand.key(event)) {
+  if (hand.key(event) || (event.key === "Escape" && dismiss())) {
     event.preventDefault();
     return;
   }
@@ -585,9 +665,10 @@ async function openFirst() {
   complain("");
   if (await resumeCurrent(location.hash)) return;
   if (await follow(location.hash)) return;
-  const problem = byId("message").textContent;
+  const problem = shown.message;
   const game = catalog.games[0];
-  begin(await setUp({ game, variant: game.variants[0] }), { seats: [PERSON, PERSON] });
+  const seats = [PERSON, PERSON];
+  begin(await setUp({ game, variant: game.variants[0] }), { seats }, { isFirst: true });
   if (problem) complain(problem);
   else askNew();
 }
@@ -597,31 +678,42 @@ function listen() {
     window.addEventListener("change", () => session.board && layOut());
   }
   byId("new").addEventListener("click", askNew);
-  byId("message").addEventListener("click", () => complain(""));
   byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("pagehide", () => {
     keeping.flush();
     addressBar.flush();
+    letGoOfGame();
+  });
+  window.addEventListener("pageshow", async ({ persisted }) => {
+    if (persisted && session.board) session.id = await holdGame(session.id);
   });
   window.addEventListener("hashchange", () => follow(location.hash));
   document.addEventListener("keydown", (event) => session.board && key(event));
   setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
     showRules();
+    showAnalysis();
   });
 }
 
-function keepOffline() {
-  // Without a service worker the page works, but only online.
+/** Let the browser keep the files of the game that was begun, for when there is no connection. */
+function keepFiles() {
   if (!catalog.isKept) return;
   const { game, variant } = session.board;
   navigator.serviceWorker?.ready.then(({ active }) =>
     active.postMessage({ files: [...catalog.filesOf(game, variant), ...exact.files] }),
   );
+}
+
+function keepOffline() {
+  // Without a service worker the page works, but only online.
+  if (!catalog.isKept) return;
   navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
-  navigator.serviceWorker?.addEventListener("message", () => {
-    complain("There is a newer version of this page: close all its windows, and open it again.");
+  navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+    if (data === "reload") location.reload();
+    else shown.newer = true;
+    if (byId("message").hidden) complain("");
   });
 }
 

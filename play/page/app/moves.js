@@ -11,34 +11,31 @@ export function judgement(loss) {
   return null;
 }
 
-function moveButton(node, session, onLook) {
-  const judged = node.loss === undefined ? null : judgement(node.loss);
-  const isHere = node === session.view;
-  return el(
+const judged = ({ loss }) => (loss === undefined ? null : judgement(loss));
+
+function moveButton(node, { session, look, buttons }) {
+  const told = judged(node);
+  const made = el(
     "button",
-    {
-      type: "button",
-      class: `move${isHere ? " here" : ""}`,
-      "aria-current": isHere ? "true" : null,
-      title: judged?.word,
-      onclick: () => onLook(node),
-    },
+    { type: "button", class: "move", title: told?.word, onclick: () => look(node) },
     el("span", { class: "number" }, `${node.ply}`),
     pieceOf(session.table.scene.roles[node.role], "token"),
-    node.text + (judged ? ` ${judged.mark}` : ""),
+    node.text + (told ? ` ${told.mark}` : ""),
   );
+  buttons.set(node, made);
+  return made;
 }
 
 /** The moves from `start` on by first children; behind each first child its alternatives. */
-function line(start, session, onLook) {
+function line(start, about) {
   const parts = [];
   let node = start;
   while (node) {
-    parts.push(moveButton(node, session, onLook));
+    parts.push(moveButton(node, about));
     if (node.comment) parts.push(el("span", { class: "comment" }, node.comment));
     if (node.parent.children[0] === node) {
       for (const other of node.parent.children.slice(1)) {
-        const variation = line(other, session, onLook);
+        const variation = line(other, about);
         parts.push(
           el("div", { class: "variation", role: "group", "aria-label": "Variation" }, variation),
         );
@@ -49,20 +46,63 @@ function line(start, session, onLook) {
   return parts;
 }
 
-/** Draw the tree of moves, and scroll to the one on view. */
-export function showMoves(container, session, { look, promote }) {
-  const { root } = session.table;
-  const isVariation = session.view.path.some((node) => node.parent.children[0] !== node);
-  const parts = root.children.length
-    ? line(root.children[0], session, look)
-    : [el("p", { class: "faint" }, "No move has been played yet.")];
-  const list = el("div", { class: "moves", role: "group", "aria-label": "Moves played" }, parts);
-  container.replaceChildren(
-    list,
-    isVariation ? button("Make this variation the main line", promote, { class: "small" }) : "",
-  );
-  const here = list.querySelector(".here");
-  if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
+/** The tree of moves; it is drawn anew only when it has changed. */
+export class PlayedMoves {
+  #on;
+  #list = el("div", { class: "moves", role: "group", "aria-label": "Moves played" });
+  #promote;
+  #drawn = []; // what the buttons show, see `contentOf`
+  #buttons = new Map(); // by node
+  #here = null; // the button of the node on view
+
+  /**
+   * @param {HTMLElement} container
+   * @param {object} on
+   * @param {(node: object) => void} on.look
+   * @param {() => void} on.promote make the line through the node on view the main line.
+   */
+  constructor(container, on) {
+    this.#on = on;
+    this.#promote = button("Make this variation the main line", on.promote, { class: "small" });
+    container.append(this.#list, this.#promote);
+  }
+
+  /** Draw the tree, and scroll to the move on view. */
+  show(session) {
+    const content = contentOf(session.table.root);
+    const isSame =
+      content.length === this.#drawn.length &&
+      content.every((each, number) => each === this.#drawn[number]);
+    if (!isSame) this.#draw(session);
+    this.#drawn = content;
+    this.#mark(this.#buttons.get(session.view) ?? null);
+    this.#promote.hidden = session.view.path.every((node) => node.parent.children[0] === node);
+  }
+
+  #draw(session) {
+    this.#buttons.clear();
+    const [first] = session.table.root.children;
+    const about = { session, look: this.#on.look, buttons: this.#buttons };
+    const none = () => el("p", { class: "faint" }, "No move has been played yet.");
+    this.#list.replaceChildren(...(first ? line(first, about) : [none()]));
+  }
+
+  #mark(here) {
+    if (here !== this.#here) {
+      this.#here?.classList.remove("here");
+      this.#here?.removeAttribute("aria-current");
+      here?.classList.add("here");
+      here?.setAttribute("aria-current", "true");
+      this.#here = here;
+    }
+    const list = this.#list;
+    if (here) list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
+  }
+}
+
+/** What decides how a tree looks: its root and its nodes in order, with what is written at each. */
+function contentOf(root) {
+  return root.all.flatMap((node) => [node, node.comment, judged(node)?.mark]);
 }
 
 /** The list of legal moves, with a search field; one object serves all games. */

@@ -59,6 +59,53 @@ export function taskText(session) {
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** Whose turn it is, or the result, in a few words. */
+export function turnText(session) {
+  const { mover } = session.view;
+  const result = resultText(session).replace(/\.$/, "");
+  if (result) return result;
+  return sitter(session, mover) === "You" ? "Your turn" : `Turn of ${playerName(session, mover)}`;
+}
+
+/** A position in words: a text for each row of the scene's `rows` that says something. */
+export function rowsInWords({ rows }, shown) {
+  return rows
+    .map(({ name, places, words }) => {
+      const told = places.filter(([, slot]) => words[shown[slot]]);
+      return told.length && `${capital(name)}: ${told.map(([place, slot]) => `${place} ${words[shown[slot]]}`).join(", ")}.`;
+    })
+    .filter(Boolean);
+}
+
+/** The position in words, for those who do not see the board; drawn while it is open. */
+export class PositionText {
+  #session = null;
+  #list = el("ul");
+  #box = el(
+    "details",
+    { class: "box", ontoggle: () => this.#draw() },
+    el("summary", {}, "The position in words"),
+    this.#list,
+  );
+
+  constructor(container) {
+    container.append(this.#box);
+  }
+
+  show(session) {
+    this.#session = session;
+    this.#box.hidden = session.table.scene.rows.length === 0;
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.#box.open) return;
+    const { view, table } = this.#session;
+    const { shown } = table.at(view).view();
+    this.#list.replaceChildren(...rowsInWords(table.scene, shown).map((text) => el("li", {}, text)));
+  }
+}
+
 function status(session, player) {
   const node = session.view;
   const resigned = session.resigned !== null && node === session.live;

@@ -24,7 +24,7 @@ export function recordOf(session) {
   const start = table.diagram && { [table.scene.diagram.option]: table.diagram };
   const options = { ...usual, ...start };
   const players = session.seats.map((seat) => seatName(seat, levels));
-  const date = new Date().toISOString().slice(0, 10);
+  const date = dateOf(new Date());
   const headers = session.headers ?? (session.studying ? { date } : { players, date });
   const { resigned, illegal } = session;
   const isIllegal = resigned !== null && illegal !== null && session.live === table.root.end;
@@ -43,6 +43,23 @@ export function recordOf(session) {
     ...headers,
   };
 }
+
+/** A day as in records, by the visitor's clock. */
+function dateOf(time) {
+  const parts = [time.getFullYear(), time.getMonth() + 1, time.getDate()];
+  return parts.map((part) => String(part).padStart(2, "0")).join("-");
+}
+
+/** The text of a file: UTF-8, or UTF-16, as some editors save it. */
+export function textOf(bytes) {
+  const [first, second] = new Uint8Array(bytes);
+  const isLittle = (first === 0xff && second === 0xfe) || (first && second === 0);
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second);
+  return new TextDecoder(isLittle ? "utf-16le" : isBig ? "utf-16be" : "utf-8").decode(bytes);
+}
+
+/** The fragment of a text that is a link to a game, or null. */
+export const linkIn = (text) => /^\s*<?(?:https?:\S*|file:\S*)?(#g=[^\s>]+)>?\s*$/.exec(text)?.[1] ?? null;
 
 /** The headers of a record, such as its players and its date. */
 export function headersOf(record) {

@@ -295,6 +295,8 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
   async function submit(event) {
     event.preventDefault();
     const { game, variant } = entry();
+    told.textContent = `Loading ${game.title}…`;
+    play.disabled = true;
     try {
       const goesOn = from === "here" && goOn === variant.id;
       await start({ ...begun(game, variant), seats: seats(variant), goOn: goesOn });
@@ -302,8 +304,10 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     } catch (error) {
       told.textContent = error.message;
     }
+    play.disabled = false;
   }
 
+  const play = el("button", { type: "submit", class: "primary" }, "Play");
   const form = el(
     "form",
     { onsubmit: submit },
@@ -313,7 +317,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       "div",
       { class: "row end" },
       button("Cancel", () => dialog.close()),
-      el("button", { type: "submit", class: "primary" }, "Play"),
+      play,
     ),
   );
   const dialog = openDialog("New game", form);

@@ -32,7 +32,7 @@ export function writeFragment({ board, view }) {
  * @throws {Error} a sentence for the page.
  */
 export function readFragment(fragment, catalog) {
-  const text = fragment.replace(/^#/, "");
+  const text = fragment.replace(/^#/, "").replaceAll("&amp;", "&"); // as pages and mails have it
   if (!text.includes("=")) return null;
   const given = new URLSearchParams(text);
   const name = given.get("g") ?? "";

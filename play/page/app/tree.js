@@ -44,6 +44,13 @@ export class Node {
     return node;
   }
 
+  /** This node and all after it, in an order that the tree alone decides. */
+  get all() {
+    const nodes = [this];
+    for (const node of nodes) nodes.push(...node.children);
+    return nodes;
+  }
+
   childBy(action) {
     return this.children.find((child) => child.action === action) ?? null;
   }
