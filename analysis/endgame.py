@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay, Seed, read_agent

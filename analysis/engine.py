@@ -22,10 +22,10 @@ from typing import Annotated, Any, BinaryIO, Literal
 import msgspec
 from msgspec import Meta
 
-from ludarium.envs.engine.files import MEGABYTE, MisfitError, convert, load_json
+from ludarium.base.files import MEGABYTE, MisfitError, convert, load_json
+from ludarium.base.messages import quoted, shortened
+from ludarium.base.numbers import SEED_LIMIT
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
-from ludarium.envs.engine.numbers import SEED_LIMIT
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent
 from ludarium.training.search import Budget

@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ludarium.envs.engine.messages import needing
-from ludarium.envs.engine.storage import write_whole
+from ludarium.base.messages import needing
+from ludarium.base.storage import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent
 from ludarium.training.search import Budget
 

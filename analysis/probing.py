@@ -10,9 +10,9 @@ to the end, which works for every game.
 
 from __future__ import annotations
 
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from .answer import Answer
 from .corso import SIZES, CorsoSolver, shipped_known

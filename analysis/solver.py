@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.threads import take_turns
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.envs.engine.threads import take_turns
 
 from .answer import Answer, Value
 

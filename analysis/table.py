@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from ludarium.envs.engine.files import load_json
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import cache_folder, write_whole
+from ludarium.base.files import load_json
+from ludarium.base.messages import quoted
+from ludarium.base.storage import cache_folder, write_whole
 from ludarium.models.header import MOST_BYTES, MOST_HEADER_BYTES, open_file
 
 _SUFFIX = ".table.safetensors"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, GameInPlay, Seed
 from ludarium.training.search import Finding
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import derived_seed
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.numbers import derived_seed
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
     Tally,

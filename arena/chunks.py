@@ -22,10 +22,10 @@ from itertools import chain
 
 import numpy as np
 
+from ludarium.base.messages import quoted, shortened
+from ludarium.base.progress import UNWATCHED, StoppedError, Task
+from ludarium.base.threads import available_cores, one_core, take_turns
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
-from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
-from ludarium.envs.engine.threads import available_cores, one_core, take_turns
 from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, draw_openings

@@ -30,11 +30,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ludarium.envs.engine.files import convert
+from ludarium.base.files import convert
+from ludarium.base.messages import named, quoted, shortened
+from ludarium.base.numbers import checked_whole
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted, shortened
-from ludarium.envs.engine.numbers import checked_whole
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.evaluation import Games
 from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies

@@ -20,10 +20,10 @@ from typing import Any
 import msgspec
 
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
-from ludarium.envs.engine.files import load_json, read_regular_file
+from ludarium.base.files import load_json, read_regular_file
+from ludarium.base.messages import named
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import make_agent, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted
 from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
 from ludarium.training.agents.outside import ObjectFactory
 

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 
-from ludarium.envs.engine.files import (
+from ludarium.base.files import (
     MEGABYTE,
     convert,
     load_json,
@@ -32,8 +32,8 @@ from ludarium.envs.engine.files import (
     read_json_file,
     read_regular_file,
 )
+from ludarium.base.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.messages import quoted
 
 #: Fewest simulations of a level: one for each move that the search compares.
 FEWEST_SIMULATIONS = 16

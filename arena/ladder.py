@@ -19,10 +19,10 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.messages import named, quoted, shortened
+from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted, shortened
-from ludarium.envs.engine.storage import write_whole
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation import Match, Rating, Tally, fit_ratings
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ludarium.base.messages import did_you_mean, named, quoted
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, named, quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
 from ludarium.training.agents.checkpoints import ShippedFactory, find_checkpoint, shipped_agents

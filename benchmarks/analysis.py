@@ -19,10 +19,10 @@ import time
 import numpy as np
 from common import Row, new_parser, print_table
 
+from ludarium.base.threads import available_cores, split
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.models.inference import torch_threads
 from ludarium.models.network import PolicyValueNetwork

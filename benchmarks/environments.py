@@ -27,9 +27,9 @@ import numpy as np
 from common import Row, new_parser, print_table
 from pettingzoo import AECEnv
 
+from ludarium.base.threads import available_cores
 from ludarium.envs import GAMES, make, make_game, make_raw
 from ludarium.envs.batch import BatchEnv
-from ludarium.envs.engine.threads import available_cores
 
 GAMES_RECORDED = 40
 

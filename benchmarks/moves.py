@@ -18,10 +18,10 @@ import msgspec
 import numpy as np
 from common import Row, new_parser, print_table
 
+from ludarium.base.threads import one_core
 from ludarium.configs import AlphaZeroConfig, load_config
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.threads import one_core
 from ludarium.models import InferenceEngine
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.alphazero.actors import search_settings

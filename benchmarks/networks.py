@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from common import Row, new_parser, print_table
 
+from ludarium.base.threads import one_core
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.threads import one_core
 from ludarium.models import Evaluation, Evaluator, InferenceEngine, build_network, load_checkpoint
 from ludarium.models.network import (
     SIZES,

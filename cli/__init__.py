@@ -16,11 +16,11 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 try:
-    from ludarium.envs.engine.console import UnreadError, output, say
+    from ludarium.base.console import UnreadError, output, say
 except FileNotFoundError:  # PettingZoo asks for the current folder
     print("ludarium: the current folder was deleted: change to another one", file=sys.stderr)
     sys.exit(2)
-from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
+from ludarium.base.messages import did_you_mean, quoted, shortened
 from ludarium.envs.engine.options import UnknownOptionError
 
 from .interrupt import STOPPED, UNREAD, interrupt_by_signals, leave_by_signals

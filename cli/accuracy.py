@@ -17,8 +17,8 @@ from ludarium.analysis.exact_tests import (
     make_exact_test,
     write_exact_test,
 )
+from ludarium.base.messages import shortened
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS

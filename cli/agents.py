@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
-from ludarium.envs.engine.messages import did_you_mean, quoted
+from ludarium.base.messages import did_you_mean, quoted
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import selecting_options

@@ -13,8 +13,8 @@ from ludarium.analysis.figures import SUFFIXES
 from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
 from ludarium.analysis.value_graph import plot_values
-from ludarium.envs.engine.console import output, plain_console, say
-from ludarium.envs.engine.progress_bar import drawn
+from ludarium.base.console import output, plain_console, say
+from ludarium.base.progress_bar import drawn
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import make_agent
 from ludarium.training.search import Budget

@@ -11,8 +11,8 @@ from types import ModuleType
 
 from ludarium.arena.chunks import MOST_SEED
 from ludarium.arena.contest import MOST_GAMES
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.threads import available_cores
+from ludarium.base.messages import quoted
+from ludarium.base.threads import available_cores
 from ludarium.envs.one_side import MOST_OPENING_PLIES
 from ludarium.training.evaluation.openings import MOST_DEFAULT_PLIES
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, check_record, read_record_file, split_moves
 from ludarium.envs.registry import GAMES, find_game, make_game

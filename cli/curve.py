@@ -9,8 +9,8 @@ from textwrap import wrap
 from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.curve import METRICS, Curve, CurvePlan, game_of_runs, measure_curves, measured
 from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
+from ludarium.base.messages import escaped
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import escaped
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 

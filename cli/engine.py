@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from ludarium.analysis.engine import Engine, write_line
-from ludarium.envs.engine.console import output, say
+from ludarium.base.console import output, say
 from ludarium.envs.registry import GAMES
 
 from .arguments import add_options, add_simulations

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludarium.envs.engine.console import say
+from ludarium.base.console import say
+from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.description import describe_game
-from ludarium.envs.engine.messages import named, quoted
 from ludarium.training.agents.checkpoints import CheckpointFactory, PocketFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.networks import random_observations

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ludarium.envs.engine.console import say
+from ludarium.base.console import say
 
 STOPPED = 130  # exit status after Ctrl-C
 UNREAD = 141  # exit status where the reader of a pipe is gone, as shells have it for other programs

@@ -12,8 +12,8 @@ import shlex
 from collections.abc import Sequence
 from types import ModuleType
 
+from ludarium.base.messages import shortened
 from ludarium.envs import Game, register_game
-from ludarium.envs.engine.messages import shortened
 from ludarium.envs.plugins import import_own
 
 _GAME, _NETWORK = "--game-module", "--network-module"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludarium.envs.engine.console import output, say
+from ludarium.base.console import output, say
 from ludarium.envs.registry import GAMES
 
 if TYPE_CHECKING:

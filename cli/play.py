@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from ludarium.arena.levels import AUTO, LevelFactory
-from ludarium.envs.engine.console import output, say
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.console import output, say
+from ludarium.base.messages import quoted
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.play.server import USUAL_PORT
 from ludarium.training.agents import AgentFactory, read_agent

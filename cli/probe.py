@@ -11,7 +11,7 @@ from ludarium.analysis.corso.solver import MEMORY as CORSO_MEMORY
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import MEMORY
-from ludarium.envs.engine.console import say
+from ludarium.base.console import say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.registry import GAMES, make_game

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ludarium.envs.engine.progress_bar import ShownTask, shown_task
+from ludarium.base.progress_bar import ShownTask, shown_task
 
 from .interrupt import stop_on_ctrl_c
 

@@ -6,8 +6,8 @@ import argparse
 import re
 from pathlib import Path
 
-from ludarium.envs.engine.console import output
-from ludarium.envs.engine.files import MEGABYTE, read_text_file
+from ludarium.base.console import output
+from ludarium.base.files import MEGABYTE, read_text_file
 from ludarium.envs.registry import find_game
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import hub

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.console import output
+from ludarium.base.console import output
+from ludarium.base.progress import Task
+from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.film import contact_sheet, gif
 from ludarium.envs.engine.draw.layers import HEATS, LAYERS
 from ludarium.envs.engine.draw.picture import png, size_of, with_result
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.progress import Task
-from ludarium.envs.engine.storage import write_whole
 
 from .arguments import add_options, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, game_and_agent, read_options, read_record

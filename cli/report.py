@@ -8,7 +8,7 @@ from typing import Any
 
 from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
 from ludarium.arena.report.study import QUICK_GAMES, USUAL_GAMES
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
 from .arguments import add_json, add_options, add_seed, output_file, read_games, require_writable

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ludarium.envs.engine.console import output, say
+from ludarium.base.console import output, say
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from rich.text import Text
 
 from ludarium.analysis.thinking import make_thinker
 from ludarium.arena.adaptive import AdaptiveAgent
-from ludarium.envs.engine.console import plain_console, say
+from ludarium.base.console import plain_console, say
+from ludarium.base.messages import named, quoted
+from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
-from ludarium.envs.engine.storage import write_whole
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.agents.checkpoints import shipped_agents

@@ -8,7 +8,7 @@ from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.contest import Contest, Tournament
 from ludarium.arena.plot import plot_ratings
 from ludarium.arena.standings import Standings
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.messages import quoted
 
 from .arguments import add_games, output_file
 from .common import AGENTS_HELP

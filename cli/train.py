@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ludarium.base.messages import quoted
 from ludarium.configs import (
     ALGORITHMS,
     TrainingConfig,
@@ -12,7 +13,6 @@ from ludarium.configs import (
     load_config,
     shipped,
 )
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, find_game
 
 from .arguments import add_folder, add_json, add_options

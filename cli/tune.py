@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ludarium.base.console import say
 from ludarium.configs import TrainingConfig
-from ludarium.envs.engine.console import say
 from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 

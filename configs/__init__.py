@@ -8,7 +8,7 @@ lists them. They need YAML, which is imported only when one of them is asked for
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ludarium.envs.engine.messages import needing
+from ludarium.base.messages import needing
 
 from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from ludarium.envs.engine.files import MisfitError, convert, read_text_file
-from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
+from ludarium.base.files import MisfitError, convert, read_text_file
+from ludarium.base.messages import did_you_mean, quoted, shortened
 from ludarium.envs.engine.options import check_options
 from ludarium.envs.registry import GAMES
 

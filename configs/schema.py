@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import fields
 
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.messages import quoted
 
 MOST_SIMULATIONS = 100_000  #: limit of a search
 _MOST_OF_BOOTSTRAP = 1 / 3  #: share of ``budget.minutes``

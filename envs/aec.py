@@ -16,12 +16,13 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
+from ludarium.base.memory import sealed
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_flag, checked_seed, index
+
 from .engine.codec import shown
 from .engine.draw.picture import Window, pixels, with_result
 from .engine.game import Game
-from .engine.memory import sealed
-from .engine.messages import quoted
-from .engine.numbers import checked_flag, checked_seed, index
 from .engine.position import IllegalActionError, Position
 from .engine.record import Forfeit, make_record
 from .engine.rule import ONGOING, TRUNCATED

@@ -21,14 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.base.memory import read_only, require_memory
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_flag, checked_whole, require_seed
+from ludarium.base.threads import available_cores, split
+
 from .engine.game import Game
 from .engine.kernels import choice_dtype, rows
-from .engine.memory import read_only, require_memory
-from .engine.messages import quoted
-from .engine.numbers import checked_flag, checked_whole, require_seed
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
-from .engine.threads import available_cores, split
 from .registry import as_game
 
 _INT64 = np.dtype(np.int64)

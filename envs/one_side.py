@@ -9,11 +9,12 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
+from ludarium.base.memory import read_only, sealed
+from ludarium.base.numbers import checked_whole
+
 from .aec import unit_box
 from .batch import BatchEnv
 from .engine.game import Game
-from .engine.memory import read_only, sealed
-from .engine.numbers import checked_whole
 from .engine.position import Position
 from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
 from .opponents import (

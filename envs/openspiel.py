@@ -33,8 +33,9 @@ try:
 except ImportError as error:
     raise ImportError("ludarium.envs.openspiel needs OpenSpiel: pip install open_spiel") from error
 
+from ludarium.base.numbers import checked_flag
+
 from .engine.game import Game
-from .engine.numbers import checked_flag
 from .engine.options import Option
 from .engine.position import Position
 from .registry import GAMES

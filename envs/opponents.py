@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
-from .engine.messages import quoted
 from .engine.position import Position
 from .engine.rule import ONGOING
 

@@ -6,7 +6,7 @@ PettingZoo that have it.
 
 from __future__ import annotations
 
-from .engine.private_names import PrivateNames
+from ludarium.base.private_names import PrivateNames
 
 required = PrivateNames("pettingzoo", "pettingzoo>=1.25,<1.28")
 

@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from .engine.messages import quoted, shortened
+from ludarium.base.messages import quoted, shortened
 
 #: Beginnings of the file names of Python's own frames in the traceback of an import.
 _IMPORTING = ("<frozen importlib", os.path.dirname(importlib.__file__))

@@ -18,10 +18,11 @@ from importlib.metadata import EntryPoint
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ludarium.base.messages import did_you_mean, quoted
+
 from .corso import Corso
 from .engine.check import NAME, fault_of_class
 from .engine.game import Game
-from .engine.messages import did_you_mean, quoted
 from .engine.options import UnknownOptionError, check_options, check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio

@@ -31,8 +31,9 @@ except ImportError as error:
         f'ludarium.envs.sb3 needs Stable-Baselines3: pip install "ludarium[train]" ({error})'
     ) from error
 
+from ludarium.base.numbers import checked_seed
+
 from .engine.game import Game
-from .engine.numbers import checked_seed
 from .one_side import OneSide, agent_space
 from .opponents import SEATS, FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game

@@ -10,9 +10,10 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from ludarium.base.memory import sealed
+from ludarium.base.numbers import checked_flag, checked_whole
+
 from .engine.game import Game
-from .engine.memory import sealed
-from .engine.numbers import checked_flag, checked_whole
 from .one_side import OneSide, agent_space
 from .opponents import FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game

@@ -7,7 +7,7 @@ Torch is slow to import, and is imported only when a name that needs it is asked
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ludarium.envs.engine.messages import needing
+from ludarium.base.messages import needing
 
 from .evaluation import Evaluation, Evaluator
 from .header import CheckpointHeader, load_header

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.base.messages import quoted, shortened
 
 from .family import FamilyNetwork
 from .network import Output, PolicyValueNetwork, build_network

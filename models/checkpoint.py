@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from ludarium.envs.engine.storage import write_whole
+from ludarium.base.storage import write_whole
 
 from .architecture import check_saved, make_network, state_types
 from .header import FORMAT, KEY, CheckpointHeader, load_header, open_checkpoint

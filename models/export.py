@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.messages import named, needing, quoted
-from ludarium.envs.engine.storage import replacing
+from ludarium.base.messages import named, needing, quoted
+from ludarium.base.storage import replacing
 
 with needing("export"):
     import torch

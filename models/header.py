@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Meta
 from safetensors import SafetensorError, safe_open
 
-from ludarium.envs.engine.files import convert, load_json, open_regular_file
-from ludarium.envs.engine.messages import named, shortened
+from ludarium.base.files import convert, load_json, open_regular_file
+from ludarium.base.messages import named, shortened
 
 from .options import option_features
 from .shape import Architecture, NetworkShape, check_member, check_shape

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.threads import available_cores, split
+from ludarium.base.messages import quoted
+from ludarium.base.threads import available_cores, split
 
 from .evaluation import Evaluation, Evaluator, NetworkInSearch
 from .kernels import CompiledNetwork, ranges_of

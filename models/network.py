@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.messages import quoted
 
 from .layers import Layers, action_order, layers
 from .shape import NetworkShape, check_shape

@@ -23,11 +23,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.console import output, say
+from ludarium.base.messages import quoted
+from ludarium.base.storage import write_whole
 from ludarium.envs import GAMES, Game
-from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.draw.scene import describe_scene
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import write_whole
 from ludarium.envs.registry import make_game
 
 from .parts import module_part, network_part

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ludarium.arena.ladder import digest_of as digest_of_file
+from ludarium.base import storage
 from ludarium.envs import Game, batch
 from ludarium.envs.engine import kernels as batch_kernels
-from ludarium.envs.engine import storage
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.models import layers, options, shape, weights

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from ludarium.arena.ladder import SUFFIX as LEVELS
-from ludarium.envs.engine.files import MEGABYTE, convert, read_json_file
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import take_place, writing
-from ludarium.envs.engine.threads import available_cores
+from ludarium.base.files import MEGABYTE, convert, read_json_file
+from ludarium.base.messages import quoted
+from ludarium.base.storage import take_place, writing
+from ludarium.base.threads import available_cores
 from ludarium.training.runs.files import PARTIAL, make_folders
 
 from .build import scene_content

@@ -235,7 +235,7 @@ def main() -> None:
         seconds = chosen.seconds or (1.5 if is_plain else 60)
         os.environ.setdefault("NUMBA_DISABLE_JIT", str(int(is_plain)))
         # Begin with the kernels that this user keeps; those of mutants stay in the tree.
-        ask = "from ludarium.envs.engine.storage import cache_folder; print(cache_folder())"
+        ask = "from ludarium.base.storage import cache_folder; print(cache_folder())"
         found = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True)
         (tree / "cache").mkdir()
         subprocess.run(["cp", "-r", found.stdout.strip(), tree / "cache/ludarium"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ludarium.envs.engine.progress import Task
+from ludarium.base.progress import Task
 
 
 class Told(Task):

@@ -23,6 +23,7 @@ from ludarium.training.agents.names import AGENT_ENTRY_POINTS, AgentKind
 
 PAGE = ["index.html", "games/corso-size=3.wasm", "site.json"]
 ROOT = Path(__file__).resolve().parent.parent
+ROOMS = sorted(marker.parent.name for marker in ROOT.glob("*/py.typed"))
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def test_a_wheel_says_that_the_page_is_not_whole(wheel_names, source, tmp_path):
 
 @pytest.mark.slow
 def test_the_wheel_holds_every_source_file(wheel_names):
-    for room in ("envs", "models", "training", "analysis", "arena", "play", "cli", "configs"):
+    for room in ROOMS:
         for file in (ROOT / room).rglob("*.py"):
             assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
     assert not any(name.startswith(("tests", "benchmarks")) for name in wheel_names)
@@ -117,7 +118,7 @@ def test_what_the_package_says_of_itself_is_there():
 def test_the_wheel_holds_the_data_files(wheel_names):
     data = [
         file
-        for room in ("envs", "models", "training", "analysis", "arena", "play", "cli", "configs")
+        for room in ROOMS
         for pattern in (
             "*.yaml",
             "*.json",

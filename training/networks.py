@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ludarium.base.memory import require_memory
+from ludarium.base.messages import named, quoted, shortened
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import require_memory
-from ludarium.envs.engine.messages import named, quoted, shortened
 from ludarium.envs.engine.options import check_options, check_stored
 from ludarium.models import (
     Architecture,

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_flag
+from ludarium.base.progress_bar import as_time
 from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, load_config
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.numbers import checked_flag
-from ludarium.envs.engine.progress_bar import as_time
 
 from .agents import Agent
 from .agents.network import network_agent

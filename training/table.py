@@ -7,7 +7,7 @@ import sys
 from collections.abc import Container, Sequence
 from io import StringIO
 
-from ludarium.envs.engine.console import plain_console
+from ludarium.base.console import plain_console
 
 _GAP = 2  # characters between columns
 _NARROW = 24  # least width of wrapped texts before a table is divided

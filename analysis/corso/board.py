@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ludarium.base.memory import zeros
+from ludarium.base.numbers import require_seed
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine.draw.grid import square_symmetries
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import zeros
-from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 

@@ -23,12 +23,12 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.messages import named, quoted, shortened
+from ludarium.base.numbers import SEED_LIMIT
+from ludarium.base.storage import replacing
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import named, quoted, shortened
-from ludarium.envs.engine.numbers import SEED_LIMIT
 from ludarium.envs.engine.position import Position, contents_of
-from ludarium.envs.engine.storage import replacing
 from ludarium.envs.registry import make_stored_game
 
 from .positions import ExactPosition, ExactTest, Origin

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.base.numbers import checked_flag, checked_whole
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.numbers import checked_flag, checked_whole
 from ludarium.envs.engine.position import Position, contents_of
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from ludarium.base.console import say
+from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.threads import available_cores, split
 from ludarium.envs.engine.compile import specialise
-from ludarium.envs.engine.console import say
-from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
 from ludarium.envs.osiron import rules as game_rules
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ludarium.base.memory import zeros
+from ludarium.base.numbers import require_seed
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import zeros
-from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import reward
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from .complexity import complexity
 from .drama import decisiveness, mistakes, value_games

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.messages import quoted
+from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.envs.engine.storage import write_whole
 
 from .comparison import compare
 from .measure import measure

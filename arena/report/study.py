@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent

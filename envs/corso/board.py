@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+
 from ..engine.draw.grid import (
     cell_name,
     draw_frame,
@@ -25,7 +27,6 @@ from ..engine.draw.picture import (
 )
 from ..engine.draw.scene import Role, Scene, ranks, slots_at
 from ..engine.game import Game, Symmetries
-from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import table_record
 from ..engine.spec import Spec

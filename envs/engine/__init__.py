@@ -1,5 +1,4 @@
 """The engine: turns any game's rules into positions, environments, batches and pictures. Import
 from its modules: games are written with `rule`, `spec`, `options` and `draw`; tools play by `game`,
-`position` and `record`, and compile by `compile`; `messages`, `files`, `storage`, `threads` and
-`progress` serve every package.
+`position` and `record`, and compile by `compile`.
 """

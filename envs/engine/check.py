@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import NumbaError
 
+from ludarium.base.messages import quoted, shortened
+
 from .hooks import HOOKS
-from .messages import quoted, shortened
 from .rule import plain, state_dtype
 from .spec import Spec
 

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ludarium.base.memory import sealed
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole, require_seed
+
 from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
-from .memory import sealed
-from .messages import quoted
-from .numbers import checked_whole, require_seed
 from .options import Clock, Option, check_options
 from .position import Position
 from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .messages import did_you_mean, quoted, shortened
+from ludarium.base.messages import did_you_mean, quoted, shortened
 
 
 class UnknownOptionError(TypeError, ValueError):

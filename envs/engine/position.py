@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_flag, index, require_seed
+
 from .check import COMPILE_ERRORS, compile_error
-from .messages import quoted
-from .numbers import checked_flag, index, require_seed
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:

@@ -22,10 +22,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.messages import quoted, shortened
+from ludarium.base.numbers import SEED_LIMIT
+
 from .game import Game
-from .messages import quoted, shortened
-from .numbers import SEED_LIMIT
 from .options import check_stored
 from .position import Position
 

@@ -13,13 +13,14 @@ from xml.etree import ElementTree
 import numba
 import numpy as np
 
+from ludarium.base.messages import quoted, shortened
+from ludarium.base.progress import Task
+
 from . import views as view_templates
 from .compile import ingredients
 from .game import Game, Symmetries
 from .hooks import HOOKS
-from .messages import quoted, shortened
 from .position import Position
-from .progress import Task
 from .rule import ONGOING, TRUNCATED, plain, seed_rng, state_dtype
 from .views import show_planes, write_planes
 from .watched import Reads, watched
@@ -53,7 +54,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         One sentence for each kind of fault, about the first case of it.
     """
     if task is None:
-        from .progress_bar import shown_task  # rich is slow to import
+        from ludarium.base.progress_bar import shown_task  # rich is slow to import
 
         with shown_task() as shown:
             return check_game(game, games, seed, shown)

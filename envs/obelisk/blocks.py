@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ..engine.files import MEGABYTE, convert, read_json_file
-from ..engine.messages import quoted
+from ludarium.base.files import MEGABYTE, convert, read_json_file
+from ludarium.base.messages import quoted
+
 from .geometry import HEIGHT, SIDE, Cube, connected, shifted
 
 #: Colours that a block may have, and how each is painted; they differ in lightness too.

@@ -10,10 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+
 from ..engine.draw.grid import cell_name, read_cell
 from ..engine.draw.scene import Scene
 from ..engine.game import Game, Symmetries
-from ..engine.messages import quoted
 from ..engine.options import Clock, Option, ply_cap
 from ..engine.rule import ONGOING, table_record
 from ..engine.spec import Spec

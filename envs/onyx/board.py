@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+
 from ..engine.draw.grid import Frame, cell_name, draw_frame, orthogonal_neighbours
 from ..engine.draw.picture import (
     DARK,
@@ -22,7 +24,6 @@ from ..engine.draw.picture import (
 )
 from ..engine.draw.scene import Role, Row, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
-from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
 from ..engine.rule import table_record
 from ..engine.spec import BoardTurn, Spec

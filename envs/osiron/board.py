@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+
 from ..engine.draw.picture import (
     DARK,
     GOLD,
@@ -29,7 +31,6 @@ from ..engine.draw.picture import (
 )
 from ..engine.draw.scene import Diagram, Role, Row, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
-from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import DRAW, table_record
 from ..engine.spec import BoardTurn, Spec

@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ludarium.base.messages import quoted
+from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.scene import describe_scene
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import write_whole
 from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork, pack
 from ludarium.models.kernels.target import Target

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from ludarium.envs.engine.storage import cache_folder, writing
+from ludarium.base.storage import cache_folder, writing
 
 _INSTALL = "pip install 'ludarium[wasm]'"
 _STACK = 256 * 1024  # bytes; most kernels need little, but the search of Corso is recursive

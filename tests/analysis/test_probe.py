@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from ludarium.analysis.probing import prober_of
+from ludarium.base import progress_bar
+from ludarium.base.progress_bar import ShownTask
 from ludarium.cli import main
 from ludarium.cli.arguments import read_bytes, read_count, read_positive
 from ludarium.envs import make_game
-from ludarium.envs.engine import progress_bar
-from ludarium.envs.engine.progress_bar import ShownTask
 from tests.analysis.corso_positions import minimax
 from tests.games import after, random_game
 

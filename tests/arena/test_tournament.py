@@ -177,7 +177,7 @@ def test_agents_of_a_worker_use_one_core():
 
     class Curious(RandomAgent):
         def __init__(self, game, seed=None):
-            from ludarium.envs.engine.threads import available_cores
+            from ludarium.base.threads import available_cores
 
             seen.add(available_cores())
             super().__init__(game, seed)

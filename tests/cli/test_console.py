@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from ludarium.base.console import plain_column, plain_console, say
+from ludarium.base.storage import writing
 from ludarium.cli import main
 from ludarium.cli.arguments import output_file
-from ludarium.envs.engine.console import plain_column, plain_console, say
-from ludarium.envs.engine.storage import writing
 from ludarium.training.runs.files import StorageError, write_file
 from ludarium.training.table import text_table
 from tests.processes import LUDARIUM, ROOT, python
 
-PACKAGES = ("analysis", "arena", "cli", "configs", "envs", "models", "play", "training")
+PACKAGES = ("analysis", "arena", "base", "cli", "configs", "envs", "models", "play", "training")
 NAMES = ("uct:100:smile:", "runs[lr=0.1]", "x[/b]", "[red]y")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 

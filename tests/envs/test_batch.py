@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from ludarium.base import threads
 from ludarium.envs import Game, Position, batch, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.corso import Corso
-from ludarium.envs.engine import threads
 from ludarium.envs.vector import VectorBoardGameEnv
 from tests.games import first_legal
 from tests.oddity import Oddity

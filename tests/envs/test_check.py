@@ -13,10 +13,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from ludarium.base.progress import Task
 from ludarium.envs import Game, Position, Symmetries, check_game
 from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
-from ludarium.envs.engine.progress import Task
 from ludarium.envs.single import SingleAgentEnv
 from tests import tictactoe
 from tests.oddity import Oddity
@@ -288,7 +288,7 @@ def test_what_takes_memory_is_told_with_what_to_do(
 
 
 def test_a_check_says_how_far_it_is(capsys, monkeypatch):
-    monkeypatch.setattr("ludarium.envs.engine.progress_bar._LINE_EVERY", 0.0)
+    monkeypatch.setattr("ludarium.base.progress_bar._LINE_EVERY", 0.0)
     assert check_game(TicTacToe(), games=2) == []
     lines = capsys.readouterr().err.splitlines()
     assert "ludarium: check of tictactoe: games: 1 of 2, " in "\n".join(lines)

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from ludarium.base.storage import cache_folder
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.corso import rules
 from ludarium.envs.engine import compile as compile_module
@@ -27,7 +28,6 @@ from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise
 from ludarium.envs.engine.jit import disk_cache, kernel, part
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, random_bits, seed_rng
-from ludarium.envs.engine.storage import cache_folder
 from tests import tictactoe
 from tests.processes import python
 

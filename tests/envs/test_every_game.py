@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ludarium.base.messages import quoted
 from ludarium.envs import GAMES, Game, Position, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.description import describe_game
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import (
     DRAW,

@@ -14,8 +14,8 @@ import pytest
 from ludarium.arena.adaptive import OpponentEstimate
 from ludarium.arena.knobs import Knobs
 from ludarium.arena.ladder import load_ladder
+from ludarium.base.files import MEGABYTE, load_json
 from ludarium.envs import make_game
-from ludarium.envs.engine.files import MEGABYTE, load_json
 from ludarium.envs.engine.record import (
     MOST_DEPTH,
     MOST_VARIED_MOVES,

@@ -16,10 +16,10 @@ import torch
 from msgspec.structs import asdict
 
 from ludarium.arena.ladder import load_ladder
+from ludarium.base.storage import cache_folder
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.envs.engine.storage import cache_folder
 from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.models import Evaluation, build_network
 from ludarium.models.evaluation import in_canonical_frame

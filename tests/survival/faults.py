@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ludarium.envs.engine import storage
+from ludarium.base import storage
 from ludarium.training.runs import files
 
 #: What changes a disk, or makes sure that it is changed.

@@ -28,11 +28,11 @@ from ludarium.arena.contest import Comparison, Tournament, read_plan
 from ludarium.arena.curve import Memory, _sha256
 from ludarium.arena.folder import ArenaFolder, check_replay, row_of
 from ludarium.arena.ladder import load_ladder
+from ludarium.base.files import load_json
 from ludarium.cli.push import agent_card
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.envs import GAMES
 from ludarium.envs.corso import Corso
-from ludarium.envs.engine.files import load_json
 from ludarium.envs.engine.jit import disk_cache
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file

@@ -21,9 +21,9 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
+from ludarium.base.progress import StoppedError
 from ludarium.cli import main
 from ludarium.cli.interrupt import STOPPED
-from ludarium.envs.engine.progress import StoppedError
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter

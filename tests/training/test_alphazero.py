@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.base.threads import available_cores
 from ludarium.configs.schema import NetworkConfig, SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.envs.engine.threads import available_cores
 from ludarium.models import Evaluation, InferenceEngine, build_network, load_checkpoint
 from ludarium.models.evaluation import in_search
 from ludarium.models.network import SIZES

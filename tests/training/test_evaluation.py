@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from ludarium.base.progress import StoppedError
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.engine.progress import StoppedError
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.evaluation import (

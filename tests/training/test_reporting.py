@@ -13,8 +13,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.compat.proto.event_pb2 import SessionLog
 
-from ludarium.envs.engine import progress_bar
-from ludarium.envs.engine.progress_bar import as_time, shown_task, time_left
+from ludarium.base import progress_bar
+from ludarium.base.progress_bar import as_time, shown_task, time_left
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import TerminalReporter, columns_of, fitting_columns
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.base import memory
+from ludarium.base.memory import available_memory
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
-from ludarium.envs.engine import memory
-from ludarium.envs.engine.memory import available_memory
 from ludarium.envs.registry import GAMES
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.run import make_trainer

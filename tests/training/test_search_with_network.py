@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.base.threads import one_core
 from ludarium.envs import make_game
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.threads import one_core
 from ludarium.models import Evaluation, InferenceEngine, build_network
 from ludarium.models.evaluation import in_canonical_frame, in_search
 from ludarium.models.kernels import network_part

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ludarium.base.messages import did_you_mean, quoted
+from ludarium.base.numbers import require_seed
 from ludarium.configs.schema import RENAMED
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay, games_from
-from ludarium.envs.engine.messages import did_you_mean, quoted
-from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game

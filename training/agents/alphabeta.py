@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+from ludarium.base.threads import available_cores, split
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.threads import available_cores, split
 from ludarium.training.search.finding import Budget, Finding
 
 from .agent import Agent, AgentFactory, Seed

@@ -13,9 +13,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from ludarium.base.messages import did_you_mean, named, quoted, shortened
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.search.settings import OPTIONS

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ludarium.envs.engine.files import MEGABYTE
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.base.files import MEGABYTE
+from ludarium.base.messages import quoted, shortened
 
 from .checkpoints import TrainedFactory
 

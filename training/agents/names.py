@@ -36,9 +36,9 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.messages import did_you_mean, quoted, shortened
+from ludarium.base.numbers import checked_flag
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
-from ludarium.envs.engine.numbers import checked_flag
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES, as_game
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from ludarium.base.messages import quoted
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.codec import shown
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked, is_canonical

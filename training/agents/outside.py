@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ludarium.base.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask

@@ -26,11 +26,11 @@ from typing import IO, Any, Self
 import msgspec
 import numpy as np
 
-from ludarium.envs.engine.console import say
-from ludarium.envs.engine.files import MEGABYTE, load_json
+from ludarium.base.console import say
+from ludarium.base.files import MEGABYTE, load_json
+from ludarium.base.messages import quoted, shortened
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.training.search.finding import Budget
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.messages import quoted
 from ludarium.training.search.finding import Budget, Finding
 
 if TYPE_CHECKING:

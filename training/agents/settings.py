@@ -9,8 +9,8 @@ from dataclasses import field, fields, is_dataclass
 from functools import partial
 from typing import Any
 
+from ludarium.base.messages import quoted
 from ludarium.configs.schema import MOST_SIMULATIONS, Option
-from ludarium.envs.engine.messages import quoted
 from ludarium.training.search.settings import OPTIONS
 
 DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network

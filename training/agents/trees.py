@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.base.threads import available_cores, results_of
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.threads import available_cores, results_of
 from ludarium.models import Evaluator
 from ludarium.models.evaluation import version_of
 from ludarium.training.search import Budget, Finding, TreeSearch

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 from ludarium.training.search.finding import Budget, Finding
 
 from .agent import Agent, AgentFactory, Seed

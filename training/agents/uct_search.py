@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from ludarium.base.threads import available_cores, take_turns
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, reward
-from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.training.search.finding import Budget, Finding
 from ludarium.training.search.watch import Watch
 

@@ -23,10 +23,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ludarium.base.threads import take_turns
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from ludarium.envs.engine.threads import take_turns
 from ludarium.training.exact_values import installed_source
 
 #: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from ludarium.base.progress import StoppedError
+from ludarium.base.progress_bar import as_time
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.progress import StoppedError
-from ludarium.envs.engine.progress_bar import as_time
 from ludarium.models import PolicyValueNetwork
 from ludarium.models.architecture import OwnNetwork
 from ludarium.training.networks import random_observations

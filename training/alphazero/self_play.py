@@ -26,10 +26,10 @@ import msgspec
 import numpy as np
 import torch
 
+from ludarium.base.threads import available_cores, split
 from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import NetworkInSearch, checked, in_search, is_canonical
 from ludarium.models.inference import torch_threads

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ludarium.envs.engine.messages import shortened
-from ludarium.envs.engine.threads import available_cores
+from ludarium.base.messages import shortened
+from ludarium.base.threads import available_cores
 
 _STORE = 1 << 28  # bytes of the object store of a cluster started here
 _ANSWER = 10.0  # seconds within which a cluster must answer

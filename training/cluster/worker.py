@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from ludarium.base.threads import one_core
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.threads import one_core
 from ludarium.models.kernels import source_digest
 from ludarium.training.alphazero.actors import LocalActors, Weights
 from ludarium.training.alphazero.kernels import self_play as kernels

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-from ludarium.envs.engine.files import load_json
+from ludarium.base.files import load_json
+from ludarium.base.numbers import derived_seed
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.numbers import derived_seed
-from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..agents import Agent, make_agent
 from .bradley_terry import fit_ratings, fitted_by_points

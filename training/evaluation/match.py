@@ -8,12 +8,12 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_seed, checked_whole
+from ludarium.base.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.numbers import checked_seed, checked_whole
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import as_game
 

@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from ludarium.base.memory import require_memory
+from ludarium.base.numbers import checked_whole, require_seed
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import require_memory
-from ludarium.envs.engine.numbers import checked_whole, require_seed
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.one_side import MOST_OPENING_PLIES

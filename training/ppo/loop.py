@@ -28,9 +28,9 @@ from sb3_contrib.common.maskable.buffers import (
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 
+from ludarium.base.numbers import derived_seed
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
-from ludarium.envs.engine.numbers import derived_seed
 from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads, torch_threads_for
 from ludarium.training.runs.state import (

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.configs.schema import EvaluationConfig
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.evaluation import play_anchors, play_match
 from ludarium.training.evaluation.statistics import wilson_interval

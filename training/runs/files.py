@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ludarium.envs.engine.storage import sync_folder, take_place
+from ludarium.base.storage import sync_folder, take_place
 
 #: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"
@@ -43,7 +43,7 @@ def write_file(path: Path, content: bytes) -> None:
 
     Only one process at a time may write it, for example under the lock of a run or a contest: the
     temporary file always has the same name, so the next writer replaces one left by a kill. For
-    other files there is `ludarium.envs.engine.storage.replacing`.
+    other files there is `ludarium.base.storage.replacing`.
 
     Raises:
         StorageError: it cannot be written; the previous content is unchanged.

@@ -40,12 +40,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ludarium.base.files import read_regular_file
+from ludarium.base.messages import shortened
+from ludarium.base.numbers import checked_flag
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config, write_yaml
 from ludarium.configs.schema import SaveConfig
-from ludarium.envs.engine.files import read_regular_file
-from ludarium.envs.engine.messages import shortened
-from ludarium.envs.engine.numbers import checked_flag
 
 from .files import (
     PARTIAL,

@@ -8,10 +8,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from ludarium.envs.engine.console import plain_console
-from ludarium.envs.engine.messages import shortened
-from ludarium.envs.engine.progress import Task
-from ludarium.envs.engine.progress_bar import GONE, as_time, shown_task, time_left
+from ludarium.base.console import plain_console
+from ludarium.base.messages import shortened
+from ludarium.base.progress import Task
+from ludarium.base.progress_bar import GONE, as_time, shown_task, time_left
 
 from ..table import percent
 from .folder import RunFolder

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ludarium.base.memory import require_memory
+from ludarium.base.messages import quoted
+from ludarium.base.threads import available_cores
 from ludarium.configs import AlphaZeroConfig, PPOConfig, TrainingConfig
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import require_memory
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.threads import available_cores
 from ludarium.models.layers import weight_shapes
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.search.tree import EDGE, NODE

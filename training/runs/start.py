@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ludarium.base.messages import quoted, shortened
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.models.options import option_features
 from ludarium.training.agents.checkpoints import TrainedFactory

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import msgspec
 import torch
 
+from ludarium.base.messages import quoted, shortened
+from ludarium.base.progress import StoppedError
 from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
-from ludarium.envs.engine.progress import StoppedError
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents.network import network_agent

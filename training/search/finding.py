@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.numbers import checked_whole
+from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ludarium.base.numbers import require_seed
+from ludarium.base.threads import available_cores, take_turns
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.numbers import require_seed
 from ludarium.envs.engine.rule import ONGOING, seed_rng
-from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models.evaluation import (
     Evaluation,
     Evaluator,

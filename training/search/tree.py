@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ludarium.base.memory import require_memory
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.memory import require_memory
 from ludarium.envs.engine.rule import compiled
 
 NO_NODE = -1

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ludarium.base.threads import available_cores, split
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, seed_rng
-from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models.evaluation import Evaluation, Evaluator, checked, is_canonical
 
 from . import leaves

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ludarium.envs.engine.messages import quoted
+from ludarium.base.messages import quoted
 
 from .finding import Budget
 

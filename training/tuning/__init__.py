@@ -2,7 +2,7 @@
 `study`, which trains.
 """
 
-from ludarium.envs.engine.messages import needing
+from ludarium.base.messages import needing
 
 with needing("tune"):
     import optuna  # noqa: F401

@@ -26,9 +26,9 @@ from optuna.distributions import (
 )
 from optuna.trial import Trial
 
+from ludarium.base.messages import quoted, shortened
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import read_yaml
-from ludarium.envs.engine.messages import quoted, shortened
 
 #: A trial's value of each key: a number of a range, or the JSON text of a value of a list.
 Values = dict[str, Any]

@@ -24,10 +24,10 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
+from ludarium.base.messages import shortened
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
-from ludarium.envs.engine.messages import shortened
 from ludarium.training.networks import fresh_network
 from ludarium.training.runs.evaluation import check_opponents
 from ludarium.training.runs.files import write_file

@@ -6,7 +6,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from ..progress import UNWATCHED, Task
+from ludarium.base.progress import UNWATCHED, Task
+
 from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
 
 _GAP = 24.0

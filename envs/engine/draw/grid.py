@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..messages import quoted
+from ludarium.base.messages import quoted
+
 from .picture import HEAD, SMALL_TEXT, WIDTH, file_letter, svg_text
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..messages import quoted
+from ludarium.base.messages import quoted
+
 from ..views import WINS, Threats
 from .picture import (
     DARK,

@@ -32,8 +32,9 @@ import llvmlite
 import numba
 from numba import config
 
-from ..console import say
-from ..storage import cache_folder, take_place
+from ludarium.base.console import say
+from ludarium.base.storage import cache_folder, take_place
+
 from .private import CompileResult, dumps
 
 _MAGIC = b"ludarium kernel 1\n"

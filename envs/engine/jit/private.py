@@ -13,7 +13,7 @@ from typing import Any
 
 import numba
 
-from ..private_names import PrivateNames
+from ludarium.base.private_names import PrivateNames
 
 _OLDEST, _TOO_NEW = (0, 61), (0, 69)
 required = PrivateNames("numba", "numba>={}.{},<{}.{}".format(*_OLDEST, *_TOO_NEW))

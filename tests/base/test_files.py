@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta
 
-from ludarium.envs.engine.files import (
+from ludarium.base.files import (
     convert,
     load_json,
     open_regular_file,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ludarium.envs.engine.threads import available_cores, one_core, results_of, split, take_turns
+from ludarium.base.threads import available_cores, one_core, results_of, split, take_turns
 
 
 @pytest.mark.parametrize(("count", "threads"), [(0, 2), (1, 4), (7, 1), (20, 3)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.base.messages import quoted, shortened
 
 
 def _nested(depth: int) -> list:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.envs.engine import storage
+from ludarium.base import storage
 
 
 @pytest.mark.parametrize(

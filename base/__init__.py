@@ -1,0 +1,3 @@
+"""The ground floor: messages, files, storage, threads, memory, console, numbers and progress, for
+every package. It knows no games. Import from its modules.
+"""
