@@ -15,13 +15,14 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, NoReturn
 
+from ludarium.base.console import UnreadError, output, say
+from ludarium.base.messages import did_you_mean, quoted, shortened
+
 try:
-    from ludarium.base.console import UnreadError, output, say
+    from ludarium.envs.engine.options import UnknownOptionError
 except FileNotFoundError:  # PettingZoo asks for the current folder
     print("ludarium: the current folder was deleted: change to another one", file=sys.stderr)
     sys.exit(2)
-from ludarium.base.messages import did_you_mean, quoted, shortened
-from ludarium.envs.engine.options import UnknownOptionError
 
 from .interrupt import STOPPED, UNREAD, interrupt_by_signals, leave_by_signals
 from .result import Result, show, warn

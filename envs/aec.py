@@ -16,7 +16,6 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
-from ludarium.base.memory import sealed
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, checked_seed, index
 
@@ -47,11 +46,9 @@ _SET_BY_RESET = frozenset(
 
 
 def unit_box(shape: tuple[int, ...], dtype: Any) -> spaces.Box:
-    """The space of arrays of numbers from 0 to 1; its bounds are read-only."""
+    """The space of arrays of numbers from 0 to 1."""
     kind = np.dtype(dtype).type
-    box = spaces.Box(kind(0), kind(1), shape, kind)
-    sealed(vars(box))
-    return box
+    return spaces.Box(kind(0), kind(1), shape, kind)
 
 
 class BoardGameEnv(AECEnv):

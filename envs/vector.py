@@ -10,7 +10,6 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ludarium.base.memory import sealed
 from ludarium.base.numbers import checked_flag, checked_whole
 
 from .engine.game import Game
@@ -100,7 +99,6 @@ class VectorBoardGameEnv(VectorEnv):
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        sealed([vars(self.observation_space), vars(self.action_space)])
         self._has_begun = False
 
     @property

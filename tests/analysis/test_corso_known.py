@@ -84,13 +84,13 @@ def test_the_action_that_won_is_tried_first_where_only_the_win_is_known(seed: in
 def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "3x3.known.safetensors"
     tool = runpy.run_path(str(ROOT / "docs/tools/corso_known.py"))
-    assert "50 entries, 3 of them" in tool["make_known"](path, 3, 1, 50, 1)
+    assert "50 entries, 4 of them" in tool["make_known"](path, 3, 1, 50, 1)
     game = make_game("corso", size=3)
     known = read_known(path, game)
     assert known.shape == (50, 2)
     with pytest.raises(ValueError, match="is for something else: options"):
         read_known(path, make_game("corso", size=4))
-    with pytest.raises(ValueError, match="--entries is 2, and there are 3 positions"):
+    with pytest.raises(ValueError, match="--entries is 2, and there are 4 positions"):
         tool["make_known"](path, 3, 1, 2, 1)
     write_known(path, game, known)
     content = bytearray(path.read_bytes())

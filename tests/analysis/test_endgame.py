@@ -152,15 +152,13 @@ def test_names_are_read_and_given_back():
         ("endgame:uct:50?positions=0", "positions are 1 to 1,000,000,000, not 0"),
         ("endgame:uct:50?points=yes", "is neither true nor false"),
         ("endgame:uct:50?temperature=1", "there is no setting 'temperature'"),
-        ("endgame:python:os:getcwd", "^.*runs code, so it does not play within endgame; accepted"),
-        ("endgame:engine:true?points=true", "runs a program, so it does not play within endgame; "),
+        ("endgame:python:os:getcwd", "runs code, so it does not play within endgame$"),
+        ("endgame:engine:true?points=true", "runs a program, so it does not play within endgame$"),
     ],
 )
 def test_wrong_names_are_refused(name, reason):
-    with pytest.raises(ValueError, match=reason) as caught:
+    with pytest.raises(ValueError, match=reason):
         make_agent(name, make_game("corso", size=3))
-    if "so it does not" in reason:
-        assert str(caught.value).count("accepted") == 1
 
 
 def test_points_need_a_game_that_counts_them():

@@ -17,6 +17,7 @@ from ludarium.arena.curve_plot import plot_curves
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.models import load_checkpoint, save_checkpoint
+from ludarium.training import train
 from ludarium.training.agents.checkpoints import CheckpointFactory
 from ludarium.training.evaluation import play_match
 from ludarium.training.runs.folder import RunFolder
@@ -246,6 +247,5 @@ def test_runs_that_cannot_be_compared_are_refused(base, capsys):
 
 def test_a_restart_forgets_what_was_measured(base):
     measure_curves([base / "a"], CurvePlan(("random",), games=4, simulations=2))
-    RunFolder(base / "a", restart=True).open(RUNS.config())
+    train(RUNS.config(), base / "a", restart=True, show=False)
     assert not (base / "a" / "curve.jsonl").exists()
-    assert not (base / "a" / "agents").exists()

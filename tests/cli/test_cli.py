@@ -351,7 +351,7 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
         (
             "export corso --positions=7 --seed=5",
             "cli.export.random_observations",
-            [", 7, 5) {'canonical': False}"],
+            [", 7, 5)"],
         ),
     ],
 )

@@ -534,7 +534,7 @@ def test_games_in_a_batch_go_as_games_of_their_own(game: Game, fused: bool) -> N
     """Whatever is in the buffers: they are full of garbage before each step."""
     games = BatchEnv(game, 9, seed=5)
     positions = [games.position(i) for i in range(9)]
-    shown = (games.observations, games.masks, games.movers, games.rewards)
+    shown = (games._observations, games._masks, games._movers, games._rewards)
     finished = 0
     for _ in range(60):
         for i, position in enumerate(positions):

@@ -131,6 +131,7 @@ def begun_with(light: str, **options: Any) -> Position:
     assert len(spaces) == 12
     usual = make_game("osiron", **options).start()
     game = Osiron(**options)  # of its own, for it is changed
+    game.tables = game.tables.copy()
     game.tables["start"] = set_of(spaces)
     states = game.start().states
     states["counting"] = usual.states["counting"]

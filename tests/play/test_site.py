@@ -285,7 +285,7 @@ def test_rules_and_what_packs_a_network_are_in_its_address(monkeypatch: pytest.M
     """Random games give the ranges of its numbers."""
     (variant,) = usual_variants("corso")
     made = [parts.network_part(variant)]
-    monkeypatch.setattr(variant.game.rules, "ANOTHER_NUMBER", 5, raising=False)
+    monkeypatch.setattr(variant.game.rules, "DYE", 4)
     made.append(parts.network_part(variant))
     monkeypatch.setattr(parts, "_PACKERS", parts._PACKERS[1:])
     made.append(parts.network_part(variant))
@@ -294,7 +294,7 @@ def test_rules_and_what_packs_a_network_are_in_its_address(monkeypatch: pytest.M
 
 def test_all_that_packs_a_network_counts_for_its_address() -> None:
     packers = {module.__name__.removeprefix("ludarium.") for module in parts._PACKERS}
-    names = ("layers", "options", "shape", "turn", "weights")
+    names = ("layers", "options", "shape", "weights")
     assert packers >= {f"models.{name}" for name in names}
     assert packers >= {"envs.batch", "training.networks", "play.wasm.network"}
 

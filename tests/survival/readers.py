@@ -303,7 +303,8 @@ def _exact_test(body: bytes, **changes: object) -> bytes:
     """A test of an empty board of Corso, with a right checksum."""
     head = {
         **{"format": "ludarium exact test 1", "game": "corso", "version": Corso.version},
-        **{"options": {"size": 3}, "made": {}, "sha256": hashlib.sha256(body).hexdigest()},
+        **{"options": {"size": 3}, "made": {"games_of": "random", "positions": "all"}},
+        "sha256": hashlib.sha256(body).hexdigest(),
     }
     return json.dumps(head | changes).encode() + b"\n" + body
 

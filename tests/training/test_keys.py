@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from msgspec.inspect import StructType, type_info
+from msgspec.structs import asdict
 
 from ludarium.configs import ALGORITHMS, TrainingConfig
 from ludarium.envs import make_game
@@ -34,7 +35,6 @@ from ludarium.training.runs import evaluation, trainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import SearchSettings
-from ludarium.training.search.settings import NEVER
 from tests.tiny_runs import ALPHAZERO, PPO, TinyRuns
 
 from .test_learner import by_hand, learnt
@@ -121,7 +121,7 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
     ends = [0, *(line["step"] for line in log)]
     batches = [steps[a:b] for a, b in itertools.pairwise(ends)]
     return {
-        **{f"self_play.{name}": value for name, value in searches[-1]._asdict().items()},
+        **{f"self_play.{name}": value for name, value in asdict(searches[-1]).items()},
         "self_play.simulations": [each.simulations for each in searches],
         "options": run.game.num_actions,
         "seed": random,
@@ -388,7 +388,7 @@ def test_no_two_chunks_of_self_play_have_the_same_games(tmp_path):
 @pytest.mark.parametrize(("algorithm", "noise"), [("gumbel", 1.0), ("puct", 0.25)])
 def test_noise_that_is_left_out_is_that_of_the_search(algorithm, noise):
     settings = search_settings(RUNS.config(f"self_play.algorithm={algorithm}"), 0.0)
-    assert (settings.noise, settings.temperature_plies) == (noise, NEVER)
+    assert (settings.noise, settings.temperature_plies) == (noise, None)
 
 
 def test_figures_of_the_log_are_counts_by_the_clock(observed):

@@ -32,6 +32,7 @@ from ludarium.training.search.gumbel import (
     list_visited,
     sequence_of_considered_visits,
 )
+from ludarium.training.search.settings import settings_record
 
 from . import random_tree
 
@@ -66,6 +67,7 @@ def table_game(case: dict) -> SimpleNamespace:
             action_cells=np.arange(case["num_actions"], dtype=np.int32),
         ),
         num_actions=case["num_actions"],
+        max_score=0,
         observation_shape=(1,),
         planes_shape=(1, 1),
     )
@@ -105,7 +107,8 @@ def mixed_value(search: Search) -> float:
         part[0] for part in (search.tree.roots, search.tree.nodes, search.tree.edges)
     )
     visited = list_visited(root, nodes, edges, nodes[0], False)
-    return complete_values(root, nodes, edges, search.settings, 0, visited)[0]
+    settings = settings_record(search.settings, search.game)[0]
+    return complete_values(root, nodes, edges, settings, 0, visited)[0]
 
 
 @pytest.mark.parametrize(
