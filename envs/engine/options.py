@@ -16,11 +16,8 @@ class UnknownOptionError(TypeError, ValueError):
     """A game has no such option.
 
     It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and look
-    for these, and a ``ValueError`` too, because the name may come from a file.
-
-    Args:
-        reason: what is wrong and what is accepted; ``args[0]`` is this alone.
-        words: what Python would say.
+    for these, and a ``ValueError`` too, because the name may come from a file. ``args`` are what is
+    wrong and what is accepted, and what Python would say.
     """
 
     def __str__(self) -> str:
