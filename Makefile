@@ -50,7 +50,7 @@ test-all: test
 	$(BIN)/python $(PYTEST) -m slow
 
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python $(PYTEST) -m "not slow" tests/envs
+	$(LOWEST)/bin/python $(PYTEST) -m "not slow" tests/base tests/envs
 
 test-page: page
 	$(PIP) --group browser

@@ -91,7 +91,8 @@ def test_actions_of_several_words_are_kept(tmp_path):
     action = game.start(0).text_to_action("choose blue-x")
     position = after(game.start(0), action)
     drawn = dict.fromkeys(position.legal_actions.tolist(), 0)
-    test = ExactTest.of(game, [ExactPosition(position, Origin(0, (action,)), drawn)], {})
+    made = {"games_of": "nobody", "positions": "one"}
+    test = ExactTest.of(game, [ExactPosition(position, Origin(0, (action,)), drawn)], made)
     write_exact_test(tmp_path / "test", test)
     assert read_exact_test(tmp_path / "test").origins == test.origins
 
