@@ -432,7 +432,7 @@ def test_a_reset_of_some_games_only_is_refused() -> None:
     assert_same(before, snapshot(vector.batch))
 
 
-@pytest.mark.parametrize("limit", [None, 1, 3])
+@pytest.mark.parametrize("limit", [None, 1, 3, 5])
 def test_a_limit_of_steps_truncates_as_in_one_game(limit: int | None) -> None:
     """Given to ``make_vec``, or registered with an id of one's own."""
     gymnasium.register(
@@ -447,7 +447,7 @@ def test_a_limit_of_steps_truncates_as_in_one_game(limit: int | None) -> None:
     single = gymnasium.make(f"mine/Corso{limit}-v0")
     for env in (vector, given, single):
         env.reset(seed=0)
-    for _ in range(6):
+    for _ in range(14):
         action = int(single.unwrapped.action_masks().argmax())
         observation, reward, terminated, truncated, info = single.step(action)
         for env in (vector, given):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from ludarium.training.evaluation import (
     Tally,
     draw_openings,
     elo_difference,
+    match,
     play_match,
     table,
     wilson_interval,
@@ -339,3 +342,19 @@ def test_a_plain_table_has_one_line_for_each_match() -> None:
     assert all(line.isascii() for line in lines)
     for part in ("uct:[10]", "greedy", "100", "70-10-20", "0.750", "+191", "40-5-5", "30-5-15"):
         assert f" {part} " in f" {lines[1]} "
+
+
+def test_games_share_the_time_of_each_decision(monkeypatch):
+    """A clock that moves on by a second at each look."""
+    looks, calls = itertools.count(), []
+    monkeypatch.setattr(match, "time", SimpleNamespace(perf_counter=lambda: next(looks)))
+    play = Agent.play
+
+    def counted(agent, games, states):
+        calls.append(len(games))
+        return play(agent, games, states)
+
+    monkeypatch.setattr(Agent, "play", counted)
+    played = play_match(make_game("corso", size=3), "random", "greedy", games=6, seed=3)
+    assert max(calls) > 1
+    assert played.seconds.sum() == pytest.approx(len(calls))
