@@ -67,7 +67,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         + ["--folder", at["tournament"]],
         "compare": ["compare", "uct:3", "random", *game, "--games-limit=60"]
         + ["--folder", at["compare"]],
-        "levels": ["levels", "corso", "--option=size=3", "--levels=2", "--games=8"]
+        "levels": ["levels", "corso", "--measure", "--option=size=3", "--levels=2", "--games=8"]
         + ["--simulations=16", "--output", f"{at['levels']}/it.json"],
         "report": ["report", "corso", "--option=size=3", *agent, "--quick", "--games=4"]
         + ["--output", f"{at['report']}/it.html"],
