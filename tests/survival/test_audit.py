@@ -14,6 +14,7 @@ PROGRAM = r"""
 import os, random, sys, tempfile
 from pathlib import Path
 from tests.survival.readers import READERS, hostile
+from tests.tictactoe import TicTacToe
 
 CASES = int(sys.argv[1])
 FORBIDDEN = ("exec", "compile", "import", "subprocess.", "os.system", "os.exec", "os.posix_spawn",
@@ -39,6 +40,9 @@ def hook(event, arguments):
 ROOT = sys.argv[2]
 folder = Path(tempfile.mkdtemp())
 sys.addaudithook(hook)
+position = TicTacToe().start()
+position.play(0)
+position.refusal(0)  # loads the code that replayed games need to say why
 for reader in READERS:
     good = reader.good()
     path = folder / (reader.file or "file")
