@@ -22,6 +22,7 @@ FORBIDDEN = ("exec", "compile", "import", "subprocess.", "os.system", "os.exec",
     "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink",
     "os.truncate", "shutil.", "urllib.", "webbrowser.", "sys.addaudithook", "ftplib.", "smtplib.",
     "http.", "os.putenv", "os.kill", "signal.", "sqlite3.")
+MEMORY = "/proc/meminfo", "/sys/fs/cgroup"  # how much is free
 watching, seen = False, set()
 
 def hook(event, arguments):
@@ -31,7 +32,7 @@ def hook(event, arguments):
         path, mode, flags = arguments
         writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (
             isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT))
+        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT, *MEMORY))
         if writes or not (own or isinstance(path, int)):
             seen.add(f"open {path!r} {mode!r}")
     elif event.startswith(FORBIDDEN):
