@@ -22,7 +22,6 @@ FORBIDDEN = ("exec", "compile", "import", "subprocess.", "os.system", "os.exec",
     "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink",
     "os.truncate", "shutil.", "urllib.", "webbrowser.", "sys.addaudithook", "ftplib.", "smtplib.",
     "http.", "os.putenv", "os.kill", "signal.", "sqlite3.")
-MEMORY = "/proc/meminfo", "/sys/fs/cgroup"  # how much is free
 watching, seen = False, set()
 
 def hook(event, arguments):
@@ -32,7 +31,7 @@ def hook(event, arguments):
         path, mode, flags = arguments
         writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (
             isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT, *MEMORY))
+        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT))
         if writes or not (own or isinstance(path, int)):
             seen.add(f"open {path!r} {mode!r}")
     elif event.startswith(FORBIDDEN):
@@ -45,8 +44,6 @@ position = TicTacToe().start()
 position.play(0)
 position.refusal(0)  # loads the code that replayed games need to say why
 for reader in READERS:
-    if reader.name in ("game of a tournament", "record", "stored game", "compiled code", "list of moves"):  # noqa: E501
-        continue
     good = reader.good()
     path = folder / (reader.file or "file")
     for content in good:  # what is imported at the first use of all
