@@ -6,7 +6,7 @@ fixed-depth minimax algorithms", 1996): the first question is whether the value 
 bounds tell; each further one is just beyond the bound that the previous one returned.
 """
 
-from ludarium.envs.engine.compile import part
+from ludarium.machine.marks import part
 
 
 @part

@@ -67,7 +67,7 @@ class LevelSearcher(Searcher):
         self._evaluator = inference_engine(game, network, batch, examples=examples_of(game))
         self._shared_evaluator = shared_by_threads(self._evaluator)
         cache = cache_size(self._evaluator)
-        self._kernels = specialise(level, game.rules)
+        self._kernels = specialise(level, game)
         self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)
         self.adjust(knobs)
 

@@ -26,8 +26,8 @@ from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, checked_whole, require_seed
 from ludarium.base.threads import available_cores, split
 
+from .engine.batch_kernels import choice_dtype, rows
 from .engine.game import Game
-from .engine.kernels import choice_dtype, rows
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .registry import as_game
@@ -174,7 +174,7 @@ class BatchEnv:
         if seed is not None:
             self._choices["rng"] = seed_rng(require_seed(seed), self.num_envs)
         self._some_over = True
-        self._run(self.game.kernels.batch_start)
+        self._run(self.game.batch_kernels.batch_start)
         self._some_over = False
 
     def step(self, actions: Any) -> None:
@@ -188,7 +188,7 @@ class BatchEnv:
                 message names the game, the action, its text and the reason. Nothing has
                 changed then.
         """
-        kernels, asked = self.game.kernels, np.asarray(actions)
+        kernels, asked = self.game.batch_kernels, np.asarray(actions)
         played = self._integers("actions", asked, len(self._states))
         if self.threads == 1:
             refused = kernels.batch_step(self._batch, played, 0, self.num_envs)
@@ -210,7 +210,7 @@ class BatchEnv:
             if len(over):
                 raise ValueError(f"games {quoted(over.tolist())} are over: call restart with them")
             self._some_over = False
-        self._run(self.game.kernels.batch_step_random)
+        self._run(self.game.batch_kernels.batch_step_random)
 
     def random_actions(self) -> np.ndarray:
         """Draw a legal action of each game uniformly, from the game's own random numbers.
@@ -219,7 +219,7 @@ class BatchEnv:
             int64[N], the actions, -1 where the game is over.
         """
         actions = np.empty(self.num_envs, np.int64)
-        self._run(self.game.kernels.batch_choose, actions)
+        self._run(self.game.batch_kernels.batch_choose, actions)
         return actions
 
     def play(self, games: Any, actions: Any) -> None:
@@ -240,7 +240,7 @@ class BatchEnv:
         if np.count_nonzero(is_asked) < len(games):
             raise ValueError("games has a number twice; play one action in each, then the next")
         self._some_over = True
-        refused = self.game.kernels.batch_play(self._batch, games, played)
+        refused = self.game.batch_kernels.batch_play(self._batch, games, played)
         if refused >= 0:
             raise ValueError(self._refusal(int(games[refused]), asked[refused]))
 
@@ -250,7 +250,7 @@ class BatchEnv:
         Args:
             games: integers [K], the numbers of the games.
         """
-        self.game.kernels.batch_restart(self._batch, self._numbers("games", games))
+        self.game.batch_kernels.batch_restart(self._batch, self._numbers("games", games))
 
     def observe(self, games: Any, players: Any) -> None:
         """Write into ``observations`` what given players see of some of the games.
@@ -263,7 +263,7 @@ class BatchEnv:
         is_fit = players.shape == games.shape and (players.dtype.kind in "iu" or not len(games))
         if not is_fit or ((players != 0) & (players != 1)).any():
             raise ValueError(f"players must be 0 or 1, one for each of {len(games)} games")
-        self.game.kernels.batch_observe(self._batch, games, players.astype(np.int64))
+        self.game.batch_kernels.batch_observe(self._batch, games, players.astype(np.int64))
 
     def position(self, index: int) -> Position:
         """A copy of one game's position; ``index`` is its number, 0 to N - 1."""
@@ -306,7 +306,7 @@ class BatchEnv:
         self._some_over = True
         self._choices["mask"] = 0  # nothing is legal until all is in its place
         self._states[...], self._choices["rng"] = states, rngs
-        self._run(self.game.kernels.batch_show)
+        self._run(self.game.batch_kernels.batch_show)
 
     def _run(self, kernel: Callable, *arguments: np.ndarray) -> None:
         batch = self._batch

@@ -17,7 +17,7 @@ from pathlib import Path
 from ludarium.arena.ladder import digest_of as digest_of_file
 from ludarium.base import storage
 from ludarium.envs import Game, batch
-from ludarium.envs.engine import kernels as batch_kernels
+from ludarium.envs.engine import batch_kernels
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.models import layers, options, shape, weights
@@ -113,7 +113,7 @@ def network_part(variant: Variant) -> Part | None:
         digest_of_file(plain.agent),
         json.dumps(describe_game(game), ensure_ascii=False),
         of_networks.layout_of(game),
-        sources_of(batch_kernels, game.rules),  # ranges of numbers come from random games
+        sources_of(batch_kernels, game),  # ranges of numbers come from random games
         game.tables.tobytes().hex(),
         *(Path(str(module.__file__)).read_text(encoding="utf-8") for module in _PACKERS),
     )

@@ -6,7 +6,7 @@ the questions that can be asked, ``known`` a file of results that took long to f
 ``solution`` perfect play by the search.
 """
 
-from .board import SIZES
+from .kernels import SIZES
 from .known import shipped_known
 from .solution import CorsoSolution
 from .solver import CorsoSolver, first_actions

@@ -25,22 +25,29 @@ without locks::
     bits 17-22  length in bits of the number of positions searched for it, see `known`
     bits 23-62  the scrambled key without the bits that form the bucket
 
-All functions are in this one file because numba's disk cache does not see changes in others.
-`search` is recursive, and must be called from Python: a cached function that calls it crashes
-when it is loaded again (https://github.com/numba/numba/issues/6061).
+Kernels take ``boards`` of `board_record`, ``table`` int64[entries], see above, and
+``workers`` of `new_workers`; parts take one record of each.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from numba import njit
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from ludarium.base.numbers import require_seed
 from ludarium.envs.corso.rules import DYE, MARBLE
+from ludarium.envs.engine.draw.grid import square_symmetries
+from ludarium.envs.engine.rule import record_dtype, table_record
+from ludarium.machine.marks import brief_kernel, inlined, kernel, part
 
-# Without `_nrt` code counts no references to arrays, see `ludarium.envs.engine.jit.linked`.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-_compiled = njit(cache=True, **_OPTIONS)
-_inlined = njit(forceinline=True, **_OPTIONS)
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
 
+#: Board sizes whose keys fit into the table.
+SIZES = range(2, 6)
+_LARGEST = SIZES[-1]
 #: Entries in a bucket of the table.
 BUCKET = 4
 #: Bits of a key that fit into an entry.
@@ -80,7 +87,105 @@ class Cells(NamedTuple):
     other_dye: int
 
 
-@_compiled
+def board_record(size: int, entries: int, seed: int) -> np.ndarray:
+    """Constants of the search: an array of one record, whose type is the same for every size.
+
+    Args:
+        size: the board's size.
+        entries: number of the table's entries.
+        seed: seed of the function that scrambles keys.
+    """
+    cells = size * size
+    symmetries = square_symmetries(size).astype(np.int64)
+    sets = np.arange(1 << size)
+    numbers = np.zeros((_LARGEST, 1 << _LARGEST, len(symmetries)), np.int64)
+    for rank in range(size):
+        for file in range(size):
+            digits = 5 ** symmetries[:, rank * size + file]
+            numbers[rank, sets] += (sets >> file & 1)[:, None] * digits
+    to = np.zeros((len(symmetries), _LARGEST**2), np.int64)
+    to[:, :cells] = symmetries
+    back = np.zeros_like(to)
+    back[:, :cells] = np.argsort(symmetries, axis=1)
+    all_cells = (1 << cells) - 1
+    first_file = sum(1 << rank * size for rank in range(size))
+    bits = key_bits(size)
+    key_mask = (1 << bits) - 1
+    bucket_bits = (entries // BUCKET).bit_length() - 1
+    factors = np.random.default_rng(require_seed(seed)).integers(1 << 62, size=2) & key_mask | 1
+    return table_record(
+        width=size,
+        cells=all_cells,
+        rank=(1 << size) - 1,
+        not_first_file=all_cells & ~first_file,
+        not_last_file=all_cells & ~(first_file << size - 1),
+        numbers=numbers,
+        to=to,
+        back=back,
+        factors=factors,
+        key_mask=key_mask,
+        key_shift=bits // 2,
+        bucket_bits=bucket_bits,
+        bucket_mask=(1 << bucket_bits) - 1,
+    )
+
+
+def new_workers(threads: int, eager: int) -> np.ndarray:
+    """Scratch space of the search, one record per thread.
+
+    Fields: ``nodes``, positions searched so far; ``limit``, the number at which a search ends;
+    ``stop``, set to end a search; ``eager``, the least gain for which an expansion that takes
+    opposing marbles comes before placements; ``keys``, a position's number under each symmetry;
+    ``history`` of placements and of expansions, by cell; ``cell``, ``area`` and ``rank`` of the
+    actions at each ply.
+    """
+    fields = (
+        ("nodes", np.int64),
+        ("limit", np.int64),
+        ("stop", np.int64),
+        ("eager", np.int64),
+        ("keys", np.int64, (8,)),
+        ("history", np.int64, (2, _LARGEST**2)),
+        ("cell", np.int64, (PLIES, MOVES)),
+        ("area", np.int64, (PLIES, MOVES)),
+        ("rank", np.int64, (PLIES, MOVES)),
+    )
+    workers = np.zeros(threads, record_dtype(*fields))
+    workers["limit"] = 1 << 62  # none
+    workers["eager"] = eager
+    return workers
+
+
+def key_bits(size: int) -> int:
+    """Bits of a key."""
+    return (5 ** (size * size) - 1).bit_length()
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    boards, workers = board_record(2, BUCKET, 0), new_workers(1, 0)
+    table, known, cells = np.zeros(2, np.int64), np.zeros((2, 2), np.int64), Cells(0, 0, 0, 0)
+    yield "sets_of", (np.zeros(2, np.int8), 0)
+    yield "ask", (boards, table, workers, 0, cells, 0)
+    yield "recall", (boards, table, workers, cells)
+    yield "entry_of", (boards, table, workers, cells)
+    yield "number_of", (boards, workers, cells)
+    yield "learn_all", (boards, table, known)
+
+
+@brief_kernel
+def sets_of(contents, mover):
+    """See `cells_of`."""
+    return cells_of(contents, mover)
+
+
+@kernel
+def ask(boards, table, workers, thread, cells, target):
+    """See `search`; ``thread`` is the number of the worker."""
+    return search(boards[0], table, workers[thread], cells, target, 0)
+
+
+@part
 def cells_of(contents, mover):
     """The cells of a position of the rules, given what each cell holds and who moves."""
     own = 0
@@ -96,7 +201,7 @@ def cells_of(contents, mover):
     return Cells(own, other, own_dye, other_dye)
 
 
-@_inlined
+@inlined
 def count(cells):
     """How many cells a set has."""
     pairs = cells - (cells >> 1 & 0x55555555)
@@ -105,7 +210,7 @@ def count(cells):
     return (eights * 0x01010101 & 0xFFFFFFFF) >> 24
 
 
-@_inlined
+@inlined
 def around(board, cells):
     """The orthogonal neighbours of the cells; some may themselves belong to the cells."""
     return board.cells & (
@@ -116,7 +221,7 @@ def around(board, cells):
     )
 
 
-@_inlined
+@inlined
 def group_of(board, seed, marbles):
     """The marbles connected with the marble ``seed``, including it."""
     group = seed
@@ -127,33 +232,33 @@ def group_of(board, seed, marbles):
     return group
 
 
-@_inlined
+@inlined
 def fixed_cells(board, cells):
     """The dyed cells that have no open cell and no marble beside them."""
     restless = board.cells & ~(cells.own_dye | cells.other_dye)
     return board.cells & ~(restless | around(board, restless))
 
 
-@_inlined
+@inlined
 def with_fixed_as_own(cells, fixed):
     """The representative of all positions that differ only in who owns the fixed cells."""
     return Cells(cells.own, cells.other, cells.own_dye | fixed, cells.other_dye & ~fixed)
 
 
-@_inlined
+@inlined
 def after_placement(cells, mark):
     """The position after a placement, as the opponent sees it."""
     return Cells(cells.other, cells.own | mark, cells.other_dye, cells.own_dye)
 
 
-@_inlined
+@inlined
 def after_expansion(cells, area):
     """The position after an expansion that dyes an area, as the opponent sees it."""
     left = ~area
     return Cells(cells.other & left, cells.own & left, cells.other_dye & left, cells.own_dye | area)
 
 
-@_inlined
+@inlined
 def write_keys(board, worker, cells):
     """Write the position's number by symmetry into ``worker.keys``; return the least's index."""
     for symmetry in range(8):
@@ -178,7 +283,7 @@ def write_keys(board, worker, cells):
     return least
 
 
-@_inlined
+@inlined
 def scramble(board, key):
     """A one-to-one function on ``range(board.key_mask + 1)``."""
     for factor in board.factors:
@@ -187,7 +292,7 @@ def scramble(board, key):
     return key
 
 
-@_inlined
+@inlined
 def _list_moves(board, worker, ply, cells, known):
     """Write the actions that do not end the game into ``worker``, with their ranks.
 
@@ -241,7 +346,7 @@ def _list_moves(board, worker, ply, cells, known):
     return moves, best
 
 
-@_inlined
+@inlined
 def _bring_forward(worker, ply, place, moves):
     """Swap the highest-ranked of the actions from ``place`` on into ``place``, and return it."""
     top = place
@@ -258,7 +363,7 @@ def _bring_forward(worker, ply, place, moves):
     return cell, area
 
 
-@_inlined
+@inlined
 def _praise(worker, kind, cell, open_cells):
     """Update the history heuristic for a cutoff; more open cells give it more weight."""
     worker.history[kind, cell] += 1 << open_cells
@@ -268,7 +373,7 @@ def _praise(worker, kind, cell, open_cells):
             worker.history[1, each] >>= 1
 
 
-@_inlined
+@inlined
 def _keep(table, bucket, tag, low, high, cell, work):
     """Write an entry: over an older one of the same position, or else over the one with least work.
 
@@ -301,14 +406,12 @@ def _keep(table, bucket, tag, low, high, cell, work):
     )
 
 
-@_compiled
+@part
 def search(board, table, worker, cells, target, ply):
     """Whether the mover can lead by at least ``target``, as a bound on the position's value.
 
     Args:
-        board: a record of `board.board_record`.
-        table: int64[entries], see above.
-        worker: a record of `board.new_workers`.
+        board, table, worker: see above.
         cells: an unfinished position.
         target: the lead asked about.
         ply: depth below the root of the search, 0 at the root.
@@ -382,7 +485,7 @@ def search(board, table, worker, cells, target, ply):
     return best
 
 
-@_inlined
+@inlined
 def _entry(board, table, number):
     """The entry of a position, by its number; 0 if there is none."""
     scrambled = scramble(board, number)
@@ -394,8 +497,8 @@ def _entry(board, table, number):
     return 0
 
 
-@_compiled
-def recall(board, table, worker, cells):
+@kernel
+def recall(boards, table, workers, cells):
     """Bounds of a position's value without a search: from its fixed cells and the table.
 
     Returns:
@@ -403,6 +506,7 @@ def recall(board, table, worker, cells):
         of positions searched for them, 0 if the table has no entry, and the cell of the
         best move, -1 if it is not known.
     """
+    board, worker = boards[0], workers[0]
     fixed = fixed_cells(board, cells)
     base = count(fixed & cells.own_dye) - count(fixed & cells.other_dye)
     live = count(board.cells & ~fixed)
@@ -417,13 +521,19 @@ def recall(board, table, worker, cells):
     return base + low, base + high, entry >> WORK_SHIFT & 63, cell
 
 
-@_compiled
-def number_of(board, worker, cells):
+@kernel
+def number_of(boards, workers, cells):
     """The least of the position's eight numbers under symmetry."""
-    return worker.keys[write_keys(board, worker, cells)]
+    return workers[0].keys[write_keys(boards[0], workers[0], cells)]
 
 
-@_compiled
+@kernel
+def learn_all(boards, table, known):
+    """See `learn`."""
+    learn(boards[0], table, known)
+
+
+@part
 def learn(board, table, known):
     """Write earlier results into the table: int64[N, 2], see ``known``."""
     for number in range(len(known)):
@@ -437,9 +547,10 @@ def learn(board, table, known):
         _keep(table, bucket, tag, low, high, cell, data >> WORK_SHIFT)
 
 
-@_compiled
-def entry_of(board, table, worker, cells):
+@kernel
+def entry_of(boards, table, workers, cells):
     """The number under which the table has a position, and its entry's low 23 bits, 0 if none."""
+    board, worker = boards[0], workers[0]
     fixed = fixed_cells(board, cells)
     symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     number = worker.keys[symmetry]

@@ -22,7 +22,8 @@ from ludarium.envs.engine.position import Position
 from ..solver import after
 from ..table import read_table, write_table
 from . import kernels
-from .board import board_record, cells_of, check_game, new_workers
+from .board import cells_of, check_game, kernels_of
+from .kernels import board_record, new_workers
 
 RAISED = 24  # added to the effort of entries that were asked for, so that hardly any displace them
 _MOST = 63  # the largest effort that fits into an entry
@@ -79,13 +80,13 @@ def _unscrambled(board: np.record, keys: np.ndarray) -> np.ndarray:
 
 def first_positions(game: Game, plies: int) -> list[Position]:
     """The unfinished positions after up to ``plies`` plies, one for each `kernels.number_of`."""
-    board, worker = board_record(check_game(game).size, kernels.BUCKET, 0)[0], new_workers(1, 0)[0]
+    boards, workers = board_record(check_game(game).size, kernels.BUCKET, 0), new_workers(1, 0)
     found: dict[int, Position] = {}
     layer = [game.start()]
     for _ in range(plies + 1):
         following = []
         for position in layer:
-            number = int(kernels.number_of(board, worker, cells_of(position)))
+            number = int(kernels_of(game).number_of(boards, workers, cells_of(position)))
             if number not in found and not position.is_over:
                 found[number] = position
                 following += [after(position, action) for action in position.legal_actions]

@@ -16,7 +16,8 @@ from ..answer import Answer, Value
 from ..solver import NO_LIMIT, Solver, after
 from ..window import first_target, is_open, next_target
 from . import kernels
-from .board import board_record, cells_of, check_game, new_table, new_workers
+from .board import cells_of, check_game, kernels_of, new_table
+from .kernels import board_record, new_workers
 from .known import hardest_known
 
 #: Default of ``eager``: the least gain in lead for which an expansion that takes opposing marbles
@@ -72,7 +73,8 @@ class CorsoSolver(Solver):
     ) -> None:
         size = check_game(game).size
         super().__init__(game, new_table(size, memory), threads)
-        self._board = board_record(size, len(self._table), seed)[0]
+        self._boards = board_record(size, len(self._table), seed)
+        self._kernels = kernels_of(game)
         self._workers = new_workers(threads, eager)
 
     @property
@@ -82,7 +84,7 @@ class CorsoSolver(Solver):
 
     def learn(self, known: np.ndarray) -> None:
         """Put results of an earlier search, int64[N, 2] from the method `known`, into the table."""
-        kernels.learn(self._board, self._table, known)
+        self._kernels.learn_all(self._boards, self._table, known)
 
     def known(self, positions: Sequence[Position], count: int) -> np.ndarray:
         """The table's entries of positions, and those that took the most work; see `hardest_known`.
@@ -95,8 +97,9 @@ class CorsoSolver(Solver):
             int64[count or fewer, 2], for `learn`.
         """
         cells = [cells_of(self._checked(position)) for position in positions]
-        asked = [kernels.entry_of(self._board, self._table, self._workers[0], c) for c in cells]
-        return hardest_known(self._table, self._board, asked, count)
+        arrays = (self._boards, self._table, self._workers)
+        asked = [self._kernels.entry_of(*arrays, each) for each in cells]
+        return hardest_known(self._table, self._boards[0], asked, count)
 
     def outcome(self, position: Position, limit: int | None = None) -> Answer:
         """Find out who wins, without the lead; arguments as for `answer_all`."""
@@ -114,7 +117,7 @@ class CorsoSolver(Solver):
             lead = _final_lead(position)
             return Known(lead, lead, 0, -1)
         cells = cells_of(self._checked(position))
-        return Known(*kernels.recall(self._board, self._table, self._workers[0], cells))
+        return Known(*self._kernels.recall(self._boards, self._table, self._workers, cells))
 
     def choices(self, position: Position, *answers: Answer) -> list[int]:
         """The best of the actions that are known to keep the value of the position.
@@ -172,9 +175,8 @@ class CorsoSolver(Solver):
         return _value(low), _value(high)
 
     def _bound(self, thread: int, cells: kernels.Cells, target: int) -> int:
-        return int(
-            kernels.search(self._board, self._table, self._workers[thread], cells, target, 0)
-        )
+        arrays = (self._boards, self._table, self._workers)
+        return int(self._kernels.ask(*arrays, thread, cells, target))
 
     def _bounds_of_all(self) -> tuple[Value, Value]:
         return _value(-self.game.num_actions), _value(self.game.num_actions)

@@ -269,7 +269,7 @@ def _until(origin: Origin, plies: int) -> Origin:
 
 def _play_games(game: Game, agent: Agent, rng: np.random.Generator) -> list[_Played]:
     """Play games from random openings; return them with the positions in which the agent moved."""
-    play = specialise(match_kernels, game.rules).play
+    play = specialise(match_kernels, game).play
     openings = [
         draw_openings(game, 1, int(plies), int(rng.integers(1 << 32)))
         for plies in rng.integers(_OPENING_PLIES + 1, size=_GAMES)

@@ -30,8 +30,8 @@ depend on them; each word is written by one thread, and read and written as a wh
 
 from typing import Any
 
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
+from ludarium.machine.marks import kernel, part
 
 rules: Any = None  # Osiron's rule module, filled in by `specialise`
 

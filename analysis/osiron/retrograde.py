@@ -16,7 +16,6 @@ from ludarium.base.progress import UNWATCHED, Task
 from ludarium.base.threads import available_cores, split
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.osiron import Osiron
-from ludarium.envs.osiron import rules as game_rules
 
 from ..table import default_path, read_table, write_table
 from . import kernels as templates
@@ -143,7 +142,7 @@ class SolvedTable:
         if workers < 1:
             raise ValueError(f"threads are 1 or more, not {workers}")
         task.begin("plies to the end")
-        kernels = specialise(templates, game_rules)
+        kernels = specialise(templates, Osiron())
         board, colourings = board_record(rules), all_colourings()
         places = rules.phases * COLOURINGS
         words = np.empty(places, np.int32)
@@ -196,7 +195,7 @@ class SolvedTable:
         forbidden that may have been exchanged last, its ends being of different colours.
         """
         counts = np.zeros((self.rules.phases, 2, 256), np.int64)
-        specialise(templates, game_rules).tally(self.board, all_colourings(), self.words, counts)
+        specialise(templates, Osiron()).tally(self.board, all_colourings(), self.words, counts)
         return [
             [Counts.of(part) for part in both[: 1 + forbids]]
             for both, forbids in zip(counts, self.rules.forbids, strict=True)

@@ -38,7 +38,7 @@ class OsironSolution(TableSolution):
 
     def __init__(self, game: Game) -> None:
         super().__init__(game)
-        self._kernels = specialise(templates, game.rules)
+        self._kernels = specialise(templates, game)
         self._tables: dict[RuleSet, SolvedTable] = {}
         self._views: dict[tuple[int, int], tuple[RuleSet, np.ndarray]] = {}
         self._has_placing = has_placing(game)

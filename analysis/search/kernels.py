@@ -39,14 +39,32 @@ search", 2002). The data::
     bits 56-61  length in bits of the number of positions searched for it
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludarium.envs.engine.compile import kernel, leaf, part
 from ludarium.envs.engine.rule import ONGOING, record_dtype, reward
+from ludarium.machine.marks import kernel, leaf, part
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    line = game.new_states(1)
+    words = line.view(np.uint32).reshape(1, -1)
+    table, factors = np.zeros((1, 2), np.int64), np.zeros((3, 1), np.int64)
+    setting = (game.tables, 1, table, 0, words[0], factors)
+    room = (np.zeros(1, WORKER), np.zeros(1, FRAME), np.zeros((1, 1), CHILD))
+    yield "begin", (setting, line, words, *room, 1)
+    yield "search", (setting, line, words, *room, 1, 1)
+
 
 #: Entries in a bucket of the table.
 BUCKET = 4

@@ -57,7 +57,7 @@ class EndgameSolver(Solver):
         self._has_room = game.max_score == 0 or self.span > 1
         masks = key_masks(game)
         self._keys = (masks, random_factors(len(masks), seed))
-        self._kernels = specialise(kernels, game.rules)
+        self._kernels = specialise(kernels, game)
         self._rooms = [_Room(game, len(masks)) for _ in range(threads)]
 
     @staticmethod

@@ -85,7 +85,7 @@ def enumerate_positions(game: Game, limit: int) -> Enumeration:
     """
     if game.random_start:
         return Enumeration((), (), None)
-    play = specialise(match_templates, game.rules).play
+    play = specialise(match_templates, game).play
     states = game.start().states
     keys = position_keys(game, states)
     multiplicity: list[int] = [1]

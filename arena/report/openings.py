@@ -41,7 +41,7 @@ def openings(study: Study) -> dict[str, Any] | None:
     start = game.start()
     actions = start.legal_actions
     after = np.repeat(start.states, len(actions))
-    specialise(match_templates, game.rules).play(game.tables, after, actions, game.num_actions)
+    specialise(match_templates, game).play(game.tables, after, actions, game.num_actions)
     exact = study.exact
     if game is not study.game:
         exact = exact_evaluator(game, enumerate_positions(game, study.settings.positions))
@@ -248,7 +248,7 @@ def _beginning_with(game: Game, actions: Sequence[int], count: int) -> Openings:
     begun = Openings.of_seeds(game, [0] * count)
     first = np.resize(np.array(actions, np.int64), count)
     states = begun.states.copy()
-    specialise(match_templates, game.rules).play(game.tables, states, first, game.num_actions)
+    specialise(match_templates, game).play(game.tables, states, first, game.num_actions)
     return Openings(states, begun.seeds, tuple((action,) for action in first.tolist()))
 
 

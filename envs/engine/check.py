@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import NumbaError
 
 from ludarium.base.messages import quoted, shortened
+from ludarium.machine.compiler import CompileError
+from ludarium.machine.marks import plain
 
 from .hooks import HOOKS
-from .rule import plain, state_dtype
+from .rule import state_dtype
 from .spec import Spec
 
 if TYPE_CHECKING:
@@ -213,19 +214,16 @@ def _faults_of_hooks(game: Game, spec: Spec) -> Iterator[str]:
 
 # Errors of the compiler.
 
-#: Errors that numba raises where it cannot compile; KeyError if a record lacks a field.
-COMPILE_ERRORS = (NumbaError, KeyError)
 
-
-def compile_error(game: Game, error: Exception) -> ValueError:
-    """Shorten numba's error to two lines: which function, where, and what to do."""
+def compile_error(game: Game, error: CompileError) -> ValueError:
+    """Shorten the compiler's error to two lines: which function, where, and what to do."""
     text = _COLOUR.sub("", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = next(
         (line for line in lines if not line.startswith("Failed in")), type(error).__name__
     )
-    if isinstance(error, KeyError):
-        reason = f"no record has the field {error}"
+    if reason.startswith("KeyError: "):
+        reason = f"no record has the field {reason.removeprefix('KeyError: ')}"
     if "of <class 'function'>" in reason:
         reason = f"{shortened(reason)}: is it a function without @rule?"
     if reason.startswith("compiler re-entrant"):
@@ -242,6 +240,6 @@ def compile_error(game: Game, error: Exception) -> ValueError:
             what, line = kind, f", line {place[1]}"
     return ValueError(
         f"the {what} of {game.name} cannot be compiled ({name}{line}): {shortened(reason)}\n"
-        "rules compute with numbers and make no list, text or array; with NUMBA_DISABLE_JIT=1 they "
+        "rules compute with numbers and make no list, text or array; with LUDARIUM_CODE=plain they "
         "are plain Python, and an error shows its line"
     )

@@ -24,10 +24,12 @@ import numpy as np
 from ludarium.base.memory import sealed
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_whole, require_seed
+from ludarium.machine.compiler import CompileError
 
+from . import batch_kernels as batch_templates
 from . import kernels as kernel_templates
 from . import views as view_templates
-from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault_of_class
+from .check import check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
 from .options import Clock, Option, check_options
 from .position import Position
@@ -181,7 +183,7 @@ class Game(ABC):
         for name, value in vars(self).items():
             if not name.startswith("_"):
                 sealed(value)
-        self.kernels = specialise(kernel_templates, self.rules)
+        self.kernels = specialise(kernel_templates, self)
 
     @property
     def draws_scene(self) -> bool:
@@ -536,20 +538,25 @@ class Game(ABC):
     @cached_property
     def _viewing(self) -> SimpleNamespace:
         """The compiled functions of `engine.views` for this game."""
-        return specialise(view_templates, self.rules, self.view)
+        return specialise(view_templates, self)
+
+    @cached_property
+    def batch_kernels(self) -> SimpleNamespace:
+        """The compiled functions of ``engine.batch_kernels`` for this game."""
+        return specialise(batch_templates, self)
 
     def _is_current(self) -> bool:
         """Whether rules and view are those that were compiled, and have not been reloaded since."""
         viewing = vars(self).get("_viewing")
-        return self.kernels is specialise(kernel_templates, self.rules) and (
-            viewing is None or viewing is specialise(view_templates, self.rules, self.view)
+        return self.kernels is specialise(kernel_templates, self) and (
+            viewing is None or viewing is specialise(view_templates, self)
         )
 
     def _ask(self, name: str, *arguments: Any) -> Any:
         """Call a function of `_viewing`; a ``ValueError`` says what cannot be compiled."""
         try:
             return getattr(self._viewing, name)(*arguments)
-        except COMPILE_ERRORS as error:
+        except CompileError as error:
             raise compile_error(self, error) from None
 
     def _alone(self, state: np.record) -> np.ndarray:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, index, require_seed
+from ludarium.machine.compiler import CompileError
 
-from .check import COMPILE_ERRORS, compile_error
+from .check import compile_error
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Position:
             code = int(
                 game.kernels.start_one(game.tables, self._states, rng, mask, planes, canonical)
             )
-        except COMPILE_ERRORS as error:  # most games are first compiled here
+        except CompileError as error:  # most games are first compiled here
             raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
@@ -218,7 +219,7 @@ class Position:
             code = int(
                 game.kernels.play(game.tables, self._states, number, mask, planes, canonical)
             )
-        except COMPILE_ERRORS as error:
+        except CompileError as error:
             raise compile_error(game, error) from None
         if code < 0:
             raise IllegalActionError(self.refusal(number))

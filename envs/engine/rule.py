@@ -1,28 +1,22 @@
 """The building blocks of rule functions: the decorator, outcomes, random numbers.
 
-A rule function works on one position. It runs as plain Python, and numba compiles it for this and
-other processors, so inside it there is no allocation, no exception, no array expression, no
+A rule function works on one position. It is plain Python, and compiled for this and other
+processors, so inside it there is no allocation, no exception, no array expression, no
 recursion and no Python randomness; integers are computed as plain ``int``, or as ``uint64`` (see
 `ludarium.envs.engine.bits`).
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
-from .jit import COMPILES, part
+from ludarium.machine.marks import inlined, part
 
-#: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
-rule = partial(part, forceinline=True)
+#: Marks a rule function, which becomes part of each caller's body when it is compiled.
+rule = inlined
 
 #: The same for functions that are large or called in many places: the compiler decides on inlining.
 compiled = part
-
-
-def plain(function: Callable) -> Callable:
-    """The plain Python function behind one that may be compiled."""
-    return getattr(function, "py_func", function)
 
 
 # Values of state.outcome. Rewards are +1/-1, or 0/0 for the last two.
@@ -157,18 +151,11 @@ def scrambled(seed, number):
 
 
 @rule
-def _seed_stream(rng, seed):
+def seed_stream(rng, seed):
+    """Write the row ``seed_rng(seed)[0]`` into ``rng``; ``seed`` is an ``int`` below 2**63."""
     bits = scrambled(np.uint64(seed), _ONE)
     rng[0] = bits & np.uint64(_LOW_32)
     rng[1] = bits >> np.uint64(32)
-
-
-def _seed_stream_plainly(rng: np.ndarray, seed: int) -> None:
-    rng[:] = seed_rng(seed)[0]
-
-
-#: Writes the row ``seed_rng(seed)[0]`` into ``rng``; ``seed`` is an ``int`` from 0 to 2**63 - 1.
-seed_stream: Callable = _seed_stream if COMPILES else _seed_stream_plainly
 
 
 def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.ndarray:
@@ -187,7 +174,7 @@ def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.nd
     else:
         spread = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         bits = spread.generate_state(1, np.uint64)[0]
-    bits = plain(scrambled)(bits, np.arange(1, count + 1, dtype=np.uint64))
+    bits = scrambled(bits, np.arange(1, count + 1, dtype=np.uint64))
     return np.stack([bits & np.uint64(_LOW_32), bits >> np.uint64(32)], axis=1).astype(np.int64)
 
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import dis
-import sys
 import traceback
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 from xml.etree import ElementTree
 
-import numba
 import numpy as np
 
 from ludarium.base.messages import quoted, shortened
 from ludarium.base.progress import Task
+from ludarium.machine.marks import plain, role_of
 
 from . import views as view_templates
-from .compile import ingredients
+from .compile import recipe_of
 from .game import Game, Symmetries
 from .hooks import HOOKS
 from .position import Position
-from .rule import ONGOING, TRUNCATED, plain, seed_rng, state_dtype
+from .rule import ONGOING, TRUNCATED, seed_rng, state_dtype
 from .views import show_planes, write_planes
 from .watched import Reads, watched
 
@@ -32,7 +31,7 @@ _IN_FULL = 3  # games whose views and texts are checked too, and that compiled c
 _MOST_SYMMETRIES = 32  # symmetries to test, each in one game or more
 _IMAGES = 16  # games in all, if there are fewer symmetries: a wrong one may fit a game by chance
 #: Folders whose lines in a traceback are not the game's.
-_FOREIGN = tuple(Path(file).parent for file in (np.__file__, numba.__file__, __file__))
+_FOREIGN = tuple(Path(file).parent for file in (np.__file__, __file__))
 #: Functions that make a game what it is: a field of which none reads an earlier value is scratch.
 _PLAYED = {hook.name for hook in HOOKS if hook.module == "rules"} | {"task", "role", "points"}
 
@@ -92,9 +91,6 @@ class _Trial:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.faults: dict[str, str] = {}
-        copies: dict[ModuleType, ModuleType] = {}
-        self._rules = _plain(game.rules, copies)
-        self._view = None if game.view is None else _plain(game.view, copies)
         self._table = game.tables[0]
         self._choices = np.zeros(0, np.int64)  # how many choices each slot of the scene has
         self._where = ""
@@ -114,7 +110,7 @@ class _Trial:
         Raises:
             _FaultError: it raised an error, which is noted.
         """
-        function: Any = _HOOKS[name].of(self._rules, self._view)
+        function: Any = _HOOKS[name].of(self.game.rules, self.game.view)
         reads = Reads() if name in _PLAYED and self._unread else None
         try:
             with np.errstate(all="raise"):
@@ -177,14 +173,16 @@ class _Trial:
 
     def check_code(self) -> None:
         """Check that rules and view call only rules, read constants, divide without fractions."""
-        for fault in ingredients(view_templates, self.game.rules, self.game.view).faults:
+        for fault in (
+            recipe_of(view_templates, self.game.rules, self.game.view).ingredients().faults
+        ):
             self._expect(False, "global", fault)
         for module in filter(None, (self.game.rules, self.game.view)):
-            functions = [
-                value.py_func for value in vars(module).values() if hasattr(value, "py_func")
-            ]
-            for function in functions:
-                self._check_function(function)
+            for value in vars(module).values():
+                if isinstance(plain(value), FunctionType) and (
+                    value is not plain(value) or role_of(value)
+                ):
+                    self._check_function(plain(value))
 
     def _check_function(self, function: FunctionType) -> None:
         file, home = Path(function.__code__.co_filename).name, function.__globals__
@@ -659,30 +657,3 @@ def _fault_of_svg(elements: str) -> str | None:
 
 def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:
     return bool((one[field] != other[field]).any())
-
-
-def _plain(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
-    """A copy of a module with its compiled functions, and those that they call, in plain Python."""
-    if module in copies:
-        return copies[module]
-    copy = copies[module] = ModuleType(module.__name__)
-    vars(copy).update(vars(module))
-    for name, value in vars(module).items():
-        if isinstance(value, ModuleType):
-            if any(hasattr(entry, "py_func") for entry in vars(value).values()):
-                setattr(copy, name, _plain(value, copies))
-        elif hasattr(value, "py_func"):
-            function: FunctionType = value.py_func
-            home = _plain(sys.modules[function.__module__], copies)
-            setattr(
-                copy,
-                name,
-                FunctionType(
-                    function.__code__,
-                    vars(home),
-                    function.__name__,
-                    function.__defaults__,
-                    function.__closure__,
-                ),
-            )
-    return copy

@@ -7,15 +7,38 @@ view, see `Game`. Programs without Python run the same functions: the game's Web
 all but `owners`, the C library the actions' views and words.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .compile import kernel, part
+from ludarium.machine.marks import kernel, part
+
 from .kernels import random_playout
 from .rule import ONGOING, reward
 
-rules: Any = None  # one game's rule module and view, filled in by `specialise`
+if TYPE_CHECKING:
+    from .compile import Arguments
+    from .game import Game
+
+rules: Any = None  # one game's rules and view, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    tables, states, view = game.tables, game.new_states(2), game.view_tables
+    planes, numbers = np.zeros(game.planes_shape, np.float32), np.zeros((2, 2), np.int32)
+    yield "show", (tables, view, states, states, 0, planes, numbers[0])
+    yield "facts", (tables, states, numbers[0])
+    yield "word", (tables, states, 0)
+    yield "reason", (tables, states, 0)
+    yield "next_pose", (tables, view, states, 0, 0)
+    yield "threats", (tables, states, states, numbers, numbers)
+    if game.has_owners:
+        yield "owners", (tables, states, numbers.astype(np.int8))
+        yield "ownership", (tables, states, states, np.ones(2, np.int64), 1, 1, numbers[0])
+
 
 # Entries of `facts`.
 TASK, ROLE, POINTS = 0, 1, 3

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..engine.draw.grid import cell_name
-from ..engine.rule import ONGOING, plain
+from ..engine.rule import ONGOING
 from .blocks import Block
 from .geometry import COLUMNS, HEIGHT, SIDE, Cube, orientation_text, oriented, own_orientations
 from .rules import BLACK_ACTIVE, NO_BLOCK, resting_height
@@ -175,7 +175,7 @@ def _heights(heights: np.ndarray) -> list[str]:
 def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
     """The text of a placement: heights of the block's foot and top, ``!`` if over, cells lost."""
     tables = game.tables[0]
-    low = plain(resting_height)(tables, heights, number, place)
+    low = resting_height(tables, heights, number, place)
     underside, top = (
         low + table[number, place].astype(int) for table in (tables.underside, tables.top)
     )

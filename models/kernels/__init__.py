@@ -1,15 +1,15 @@
-"""Networks compiled by numba, like rules and search; they need no other library. Import only what
-is in `__all__`.
+"""Compiled networks, like rules and search; they need no other library. Import only what is in
+`__all__`.
 
     network = CompiledNetwork(layers(weights, shape))
     evaluation = network(observations)
 
 Compiled searches call a network themselves, see `CompiledNetwork.in_search`.
 
-`block` is the inner loop, `vector` a vector type for the rest, `parts` the layers, `evaluate`
-the networks, `packing` the order of the weights, `target` what depends on the processor, `address`
-how searches call a network. Sizes are read at run time, so a machine compiles each kernel once for
-all games, boards and networks, and keeps it on disk.
+`answers` are the kernels, `evaluate` the networks, `parts` their layers, `emitted` vectors and the
+inner loop, `packing` the order of the weights, `target` what depends on the processor, `address`
+how searches call a network. Sizes are read at run time, so the same code serves all games, boards
+and networks.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numba import typeof
 
-from ludarium.envs.engine import jit, mathematics
-from ludarium.envs.engine.compile import GivenPart
+from ludarium.machine.copies import template_functions
+from ludarium.machine.machines import OF_NETWORKS
+from ludarium.machine.recipe import Recipe
+from ludarium.machine.unit import Unit, is_compiled
 from ludarium.models.evaluation import Evaluation, NetworkInSearch
 from ludarium.models.layers import BoardLayers, Layers
 from ludarium.models.shape import NetworkShape
 
-from . import address, block, evaluate, packing, parts, target, vector
-from .address import NONE, Called, answer
+from . import answers, target
+from .address import NONE, Called, answer, places_of
+from .evaluate import board_in_search, vector_in_search
 from .packing import PackedNetwork, pack, with_memory_of_its_own
 
 _SMALLER = 4  # weights in eight bits are smaller by this factor
@@ -45,6 +46,7 @@ __all__ = [
     "answer",
     "digest_of",
     "network_part",
+    "network_units",
     "ranges_of",
     "source_digest",
 ]
@@ -73,7 +75,9 @@ class CompiledNetwork:
         if not isinstance(layers, BoardLayers):
             self.batch = target.HOST.rows * (1 if ranges is None else _SMALLER)
         self._packed = pack(layers, ranges)
-        self._kernel = _kernel_for(layers, self._packed)
+        self._name = _kernel_name(layers, self._packed)
+        self._unit = _unit(self._name)
+        self._kernel = getattr(self._unit.kernels, self._name)
         self._memory = threading.local()
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
@@ -87,7 +91,9 @@ class CompiledNetwork:
     def in_search(self) -> NetworkInSearch:
         """The network for compiled searches in the calling thread."""
         network = self._of_thread()
-        return NetworkInSearch(Called(address.code_of(self._kernel), network.handle), network)
+        return NetworkInSearch(
+            Called(self._unit.address_of(self._name, answers.arguments()), network.handle), network
+        )
 
     def _of_thread(self) -> _Placed:
         """The network with the calling thread's memory."""
@@ -107,7 +113,7 @@ class _Placed:
 
     def __init__(self, arrays: PackedNetwork) -> None:
         self.arrays = arrays
-        self._places = address.places_of(arrays)
+        self._places = places_of(arrays)
         self.handle = self._places.ctypes.data
 
 
@@ -128,7 +134,9 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     """
     packed = pack(layers)
     packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
-    _evaluated(_kernel_for(layers, packed), _Placed(packed), layers.shape, observations)
+    name = _kernel_name(layers, packed)
+    kernel = getattr(_unit(name).kernels, name)
+    _evaluated(kernel, _Placed(packed), layers.shape, observations)
     fractions, exponents = np.frexp(packed.ranges.reshape(-1, 2))
     steps = np.copysign(np.ceil(np.abs(fractions) * 2**_BITS), fractions)
     return np.ldexp(steps, exponents - _BITS).astype(np.float32)
@@ -150,58 +158,56 @@ def _evaluated(
     return found
 
 
-@cache
-def network_part(kind: str) -> GivenPart:
+def network_part(kind: str) -> Callable:
     """The part ``ask(net, planes, evaluation, n)`` of modules for other machines.
 
     Args:
         kind: ``board`` or ``vector``; ``net`` is the `PackedNetwork` of such a network.
     """
-    return GivenPart(getattr(evaluate, f"{kind}_in_search"), f"{kind} {digest_of(target.current)}")
-
-
-def _kind(layers: Layers) -> str:
-    return "board" if isinstance(layers, BoardLayers) else "vector"
-
-
-def _kernel_for(layers: Layers, packed: PackedNetwork) -> Callable:
-    return _kernel(_kind(layers), str(packed.weights.dtype), typeof(packed))
+    return board_in_search if kind == "board" else vector_in_search
 
 
 @cache
-def _kernel(kind: str, dtype: str, of_network: Any) -> Callable:
-    """The kernel for networks of a type, kept on disk; see `address.ARGUMENTS`.
+def network_units() -> dict[str, Unit]:
+    """The code of each kind of network, by the name of its kernel in `answers`."""
+    recipe = Recipe(answers.__name__, prepare=f"{target.__name__}:compile_for")
+    return {
+        name: Unit(
+            f"networks-{name.replace('_', '-')}",
+            "networks",
+            recipe,
+            lambda name=name: [(name, answers.arguments())],  # type: ignore[misc]
+            OF_NETWORKS,
+        )
+        for name in template_functions(answers, "kernel")
+    }
+
+
+def _kernel_name(layers: Layers, packed: PackedNetwork) -> str:
+    """The name of a network's kernel in `answers`."""
+    kind = "boards" if isinstance(layers, BoardLayers) else "vectors"
+    return f"{kind}_in_{packed.weights.dtype}"
+
+
+def _unit(name: str) -> Unit:
+    """The code of a kernel in `answers`.
 
     Raises:
         ValueError: there is no compiler.
     """
-    if not jit.COMPILES:
-        raise ValueError("networks need the compiler: run without NUMBA_DISABLE_JIT=1")
-    read = address.reader(of_network)
-    evaluate_all = getattr(evaluate, f"evaluate_{kind}s")
-
-    def answer(handle, planes, logits, wdl, scores, first, end):
-        return evaluate_all(read(handle), planes, logits, wdl, scores, first, end)
-
-    # `record_dtype`, which lays out the layers' records, is not digested; the type has the layout.
-    sources = hashlib.sha256(f"{digest_of(target.current)}{of_network}".encode()).hexdigest()[:12]
-    answer.__qualname__ = f"networks_{kind}s_{dtype}_{sources}"
-    answer.ludarium_subject = "networks"  # type: ignore[attr-defined]
-    return jit.kernel(answer, f"network-{kind}s-{dtype}", sources)
-
-
-@cache
-def digest_of(compiled_for: target.Target) -> str:
-    """Digest of all that the kernels are made of, except the processor, which the cache adds."""
-    return hashlib.sha256(f"{source_digest()}{compiled_for!r}".encode()).hexdigest()[:12]
+    if not is_compiled():
+        raise ValueError("networks need machine code: run without LUDARIUM_CODE=plain")
+    return network_units()[name]
 
 
 @cache
 def source_digest() -> str:
     """Digest of the sources of the kernels, the same on all machines."""
-    digest = hashlib.sha256()
-    modules = (address, block, evaluate, packing, parts, target, vector, mathematics)
-    files = [Path(str(module.__file__)) for module in modules]
-    for path in (Path(__file__), *files, *jit.SOURCES):
-        digest.update(jit.source_of(path))
-    return digest.hexdigest()[:12]
+    units = network_units()
+    return units["boards_in_float32"].ingredients.source_digest(Path.read_bytes)
+
+
+@cache
+def digest_of(compiled_for: target.Target) -> str:
+    """Digest of all that the kernels for a target are made of."""
+    return hashlib.sha256(f"{source_digest()}{compiled_for!r}".encode()).hexdigest()[:12]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludarium.envs.engine.jit import part
+from ludarium.machine.marks import part
 
 from . import target
 from .parts import (

@@ -21,7 +21,7 @@ import numpy as np
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.models.layers import BoardLayers, Layers, Linear, VectorLayers
 
-from .block import STREAMS
+from .emitted import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
 from .parts import SUMS
 from .target import HOST, PADDED, PER, RANGES, Target
@@ -112,6 +112,12 @@ def pack(layers: Layers, ranges: np.ndarray | None = None, target: Target = HOST
     """
     pack_layers = _pack_board if isinstance(layers, BoardLayers) else _pack_vector
     return pack_layers(layers, ranges, target)  # type: ignore[arg-type]
+
+
+def empty_network(eight_bit: bool, target: Target) -> PackedNetwork:
+    """A network without numbers: its arrays have the dtypes of all networks in this precision."""
+    trunk, heads = _Packer(target, eight_bit), _Packer(target, False)
+    return _network(np.zeros(1, SIZES), trunk, heads, x=1, order=np.zeros(1, np.int64))
 
 
 def with_memory_of_its_own(network: PackedNetwork) -> PackedNetwork:

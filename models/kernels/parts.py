@@ -15,15 +15,20 @@ import math
 
 import numpy as np
 
-from ludarium.envs.engine.jit import part
 from ludarium.envs.engine.mathematics import exp
+from ludarium.machine.marks import part
 
 from . import target
-from .block import LEFT_END, MOST_CELLS, RIGHT_END, STREAMS, multiply_part, multiply_rows
-from .vector import (
+from .emitted import (
+    LEFT_END,
+    MOST_CELLS,
+    RIGHT_END,
+    STREAMS,
     as_floats,
     larger,
     load,
+    multiply_part,
+    multiply_rows,
     smaller,
     spread,
     store,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.jit.private import cpu_target
+from ludarium.machine.machines import OF_NETWORKS, kind_of
 
 
 @dataclass(frozen=True)
@@ -54,26 +53,17 @@ PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
 RANGES = {"uint8": (0, 255), "int16": (0, 255), "int8": (-128, 127)}
 
 
-def target_of(codegen: Any) -> Target:
-    """The target of numba's code generator: the processor for which it compiles.
-
-    It depends only on properties that numba's cache distinguishes too: the kind of processor, and
-    its features. So the disk cache never returns code compiled for other blocks.
-    """
-    triple, _, features = codegen.magic_tuple()
-    has = {feature[1:] for feature in features.split(",") if feature.startswith("+")}
-    if triple.startswith(("aarch64", "arm64")):
-        return Target(4, 4, 4, np.dtype(np.int8 if "dotprod" in has else np.int16))
-    if "avx512bw" in has:
-        quads = {"avx512vnni", "avx512vl"} <= has
-        return Target(16, 2, 8, np.dtype(np.uint8 if quads else np.int16))
-    if {"avx2", "fma"} <= has:
-        return Target(8, 2, 4, np.dtype(np.uint8 if "avxvnni" in has else np.int16))
-    return Target(4, 2, 4, np.dtype(np.int16))
-
-
-#: The target of this machine.
-HOST = target_of(cpu_target.target_context.codegen())
+_PAIRS, _QUADS, _SIGNED = np.dtype(np.int16), np.dtype(np.uint8), np.dtype(np.int8)
+#: The targets of the machines that networks are compiled for, see `ludarium.machine.machines`.
+TARGETS = {
+    "v2": Target(4, 2, 4, _PAIRS),
+    "v3": Target(8, 2, 4, _PAIRS),
+    "vnni": Target(16, 2, 8, _QUADS),
+    "neon": Target(4, 4, 4, _PAIRS),
+    "dotprod": Target(4, 4, 4, _SIGNED),
+}
+#: The target of this machine; of an old one where there is no code for it.
+HOST = TARGETS[kind_of(OF_NETWORKS) or "v2"]
 #: WebAssembly with vectors of 128 bits; machines that run it have at least 16 registers for them.
 WASM = Target(4, 2, 4, np.dtype(np.int16), "llvm.wasm.dot")
 
@@ -83,8 +73,8 @@ current = HOST
 STEP, ROWS, LANES = HOST.step, HOST.rows, HOST.narrow
 
 
-def compile_for(target: Target) -> None:
-    """Compile for another target than this machine; call it before anything is compiled."""
+def compile_for(target: Target | str) -> None:
+    """Compile for another target, or kind of processor; call it before anything is compiled."""
     global current, STEP, ROWS, LANES
-    current = target
-    STEP, ROWS, LANES = target.step, target.rows, target.narrow
+    current = TARGETS[target] if isinstance(target, str) else target
+    STEP, ROWS, LANES = current.step, current.rows, current.narrow

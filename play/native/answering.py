@@ -5,7 +5,7 @@ A template (see ``ludarium.envs.engine.compile``): a compiled network takes the 
 
 from typing import Any
 
-from ludarium.envs.engine.compile import kernel, part
+from ludarium.machine.marks import kernel, part
 
 rules: Any = None  # one game's rule module, which a network does not need
 

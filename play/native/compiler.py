@@ -8,7 +8,7 @@ kernels of the machine's processor read them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,25 +17,17 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ludarium.envs.engine import jit
-from ludarium.envs.engine.compile import GivenPart, specialise
+from ludarium.envs.engine.compile import recipe_of
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.jit.private import cgutils
+from ludarium.machine.machines import Machine
+from ludarium.machine.making.exports import InMemory, address_of, as_word, callees, constant
+from ludarium.machine.making.numba_names import cgutils
+from ludarium.machine.marks import part
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
-from ludarium.models.kernels.target import HOST, Target
+from ludarium.models.kernels.target import Target, compile_for
 
-from ..objects import (
-    LINE,
-    Exports,
-    Machine,
-    address_of,
-    begin_compiling,
-    constant,
-    exported_kernels,
-    numbers_of,
-)
 from ..wasm import kernels
-from ..wasm.memory import Limits, memory_of, named_arrays
+from ..wasm.memory import LINE, Limits, memory_of, named_arrays
 from ..wasm.network import part_of
 from . import answering
 
@@ -107,15 +99,14 @@ def compile_game(
     ``PREFIX_fill(buffer)``, which writes initial values other than 0; and call
     ``PREFIX_ask(buffer)``.
     """
-    begin_compiling(HOST)
-    given = specialise(kernels, game.rules, game.view, ask=_asking(f"{prefix}_ask"))
+    recipe = recipe_of(kernels, game.rules, game.view)
+    compiled = callees(recipe, {"ask": _asking(f"{prefix}_ask")})
     memory = _memory(game, limits)
     exports = _BufferExports(prefix, memory, Layout.of(memory))
     exports.add_fill()
-    templates = exported_kernels(kernels)
     for name in KERNELS:
-        numbers = numbers_of(templates[name], memory)
-        exports.add(name, getattr(given, name).py_func, numbers)
+        template = getattr(kernels, name)
+        exports.add(name, template, compiled(template))
     return [exports.object_code(machine) for machine in machines]
 
 
@@ -125,7 +116,6 @@ def write_network(prefix: str, plain: PackedNetwork, machines: Sequence[Machine]
     They define ``PREFIX_network_NAME`` for each name in `PACKED` and `_SHARED`; weights are
     int8, in the order of `PLAIN`. Call this in a process of its own.
     """
-    begin_compiling(HOST)
     exports = _BufferExports(prefix, {}, Layout({}, 0))
     for name in (*PACKED, *_SHARED):
         array = getattr(plain, name)
@@ -139,17 +129,18 @@ def compile_network(
     limits: Limits,
     prefix: str,
     kind: str,
+    target: Target,
     packed: PackedNetwork,
     plain: PackedNetwork,
     machines: Sequence[Machine],
 ) -> list[bytes]:
-    """Object files, one for each machine, with a network's kernels; all machines have equal blocks.
+    """Object files, one for each machine, with a network's kernels; ``target`` has their blocks.
 
     They define ``PREFIX_KIND_network_answer(buffer)``, and use the arrays that `write_network`
     writes for ``plain``. Call this in a process of its own.
     """
-    begin_compiling(machines[0].network)
-    given = specialise(answering, game.rules, game.view, ask=part_of(game))
+    compile_for(target)
+    compiled = callees(recipe_of(answering, game.rules, game.view), {"ask": part_of(game)})
     memory = {"search": _memory(game, limits)["search"], "network": packed}
     layout = game_layout(game, limits)
     of_network = network_layout(packed, layout.end)
@@ -160,7 +151,8 @@ def compile_network(
         if np.array_equal(getattr(packed, name), getattr(plain, name))
     }
     exports = _BufferExports(prefix, memory, both, shared)
-    exports.add(f"{kind}_network_answer", given.network_answer.py_func, [])
+    template = answering.network_answer
+    exports.add(f"{kind}_network_answer", template, compiled(template))
     return [exports.object_code(machine) for machine in machines]
 
 
@@ -188,7 +180,7 @@ def _is_constant(name: str) -> bool:
     return name.endswith("_tables") or name in _CONSTANTS
 
 
-def _asking(symbol: str) -> GivenPart:
+def _asking(symbol: str) -> Callable:
     """A part that calls a function of this name with the buffer, for the network's answer."""
 
     @intrinsic
@@ -201,18 +193,19 @@ def _asking(symbol: str) -> GivenPart:
 
         return types.int64(buffer), generate
 
+    @part
     def ask(net, planes, evaluation, n):
         return call(net.buffer) != 0
 
-    return GivenPart(jit.part(ask), symbol)
+    return ask
 
 
-class _BufferExports(Exports):
+class _BufferExports(InMemory):
     """Functions that take the buffer and then int64 numbers, and return int64.
 
     Args:
         prefix: prefix of their names.
-        memory: see `Exports`.
+        memory: see `InMemory`.
         layout: the places of the arrays that lie in the buffer.
         shared: names of constants that another object defines.
     """
@@ -239,7 +232,7 @@ class _BufferExports(Exports):
                     self._add_constant(full_name, array, full_name in shared)
 
     def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
-        """See `Exports.begin`."""
+        """See `InMemory.begin`."""
         kind = ir.FunctionType(_WORD, [_POINTER] + [_WORD] * numbers)
         export = ir.Function(self.module, kind, f"{self._prefix}_{name}")
         self.names.add(export.name)
@@ -248,9 +241,7 @@ class _BufferExports(Exports):
 
     def as_number(self, builder: ir.IRBuilder, signed: bool, value: Any) -> Any:
         """See `Exports.as_number`."""
-        if value.type == _WORD:
-            return value
-        return (builder.sext if signed else builder.zext)(value, _WORD)
+        return as_word(builder, signed, value)
 
     def place(self, builder: ir.IRBuilder, array: np.ndarray) -> tuple[Any, Any]:
         """A place in the buffer, or a constant."""

@@ -10,12 +10,13 @@ from pathlib import Path
 from ludarium.base.messages import quoted
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.scene import describe_scene
+from ludarium.machine.compiler import in_own_process
 from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork, pack
+from ludarium.models.kernels.target import TARGETS as OF_KINDS
 from ludarium.models.kernels.target import Target
 from ludarium.training.networks import examples_of
 
-from ..objects import in_own_process
 from ..wasm.linker import find_zig, run_zig
 from . import texts
 from .compiler import PLAIN, compile_game, compile_network, write_network
@@ -54,7 +55,7 @@ def write_library(
     networks = {
         blocks: pack(library.network, ranges, blocks)
         for blocks in dict.fromkeys(
-            m.network for target in chosen.values() for m in target.machines.values()
+            OF_KINDS[kind] for target in chosen.values() for kind in target.machines
         )
     }
     layout = texts.buffer_layout(library, networks.values())
@@ -104,13 +105,13 @@ def _objects(
             (name, kind, machine)
             for name, target in targets.items()
             for kind, machine in target.machines.items()
-            if machine.network == blocks
+            if OF_KINDS[kind] == blocks
         ]
         # Function names contain the kind, so kinds with the same blocks are compiled separately.
         for kind in dict.fromkeys(kind for _, kind, _ in wanted):
             those = [(name, machine) for name, each, machine in wanted if each == kind]
             compiled = in_own_process(
-                *(compile_network, game, limits, library.prefix, kind, packed, plain),
+                *(compile_network, game, limits, library.prefix, kind, blocks, packed, plain),
                 [machine for _, machine in those],
             )
             for (name, _), content in zip(those, compiled, strict=True):

@@ -6,11 +6,7 @@ import platform
 import sys
 from dataclasses import dataclass
 
-import numpy as np
-
-from ludarium.models.kernels.target import Target
-
-from ..objects import Machine
+from ludarium.machine.machines import Machine
 
 
 @dataclass(frozen=True)
@@ -19,9 +15,10 @@ class Platform:
 
     Attributes:
         zig: zig's name of the target.
-        machines: machines, by name, for which networks are compiled, the oldest first; rules and
-            search are compiled only for the oldest. A program may choose the one that computes the
-            network; else it is the last that the processor supports on x86, the first elsewhere.
+        machines: machines, by the kind of processor, for which networks are compiled, the oldest
+            first; rules and search are compiled only for the oldest. A program may choose the one
+            that computes the network; else it is the last that the processor supports on x86, the
+            first elsewhere.
         static, shared: names of the files, with ``{name}``; ``shared`` is None where zig has no
             linker or no libraries.
     """
@@ -37,28 +34,16 @@ class Platform:
         return next(iter(self.machines.values()))
 
 
-_PAIRS, _BYTES, _SIGNED = np.dtype(np.int16), np.dtype(np.uint8), np.dtype(np.int8)
+def _machines(triple: str, *kinds: str, processor: str = "") -> dict[str, Machine]:
+    return {kind: Machine.of_kind(kind, triple, processor) for kind in kinds}
 
 
 def _x86(triple: str) -> dict[str, Machine]:
-    return {
-        "v2": Machine(triple, Target(4, 2, 4, _PAIRS), "x86-64-v2"),
-        "v3": Machine(triple, Target(8, 2, 4, _PAIRS), "x86-64-v3"),
-        "vnni": Machine(
-            triple, Target(16, 2, 8, _BYTES), "x86-64-v4", "+avx512vnni,-prefer-256-bit"
-        ),
-    }
+    return _machines(triple, "v2", "v3", "vnni")
 
 
-def _arm(triple: str, processor: str) -> dict[str, Machine]:
-    return {
-        "neon": Machine(triple, Target(4, 4, 4, _PAIRS), processor, "+neon"),
-        "dotprod": _with_dot_products(triple, processor),
-    }
-
-
-def _with_dot_products(triple: str, processor: str) -> Machine:
-    return Machine(triple, Target(4, 4, 4, _SIGNED), processor, "+neon,+dotprod")
+def _arm(triple: str, processor: str = "generic") -> dict[str, Machine]:
+    return _machines(triple, "neon", "dotprod", processor=processor)
 
 
 _STATIC, _LINUX = "lib{name}.a", "lib{name}.so"
@@ -68,7 +53,7 @@ TARGETS = {
         "x86_64-linux-musl", _x86("x86_64-unknown-linux-gnu"), _STATIC, _LINUX
     ),
     "aarch64-linux": Platform(
-        "aarch64-linux-musl", _arm("aarch64-unknown-linux-gnu", "generic"), _STATIC, _LINUX
+        "aarch64-linux-musl", _arm("aarch64-unknown-linux-gnu"), _STATIC, _LINUX
     ),
     "x86_64-windows": Platform(
         "x86_64-windows-gnu", _x86("x86_64-w64-windows-gnu"), _STATIC, "{name}.dll"
@@ -76,7 +61,7 @@ TARGETS = {
     "arm64-macos": Platform(
         "aarch64-macos.11.0",
         # Every Arm Mac has dot products.
-        {"dotprod": _with_dot_products("arm64-apple-macosx11.0.0", "apple-m1")},
+        _machines("arm64-apple-macosx11.0.0", "dotprod", processor="apple-m1"),
         _STATIC,
         "lib{name}.dylib",
     ),
@@ -84,7 +69,7 @@ TARGETS = {
         "x86_64-macos.11.0", _x86("x86_64-apple-macosx11.0.0"), _STATIC, "lib{name}.dylib"
     ),
     "arm64-android": Platform(
-        "aarch64-linux-musl", _arm("aarch64-unknown-linux-android21", "generic"), _STATIC, None
+        "aarch64-linux-musl", _arm("aarch64-unknown-linux-android21"), _STATIC, None
     ),
     "arm64-ios": Platform(
         "aarch64-ios.14.0", _arm("arm64-apple-ios14.0.0", "apple-a12"), _STATIC, None

@@ -16,7 +16,7 @@ from ludarium.arena.ladder import Ladder
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
-from ludarium.models.kernels.target import PER
+from ludarium.models.kernels.target import PER, TARGETS
 from ludarium.models.layers import Layers
 from ludarium.training.search.settings import DEFAULTS, SETTINGS, settings_record
 
@@ -222,7 +222,7 @@ def made(
         "trunk": _layers(plain.trunk, 9 if len(game.observation_shape) == 3 else 1),
         "heads": _layers(plain.heads, 1),
     }
-    blocks = [machine.network for machine in target.machines.values()]
+    blocks = [TARGETS[kind] for kind in target.machines]
     orders = [f"{{{each.step}, {each.narrow}, {PER[str(each.eight_bit)]}}}" for each in blocks]
     return "\n".join(
         [

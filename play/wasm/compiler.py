@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from ludarium.envs.engine.compile import GivenPart, specialise
+from ludarium.envs.engine.compile import recipe_of
 from ludarium.envs.engine.game import Game
-from ludarium.models.kernels.target import WASM
+from ludarium.machine.copies import template_functions
+from ludarium.machine.machines import Machine
+from ludarium.machine.making.exports import InMemory, address_of, callees, constant
+from ludarium.models.kernels.target import WASM, compile_for
 
-from ..objects import (
-    Exports,
-    Machine,
-    address_of,
-    begin_compiling,
-    constant,
-    exported_kernels,
-    numbers_of,
-)
-from .memory import named_arrays
+from .memory import named_arrays, places_of
 
 #: Chrome 91, Firefox 89 and Safari 16.4 have all of these; SIMD (128 bits) came last and is up to
 #: twice as fast on large boards.
 _FEATURES = "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"
-_MACHINE = Machine("wasm32-unknown-unknown", WASM, features=_FEATURES, relocation="static")
+_MACHINE = Machine("wasm32-unknown-unknown", features=_FEATURES, relocation="static")
 
 
 def compile_object(
@@ -35,11 +29,11 @@ def compile_object(
     templates: ModuleType,
     memory: Mapping[str, Any],
     loaded: Mapping[str, Any],
-    **given: GivenPart,
+    **given: Callable,
 ) -> bytes:
     """Compile all kernels of ``templates`` for a game.
 
-    Call this in a dedicated process, see `begin_compiling`.
+    Call this in a process of its own: the blocks of networks are set once in each.
 
     Args:
         game: the rules.
@@ -49,22 +43,21 @@ def compile_object(
         loaded: the same for arrays that are put into the memory once the module runs: tuples of
             one-dimensional arrays, of which only the numbers' types count. The module has an array
             ``NAME_places``, as `places_of` makes it, for their addresses and lengths.
-        given: parts for the templates, see `specialise`.
+        given: functions that take the place of the templates' parts of these names.
 
     Returns:
         An object file with a function for each kernel, a variable for each array in ``memory``, and
         a variable for each ``NAME_places``.
     """
-    begin_compiling(WASM)
-    kernels = specialise(templates, game.rules, game.view, **given)
+    compile_for(WASM)
+    compiled = callees(recipe_of(templates, game.rules, game.view), given)
     exports = _WasmExports(memory, loaded)
-    for name, template in exported_kernels(templates).items():
-        numbers = numbers_of(template, exports.memory)
-        exports.add(name, getattr(kernels, name).py_func, numbers)
+    for name, template in template_functions(templates, "kernel").items():
+        exports.add(name, template, compiled(template))
     return exports.object_code(_MACHINE)
 
 
-class _WasmExports(Exports):
+class _WasmExports(InMemory):
     """A module's variables for arrays, and exports whose arguments and results are float64."""
 
     number = ir.DoubleType()
@@ -85,7 +78,7 @@ class _WasmExports(Exports):
                 self._places[id(array)] = self._variables[address_of(places)], number
 
     def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
-        """See `Exports.begin`."""
+        """See `InMemory.begin`."""
         kind = ir.FunctionType(self.number, [self.number] * numbers)
         export = ir.Function(self.module, kind, name)
         builder = ir.IRBuilder(export.append_basic_block())
@@ -114,8 +107,3 @@ class _WasmExports(Exports):
         variable.global_constant = name.endswith("_tables")
         self._variables[address_of(array)] = variable
         self.names.add(name)
-
-
-def places_of(loaded: Any) -> np.ndarray:
-    """An array for the places of loaded arrays: int64 [arrays, 2], address and length."""
-    return np.zeros((len(loaded), 2), np.int64)

@@ -17,8 +17,8 @@ from ludarium.analysis.osiron.kernels import WIN
 from ludarium.analysis.probing import source_of
 from ludarium.analysis.search import EndgameSolver
 from ludarium.envs.engine.game import Game
+from ludarium.machine.compiler import in_own_process
 
-from ..objects import in_own_process
 from . import solve_corso, solve_late, solve_osiron
 from .linker import find_zig
 from .module import assemble, digest_of_parts

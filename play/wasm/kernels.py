@@ -12,9 +12,9 @@ import numpy as np
 
 from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine import views
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import observe_as, random_action, show, swap_entries
 from ludarium.envs.engine.rule import ONGOING, seed_stream
+from ludarium.machine.marks import kernel, part
 from ludarium.training.search import level, simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
 from ludarium.training.search.gumbel import write_schedule

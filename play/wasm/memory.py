@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import Tree, new_tree
 
+#: The place of every array is a multiple of this many bytes.
+LINE = 64
 LONGEST_VARIATION = 64
 _OUTCOMES = 5
 
@@ -220,3 +224,13 @@ def describe_type(dtype: np.dtype) -> dict[str, Any]:
         kind, offset = dtype.fields[name][:2]
         fields[name] = {"offset": offset, "shape": list(kind.shape), **describe_type(kind.base)}
     return {"type": "record", "bytes": dtype.itemsize, "fields": fields}
+
+
+def numbers_of(function: Callable, memory: Mapping[str, Any]) -> list[str]:
+    """The names of a kernel's arguments that are numbers rather than memory."""
+    return [name for name in inspect.signature(function).parameters if name not in memory]
+
+
+def places_of(loaded: Any) -> np.ndarray:
+    """An array for the places of loaded arrays: int64 [arrays, 2], address and length."""
+    return np.zeros((len(loaded), 2), np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -12,23 +13,30 @@ from types import ModuleType
 from typing import Any
 
 from ludarium.configs.schema import accepted
-from ludarium.envs.engine.compile import GivenPart, sources_of
+from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.game import Game
+from ludarium.machine.compiler import in_own_process
+from ludarium.machine.copies import template_functions
 from ludarium.training.search.settings import NEVER, OPTIONS
 
-from ..objects import exported_kernels, in_own_process, numbers_of
 from . import kernels
-from .compiler import compile_object, places_of
 from .linker import find_zig, link
-from .memory import Limits, describe_array, memory_of, named_arrays
+from .memory import (
+    Limits,
+    describe_array,
+    memory_of,
+    named_arrays,
+    numbers_of,
+    places_of,
+)
 from .network import any_network, layout_of, part_of
 
 #: Name of the custom section that holds the manifest.
 SECTION = "ludarium"
 _FORMAT = 3
-_MAKERS = ("../objects.py", "compiler.py", "linker.py", "memory.py", "module.py", "network.py")
+_MAKERS = ("compiler.py", "linker.py", "memory.py", "module.py", "network.py")
 
 
 def module_name(game: Game) -> str:
@@ -99,13 +107,15 @@ def assemble(
     memory: dict[str, Any],
     about: dict[str, Any],
     loaded: dict[str, Any] | None = None,
-    **given: GivenPart,
+    **given: Callable,
 ) -> bytes:
     """Compile and link a template module; see `compile_object`.
 
     Args:
         about: additional entries of the manifest.
     """
+    from .compiler import compile_object  # it brings the compiler
+
     loaded = loaded or {}
     compiled = compile_object(game, templates, memory, loaded, **given)
     manifest = _describe(game, templates, memory, loaded) | about
@@ -133,17 +143,14 @@ def _describe(
         "made_with": {name: version(name) for name in ("numba", "llvmlite", "ziglang")},
         "exports": {
             name: numbers_of(function, memory | loaded)
-            for name, function in exported_kernels(templates).items()
+            for name, function in template_functions(templates, "kernel").items()
         },
         "arrays": arrays,
     }
 
 
 def digest_of(game: Game) -> str:
-    """Digest of all that a game's module is made of, except its `Limits` and the tools' versions.
-
-    ``NUMBA_DISABLE_JIT=1`` changes it.
-    """
+    """Digest of all that a game's module is made of, except `Limits` and the tools' versions."""
     return digest_of_parts(
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
         *(layout_of(game).encode(), _as_json(_describe_options())),
@@ -152,7 +159,7 @@ def digest_of(game: Game) -> str:
 
 def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
     """Digest of what a module is made of: a template module, a game's rules, and ``more``."""
-    digest = hashlib.sha256(sources_of(templates, game.rules, game.view).encode())
+    digest = hashlib.sha256(sources_of(templates, game).encode())
     for name in _MAKERS:
         digest.update((Path(__file__).parent / name).read_bytes())
     digest.update(_as_json(describe_game(game)))

@@ -11,10 +11,10 @@ import hashlib
 import json
 import struct
 import zlib
+from collections.abc import Callable
 
 import numpy as np
 
-from ludarium.envs.engine.compile import GivenPart
 from ludarium.envs.engine.game import Game
 from ludarium.models import Architecture
 from ludarium.models.kernels import digest_of, network_part, ranges_of
@@ -23,7 +23,7 @@ from ludarium.models.kernels.target import WASM
 from ludarium.models.layers import Layers, layers, weight_shapes
 from ludarium.training.networks import examples_of, network_shape
 
-from ..objects import LINE
+from .memory import LINE
 
 #: The first bytes of a file.
 MAGIC = b"ludarium network"
@@ -38,7 +38,7 @@ def any_network(game: Game) -> PackedNetwork:
     return pack(layers(weights, shape), np.zeros((3, 2), np.float32), WASM)
 
 
-def part_of(game: Game) -> GivenPart:
+def part_of(game: Game) -> Callable:
     """The part that calls networks of a game."""
     return network_part("board" if len(game.observation_shape) == 3 else "vector")
 

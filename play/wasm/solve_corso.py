@@ -9,12 +9,13 @@ import numpy as np
 
 from ludarium.analysis.corso import kernels as corso
 from ludarium.analysis.corso import shipped_known
-from ludarium.analysis.corso.board import board_record, new_table, new_workers, smallest_table
+from ludarium.analysis.corso.board import new_table, smallest_table
+from ludarium.analysis.corso.kernels import board_record, new_workers
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.window import first_target, is_open, next_target
 from ludarium.envs.corso import Corso
-from ludarium.envs.engine.compile import kernel
 from ludarium.envs.engine.rule import ONGOING
+from ludarium.machine.marks import kernel
 
 from .solving import BOUND, bounds_of, forget_bounds, note_bounds, note_bounds_of
 

@@ -11,9 +11,9 @@ from ludarium.analysis.search import kernels as late
 from ludarium.analysis.search.kernels import BUCKET, CHILD, FRAME, WORKER, final_value, play
 from ludarium.analysis.search.solver import EndgameSolver, key_masks, random_factors
 from ludarium.analysis.window import first_target, is_open, next_target
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, record_dtype
+from ludarium.machine.marks import kernel, part
 
 from .solving import BOUND, bounds_of, forget_bounds, note_bounds, note_bounds_of
 

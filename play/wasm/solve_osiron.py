@@ -13,10 +13,10 @@ from ludarium.analysis.osiron import kernels as osiron
 from ludarium.analysis.osiron import view_record
 from ludarium.analysis.osiron.colourings import UNREACHABLE, RuleSet, board_record
 from ludarium.analysis.osiron.kernels import COLOURINGS, ILLEGAL, WIN
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.envs.osiron.rules import CIRCLES, SPACES
+from ludarium.machine.marks import kernel, part
 
 from .solving import BOUND, forget_bounds, note_bounds
 

@@ -7,8 +7,8 @@ last one for the position itself.
 
 import numpy as np
 
-from ludarium.envs.engine.compile import part
 from ludarium.envs.engine.rule import record_dtype
+from ludarium.machine.marks import part
 
 #: Bounds of an action: its value is at least ``low`` and at most ``high``.
 BOUND = record_dtype(("low", np.int32), ("high", np.int32), ("is_legal", np.int32))

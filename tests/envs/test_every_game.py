@@ -569,7 +569,7 @@ def test_random_actions_are_uniform(default_game: Game) -> None:
         max(positions, key=lambda p: len(p.legal_actions)),
     ):
         states = states_of([position] * draws)
-        game.kernels.batch_random_actions(
+        game.batch_kernels.batch_random_actions(
             game.tables, states, rngs, actions, game.num_actions, 0, draws
         )
         counts = np.bincount(actions, minlength=game.num_actions)

@@ -54,7 +54,7 @@ class AlphaBetaSearcher(Searcher):
             )
         super().__init__(game)
         self.depth = depth
-        self._kernels = specialise(templates, game.rules)
+        self._kernels = specialise(templates, game)
         workers = available_cores()
         self._lines = game.new_states(workers * (depth + 1)).reshape(workers, depth + 1)
         self._frames = np.empty((workers, depth), templates.FRAME)

@@ -50,7 +50,7 @@ class UCTSearch:
     def __init__(self, game: Game, exploration: float) -> None:
         self.game = game
         self.threads = threads = available_cores()
-        self._kernels = specialise(templates, game.rules)
+        self._kernels = specialise(templates, game)
         self._trees = 1  # of each position
         self._limits = [16] * threads  # playouts of the next call of the kernel
         self._searches = templates.Searches(

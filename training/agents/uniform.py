@@ -29,7 +29,7 @@ class RandomAgent(Agent):
         """The same by streams of random numbers, one for each position, which go on."""
         count = len(states)
         chosen = np.empty(count, np.int64)
-        self.game.kernels.batch_random_actions(
+        self.game.batch_kernels.batch_random_actions(
             self.game.tables, states, streams, chosen, self.game.num_actions, 0, count
         )
         chosen[states["outcome"] != ONGOING] = -1

@@ -59,7 +59,7 @@ def bootstrap_samples(
     finisher = RandomAgent(game, seed.spawn(1)[0])
     games = min(_MOST_GAMES, 1 + wanted // _POSITIONS_OF_A_GAME)
     end = time.perf_counter() + config.bootstrap_seconds
-    play = specialise(match_kernels, game.rules).play
+    play = specialise(match_kernels, game).play
     draw = Drawn(1.0)
 
     def played() -> np.ndarray:

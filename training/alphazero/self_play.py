@@ -204,7 +204,7 @@ class Group:
         first = counts[NEXT_GAME] if number is None else number
         counts[:] = 0
         counts[LIMIT], counts[NEXT_GAME] = len(self.log.states), first
-        kernels = specialise(templates, self.game.rules)
+        kernels = specialise(templates, self.game)
         if number is None and self.games.numbers[0] != _NO_GAME:
             kernels.begin_searches(self.game.tables, self.games)
         else:
@@ -217,7 +217,7 @@ class Group:
         count, actions = len(self.observations), self.game.num_actions
         inside = in_games(evaluate)
         net = NONE if inside is None else inside.net
-        kernels = specialise(templates, self.game.rules)
+        kernels = specialise(templates, self.game)
         self.is_full = kernels.play_on(
             *(self.game.tables, self.games, self._settings_array),
             *(self._evaluation, net, self._is_answered),

@@ -49,7 +49,7 @@ def identity_of(game: Game) -> str:
     The rules have a version and a digest of their sources, with those of search and self-play;
     compiled networks have their own digest. The nodes' processors may differ.
     """
-    rules, networks = sources_of(kernels, game.rules), source_digest()
+    rules, networks = sources_of(kernels, game), source_digest()
     return (
         f"ludarium {version('ludarium')}, {game.name} version {game.version} ({rules}), compiled "
         f"networks ({networks})"

@@ -241,7 +241,7 @@ class Games:
             ValueError: an action is not legal.
         """
         chosen = np.arange(len(self)) if games is None else np.asarray(games)
-        step = specialise(templates, self.game.rules).play
+        step = specialise(templates, self.game).play
         starts = self.starts()
         for first in range(0, len(chosen), _REPLAYED_AT_ONCE):
             portion = chosen[first : first + _REPLAYED_AT_ONCE]

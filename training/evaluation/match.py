@@ -104,7 +104,7 @@ def play(
         ]
         for of_agent in (seats, 1 - seats)
     ]
-    step = specialise(templates, game.rules).play
+    step = specialise(templates, game).play
     with ExitStack() as abandoned:
         for agent, side in zip(agents, sides, strict=True):
             agent.begin(side)

@@ -52,7 +52,7 @@ def sequence_of_considered_visits(considered: int, simulations: int) -> list[int
     """The schedule of `write_schedule` as a list."""
     schedule = np.zeros(simulations, np.int32)
     # In plain Python, because compiling it would take far longer.
-    getattr(write_schedule, "py_func", write_schedule)(considered, simulations, schedule)
+    write_schedule(considered, simulations, schedule)
     return schedule.tolist()
 
 

@@ -7,16 +7,48 @@ whose value is not known yet. A simulation that ends in a waiting leaf even so (
 increments ``pending`` too, so that the next one goes elsewhere, but is not counted.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from ludarium.envs.engine.compile import kernel, part
+from typing import TYPE_CHECKING, Any
 
-from .cache import NO_SLOT, lookup, store, stored
+import numpy as np
+
+from ludarium.configs.schema import SearchSettings
+from ludarium.machine.marks import kernel, part
+from ludarium.models.evaluation import Evaluation
+
+from .cache import NO_SLOT, lookup, new_cache, store, stored
+from .settings import settings_record
 from .simulate import expand, expand_leaf, show, simulate, start_search, write_evaluation
-from .tree import NO_NODE, is_proven, is_settled
+from .tree import NO_NODE, OneSearch, is_proven, is_settled, new_tree
 from .value import root_value
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    planes = np.zeros((2, *game.planes_shape), np.float32)
+    tree, cache = (
+        new_tree(game, 1, SearchSettings(simulations=1)),
+        new_cache(planes, game.num_actions, 0),
+    )
+    search = OneSearch(tree.roots, tree.nodes[0], tree.edges[0], tree.states[0])
+    settings, rngs = settings_record(SearchSettings(), game), np.zeros((1, 2), np.int64)
+    evaluation, visits = Evaluation.empty(2, game.num_actions), np.zeros((1, 1), np.int32)
+    numbers, tables = visits[0], game.tables
+    yield "show_root", (tables, search, cache, planes, False, True)
+    yield "open_root", (tables, search, settings, rngs, evaluation)
+    yield "gather", (tables, search, cache, settings, visits, planes, numbers, numbers, 0)
+    yield "receive", (tables, search, cache, settings, numbers, numbers, evaluation)
+    yield "keep_subtree", (search, 0, numbers)
+    yield "value", (search, settings)
+    yield "count_draws", (search, np.zeros((2, 2)))
+
 
 _ATTEMPTS = 4  # simulations per call, for each leaf that may wait
 

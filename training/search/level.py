@@ -5,16 +5,31 @@ and the C library. Numbers are float64, and sums are formed in the order of the 
 seed gives the same move on every machine.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ludarium.configs.schema import SearchSettings
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import random_bits, record_dtype
+from ludarium.machine.marks import kernel, part
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    knobs, rngs = np.zeros(1, KNOBS), np.zeros((1, 2), np.int64)
+    noise = np.zeros((1, game.num_actions), np.float32)
+    yield "draw_searches", (knobs, rngs, np.zeros(1, np.bool_), noise)
+    yield "draw_actions", (knobs, rngs, np.zeros(1, np.int64), noise, noise)
+
 
 #: A network's way of playing at one strength: the fields of ``ludarium.arena.knobs.Knobs``.
 KNOBS = record_dtype(

@@ -151,7 +151,7 @@ class Search:
     def _run(self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None) -> Finding:
         count, tree, num_actions = len(states), self.tree, self.game.num_actions
         is_inside = in_search(evaluate, count) is not None
-        kernels = specialise(simulate, self.game.rules)
+        kernels = specialise(simulate, self.game)
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
         evaluation = Evaluation.empty(count, num_actions)

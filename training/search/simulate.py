@@ -3,20 +3,24 @@
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludarium.envs.engine.compile import kernel, part
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.kernels import observe_as
 from ludarium.envs.engine.mathematics import exp, log
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
-from ludarium.models.kernels import answer
+from ludarium.machine.marks import kernel, part
+from ludarium.models.evaluation import Evaluation
+from ludarium.models.kernels import NONE, answer
 
 from . import gumbel, puct
-from .cache import NO_SLOT, lookup, set_request, store, stored
+from .cache import NO_SLOT, lookup, new_cache, set_request, store, stored
 from .proof import close_edges, high_for, low_for, update_bounds
-from .settings import GUMBEL
+from .settings import GUMBEL, settings_record
 from .tree import (
     NO_EDGE,
     NO_NODE,
@@ -24,12 +28,36 @@ from .tree import (
     is_over,
     is_proven,
     is_settled,
+    new_tree,
     node_value,
     search_of,
 )
 from .value import root_value
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    planes = np.zeros((1, *game.planes_shape), np.float32)
+    tree, cache = (
+        new_tree(game, 1, SearchSettings(simulations=1)),
+        new_cache(planes, game.num_actions, 0),
+    )
+    settings, rngs = settings_record(SearchSettings(), game), np.zeros((1, 2), np.int64)
+    evaluation = Evaluation.empty(1, game.num_actions)
+    values, actions = np.zeros((1, 1), np.float32), np.zeros(1, np.int64)
+    yield "begin", (game.tables, tree, cache, planes, False, 0, 1)
+    yield (
+        "advance",
+        (*(game.tables, tree, cache, settings, rngs, evaluation, NONE, planes), 0, 1, False, 0),
+    )
+    visits = np.zeros((1, 1), np.int32)
+    yield "results", (tree, settings, rngs, actions, values[0], visits, values, 0, 1)
 
 
 @part

@@ -100,7 +100,7 @@ class TreeSearch:
         self._settings_array = settings_record(settings, game)
         if settings.algorithm != "puct":
             raise ValueError('a tree that is kept grows by PUCT: set algorithm to "puct"')
-        self._kernels = specialise(leaves, game.rules)
+        self._kernels = specialise(leaves, game)
         self._considered_visits = np.zeros((1, 1), np.int32)
         self._rng = seed_rng(0)
         self._turn = threading.Condition()

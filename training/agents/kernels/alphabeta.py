@@ -10,14 +10,32 @@ of the next. First come, at the root, the best actions of the round before, else
 caused the most cutoffs (*history heuristic*: Schaeffer, 1989).
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.rule import ONGOING, random_below, reward
+from ludarium.machine.marks import kernel, part
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    if not hasattr(game.rules, "score"):
+        return
+    states, rngs, numbers = game.new_states(1), np.zeros((1, 2), np.int64), np.zeros(1, np.int64)
+    keys, frames = np.zeros((1, 1, 1), np.int64), np.zeros((1, 1), FRAME)
+    values, best = np.zeros(1, np.int32), np.zeros((1, 1), np.int8)
+    room = (states[None], frames, keys.astype(np.int32), keys, keys)
+    yield "search", (game.tables, states, rngs, 1, *room, numbers, values, best, 0, 1)
+
 
 #: A win of player 0 has this value minus the plies that it took; it is far above any score.
 WIN = 1 << 24

@@ -12,15 +12,40 @@ are not stored: each playout replays the moves from the root, which costs little
 to the end.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_playout
+from ludarium.envs.engine.mathematics import log
 from ludarium.envs.engine.rule import ONGOING, random_below, reward
+from ludarium.machine.marks import kernel, part
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    numbers = np.zeros(1, np.int32)
+    searches = Searches(
+        roots=game.new_states(1),
+        rngs=np.zeros((1, 2), np.int64),
+        counts=np.zeros((1, 4, game.num_actions), np.int32),
+        spreads=np.zeros(1),
+        nodes=np.zeros((1, 1), NODE),
+        sizes=numbers,
+        searched=numbers,
+        paths=np.zeros((1, 1), np.int32),
+        states=game.new_states(1),
+    )
+    yield "search", (game.tables, searches, 0, 0, 1, 0, 0)
+
 
 #: One node of a tree.
 NODE = np.dtype(
@@ -119,7 +144,7 @@ def select(tree, node, mover, spreads):
     if visits < len(spreads):
         spread = spreads[visits]  # c * sqrt(ln(n))
     else:
-        spread = spreads[2] * np.sqrt(np.log2(np.float64(visits)))  # the same
+        spread = spreads[2] * np.sqrt(log(visits) / log(2))  # the same
     first = tree[node].children
     sign = 1 - 2 * mover
     best = first

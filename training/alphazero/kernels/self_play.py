@@ -7,15 +7,20 @@ but not for each other: each continues with its next simulation, move or game un
 network, so every batch for the network is full.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ludarium.envs.engine.compile import kernel, part
+from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, random_below
-from ludarium.models.kernels import answer
-from ludarium.training.search.cache import Cache
+from ludarium.machine.marks import kernel, part
+from ludarium.models.evaluation import Evaluation
+from ludarium.models.kernels import NONE, answer
+from ludarium.training.search.cache import Cache, new_cache
+from ludarium.training.search.settings import settings_record
 from ludarium.training.search.simulate import (
     answer_from_cache,
     choose_root_edge,
@@ -24,9 +29,45 @@ from ludarium.training.search.simulate import (
     receive,
     start_search,
 )
-from ludarium.training.search.tree import NO_NODE, Tree, search_of
+from ludarium.training.search.tree import NO_NODE, Tree, new_tree, search_of
 
-rules: Any = None
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    count, actions = 1, game.num_actions
+    planes = np.zeros((count, *game.planes_shape), np.float32)
+    numbers = np.zeros(1, np.int64)
+    log = Log(
+        states=game.new_states(1),
+        policies=np.zeros((1, actions), np.float32),
+        games=numbers,
+        ended_games=numbers,
+        ended_outcomes=np.zeros(1, np.int8),
+        ended_scores=np.zeros(1, np.int32),
+        counts=numbers,
+    )
+    games = SelfPlayGames(
+        tree=new_tree(game, count, SearchSettings(simulations=1)),
+        cache=new_cache(planes, actions, 0),
+        log=log,
+        numbers=numbers,
+        stride=1,
+        seed=0,
+        rngs=np.zeros((1, 2), np.int64),
+        opening_plies=0,
+        planes=planes,
+        canonical=True,
+    )
+    yield "begin_games", (game.tables, games)
+    yield "begin_searches", (game.tables, games)
+    settings, evaluation = settings_record(SearchSettings(), game), Evaluation.empty(1, actions)
+    yield "play_on", (game.tables, games, settings, evaluation, NONE, False)
 
 
 class Log(NamedTuple):

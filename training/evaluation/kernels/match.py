@@ -3,12 +3,26 @@
 Template functions for ``engine.compile.specialise``.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from ludarium.envs.engine.compile import kernel
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
 from ludarium.envs.engine.rule import ONGOING
+from ludarium.machine.marks import kernel
 
-rules: Any = None  # one game's rule module, filled in by `specialise`
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # one game's rules, filled in by `specialise`
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    for kind in (np.int64, np.int32, np.int16):
+        yield "play", (game.tables, game.new_states(1), np.zeros(1, kind), game.num_actions)
 
 
 @kernel

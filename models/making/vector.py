@@ -14,10 +14,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from ludarium.envs.engine.jit.private import AbstractTemplate, infer_global, signature
-
-from . import target
-from .target import RANGES
+from ludarium.machine.making.numba_names import AbstractTemplate, infer_global, signature
+from ludarium.models.kernels import target
+from ludarium.models.kernels.target import RANGES
 
 _I32 = ir.IntType(32)
 

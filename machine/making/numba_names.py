@@ -6,7 +6,6 @@ numba, the error says so, and names the versions to install.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import cache
 from typing import Any
@@ -47,15 +46,8 @@ required(
     *("get_constant", "get_value_type", "make_array", "make_tuple"),
 )
 required("numba.core.callconv.CPUCallConv", "call_function")
-required("numba.core.codegen.JITCPUCodegen", "set_env", "magic_tuple")
-lookup_environment = required("numba.core.environment.lookup_environment")
 
-# How compiled functions are kept on disk, see `disk_cache`.
-CompileResult = required("numba.core.compiler.CompileResult", "_reduce", "_rebuild")
-dumps = required("numba.core.serialize.dumps")
-NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overload")
-
-# Arrays at known places: `ludarium.play.objects`, `ludarium.models.kernels.address`.
+# Arrays at known places: `exports`, `ludarium.models.making.address`.
 populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
@@ -66,23 +58,10 @@ cgutils = required(
     *("alloca_once", "alloca_once_value", "get_or_insert_function", "unpack_tuple"),
 )
 
-# How networks get a type for vectors, and learn which processor they are compiled for.
+# How networks get a type for vectors.
 AbstractTemplate = required("numba.core.typing.templates.AbstractTemplate")
 infer_global = required("numba.core.typing.templates.infer_global")
 signature = required("numba.core.typing.templates.signature")
-cpu_target = required("numba.core.registry.cpu_target", "target_context")
-
-
-def _mangling_args(record: Any) -> tuple[str, tuple[str]]:
-    return type(record).__name__, (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
-
-
-# In the symbols of compiled functions numba names a record type by its number among the types of
-# the process. Two processes, each with a record of its own, thus give functions the same symbol,
-# and a process that loads both from the disk cache links the first for both: wrong games, or
-# writes past a record (numba issue 10486 reports this of functions). A digest of the layout is the
-# same in all processes.
-required("numba.core.types.Record", "mangling_args").mangling_args = property(_mangling_args)
 
 
 @cache

@@ -31,19 +31,11 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from ludarium.envs.engine.jit.private import cgutils
+from ludarium.machine.making.numba_names import cgutils
+from ludarium.models.kernels import target as machine
+from ludarium.models.kernels.emitted import LEFT_END, RIGHT_END, STREAMS
+from ludarium.models.kernels.target import PER, Target
 
-from . import target as machine
-from .target import PER, Target
-
-#: Most cells of a row in one block. A row is cut into parts that differ by at most one.
-MOST_CELLS = 6
-#: Blocks of outputs that are computed at once for a single row of a dense layer's input.
-STREAMS = 4
-
-# Parts at the ends of a row lack neighbours to the left or to the right.
-LEFT_END = 1
-RIGHT_END = 2
 #: (cells, ends) of each part into which the rows of any board are cut.
 PARTS = [
     *((cells, LEFT_END | RIGHT_END) for cells in range(1, 7)),

@@ -1,0 +1,148 @@
+"""Object code that was made before, each unit in a file of its own, written whole or not at all.
+
+A file's name has a digest of all that its code depends on; the file begins with a digest of its
+content. A damaged file is made anew. No file is a pickle, and none depends on a version of Python
+or of the compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from ludarium.base.storage import cache_folder, take_place
+
+_MAGIC = b"ludarium code 1\n"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_SIZE_BYTES = 8
+SUFFIX = ".code"
+_DAYS_UNUSED = 3  # code of other sources and unfinished files are removed after so many
+_SECONDS_PER_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Form:
+    """Machine code of one kernel for arguments of certain layouts.
+
+    Attributes:
+        kernel: the kernel's name.
+        symbol: the name of its machine code.
+        layouts: the layouts of its arguments.
+        returned: what it returns, see ``calling.add``.
+    """
+
+    kernel: str
+    symbol: str
+    layouts: tuple[Any, ...]
+    returned: str
+
+
+@dataclass(frozen=True)
+class ObjectCode:
+    """An object file with forms of kernels."""
+
+    forms: tuple[Form, ...]
+    content: bytes
+
+
+def folder() -> Path | None:
+    """The folder of compiled code; None if the user has no home."""
+    with suppress(RuntimeError):
+        return cache_folder() / "code"
+    return None
+
+
+def read(name: str, key: str) -> ObjectCode | None:
+    """What was kept under a key; None if it is missing or damaged."""
+    where = folder()
+    if where is None:
+        return None
+    file = where / _file_name(name, key)
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if data[:start] != _MAGIC + hashlib.sha256(data[start:]).digest():
+        return None
+    with suppress(OSError):
+        os.utime(file)  # it is in use, see `_remove_unused`
+    size = int.from_bytes(data[start : start + _SIZE_BYTES], "little")
+    begin = start + _SIZE_BYTES
+    forms = json.loads(data[begin : begin + size])
+    return ObjectCode(tuple(map(form_of, forms)), data[begin + size :])
+
+
+def keep(name: str, key: str, code: ObjectCode) -> None:
+    """Keep object code, or warn that it cannot be kept; remove what was not used for days."""
+    where = folder()
+    if where is None or not _is_writable(where):
+        _warn_once(f"{where or 'the home folder'} cannot be written")
+        return
+    forms = json.dumps([[f.kernel, f.symbol, f.layouts, f.returned] for f in code.forms]).encode()
+    content = len(forms).to_bytes(_SIZE_BYTES, "little") + forms + code.content
+    file = where / _file_name(name, key)
+    unfinished = file.with_name(f"{file.stem}-{uuid4().hex[:12]}.part")
+    try:
+        unfinished.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
+        take_place(unfinished, file)
+    except OSError as error:
+        _warn_once(f"{where}: {error.strerror}")
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+    _remove_unused(where, name)
+
+
+def form_of(entry: list[Any]) -> Form:
+    """A form from JSON."""
+    kernel, symbol, layouts, returned = entry
+    return Form(kernel, symbol, _tuples(layouts), returned)
+
+
+def _tuples(entry: Any) -> Any:
+    return tuple(map(_tuples, entry)) if isinstance(entry, list) else entry
+
+
+def _file_name(name: str, key: str) -> str:
+    return f"{name}-{key}{SUFFIX}"
+
+
+@cache
+def _is_writable(where: Path) -> bool:
+    try:
+        where.mkdir(parents=True, exist_ok=True)
+        probe = where / f"{uuid4().hex[:12]}.part"
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"compiled code cannot be kept on disk, so each process compiles it again: {reason}; "
+        "XDG_CACHE_HOME may name a folder that can be written",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _remove_unused(where: Path, name: str) -> None:
+    """Remove a unit's files, and unfinished ones, that were not used for days."""
+    oldest = time.time() - _DAYS_UNUSED * _SECONDS_PER_DAY
+    with suppress(OSError):
+        for file in where.glob(f"{name}-*"):
+            if file.suffix in (SUFFIX, ".part") and file.stat().st_mtime < oldest:
+                file.unlink()

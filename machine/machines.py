@@ -1,0 +1,97 @@
+"""The machines that code is made for: kinds of processors, from the oldest on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from . import calling
+
+_X86, _ARM = ("v2", "v3", "v4", "vnni"), ("neon", "dotprod")
+#: All kinds of processors: levels of x86-64, and of Arm.
+KINDS = (*_X86, *_ARM)
+#: The kinds that rules and searches, batches, and networks are compiled for.
+OF_RULES = ("v2", "v3", "neon")
+OF_BATCHES = ("v2", "v3", "v4", "neon")
+OF_NETWORKS = ("v2", "v3", "vnni", "neon", "dotprod")
+
+#: LLVM's name and features of each kind. Vectors of 512 bits are used where they pay.
+_PROCESSORS = {
+    "v2": ("x86-64-v2", ""),
+    "v3": ("x86-64-v3", ""),
+    "v4": ("x86-64-v4", ""),
+    "vnni": ("x86-64-v4", "+avx512vnni,-prefer-256-bit"),
+    "neon": ("generic", "+neon"),
+    "dotprod": ("generic", "+neon,+dotprod"),
+}
+
+
+@cache
+def processor() -> str:
+    """The newest of `KINDS` that this processor is, or that ``LUDARIUM_PROCESSOR`` names.
+
+    It is empty if the processor is older than all.
+
+    Raises:
+        ValueError: the variable has another value.
+    """
+    named = os.environ.get("LUDARIUM_PROCESSOR", "")
+    if named not in ("", *KINDS):
+        raise ValueError(
+            f"LUDARIUM_PROCESSOR={named!r} means nothing; accepted: {', '.join(KINDS)}"
+        )
+    return named or calling.level()
+
+
+def kind_of(kinds: tuple[str, ...]) -> str:
+    """The newest of some kinds that this processor can run; empty if there is none."""
+    here = processor()
+    family = next((each for each in (_X86, _ARM) if here in each), ())
+    able = family[: family.index(here) + 1] if family else ()
+    return next((each for each in reversed(able) if each in kinds), "")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine for which code is compiled.
+
+    Attributes:
+        triple: LLVM's name of processor, vendor and system.
+        processor: LLVM's name of the oldest processor that runs it; empty for any.
+        features: additional features, in LLVM's notation.
+        relocation: ``static``, or ``pic`` for code that may lie anywhere.
+    """
+
+    triple: str
+    processor: str = ""
+    features: str = ""
+    relocation: str = "pic"
+
+    @classmethod
+    def of_kind(cls, kind: str, triple: str, processor: str = "") -> Machine:
+        """A machine of one of `KINDS`; ``processor`` takes the place of LLVM's name."""
+        known, features = _PROCESSORS[kind]
+        return cls(triple, processor or known, features)
+
+    def opened(self) -> Any:
+        """LLVM's target machine."""
+        import llvmlite.binding as llvm
+
+        _initialize()
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.processor,
+            features=self.features,
+            opt=3,
+            reloc=self.relocation,
+            codemodel="small",
+        )
+
+
+@cache
+def _initialize() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()

@@ -1,0 +1,93 @@
+"""Serves requests of `machine.compiler`: lines of JSON come in, answers and object code go out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from types import ModuleType
+from typing import IO, Any
+
+from ludarium.machine.machines import Machine
+from ludarium.machine.recipe import Recipe
+
+
+def main() -> None:
+    """Answer until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what imported modules print is no answer
+    finder = _Finder()
+    sys.meta_path.append(finder)
+    for line in sys.stdin.buffer:
+        _answer(json.loads(line), finder, answers)
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules that the parent loaded from files of its own."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def find_spec(
+        self, name: str, path: Any, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        file = self.files.get(name)
+        return None if file is None else spec_from_file_location(name, file)
+
+
+def _answer(request: dict[str, Any], finder: _Finder, answers: IO[bytes]) -> None:
+    try:
+        finder.files.update(request["files"])
+        sys.path += [each for each in request["path"] if each not in sys.path]
+        answer, content = _compiled(request)
+    except Exception as error:
+        from numba import NumbaError
+
+        if isinstance(error, NumbaError | KeyError | TypeError):
+            kind = "" if isinstance(error, NumbaError) else f"{type(error).__name__}: "
+            answer = {"fault": "compile", "told": f"{kind}{error}"}
+        else:
+            answer = {"fault": "other", "told": traceback.format_exc(limit=-3)}
+        content = b""
+    answers.write(json.dumps(answer | {"size": len(content)}).encode() + b"\n")
+    answers.write(content)
+    answers.flush()
+
+
+def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    given = request["recipe"]
+    recipe = Recipe(**{name: _tuples(value) for name, value in given.items()})
+    if recipe.prepare:
+        module, _, name = recipe.prepare.partition(":")
+        getattr(import_module(module), name)(request["kind"])
+    if recipe.ingredients().digest() != request["digest"]:
+        return {"fault": "stale", "told": "the sources differ from those that were loaded"}, b""
+    import llvmlite.binding as llvm
+
+    from .exports import Blocks, callees
+
+    of = callees(recipe)
+    templates = vars(import_module(recipe.templates))
+    blocks, forms = Blocks(), []
+    for number, (kernel, layouts) in enumerate(_tuples(request["kernels"])):
+        symbol = f"{request['symbols']}_{number}"
+        returned = blocks.add(symbol, of(templates[kernel]), layouts)
+        forms.append([kernel, symbol, layouts, returned])
+    return {"forms": forms}, blocks.object_code(
+        Machine.of_kind(request["kind"], llvm.get_default_triple())
+    )
+
+
+def _tuples(entry: Any) -> Any:
+    return tuple(map(_tuples, entry)) if isinstance(entry, list) else entry
+
+
+if __name__ == "__main__":
+    main()

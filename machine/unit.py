@@ -1,0 +1,199 @@
+"""The kernels of a template module: callables whose machine code is found or made at first use.
+
+Code comes from the first place that has it: libraries that the package was shipped with; the cache
+of object code; the compiler, if numba is installed; else the kernels run as plain Python, after a
+warning. ``LUDARIUM_CODE`` takes away places, for tests and debugging: ``plain`` all of them, ``own``
+the shipped libraries, ``shipped`` all but those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from ludarium.base.console import say
+
+from . import cache as object_cache
+from . import calling, loading
+from .cache import Form, ObjectCode
+from .compiler import NoCompilerError, compiled
+from .copies import Copies, template_functions
+from .layouts import layout_of
+from .machines import OF_RULES, kind_of, processor
+from .marks import source_of
+from .recipe import Recipe
+
+_PLACES = {"": ("shipped", "own"), "plain": (), "own": ("own",), "shipped": ("shipped",)}
+
+
+@cache
+def places() -> tuple[str, ...]:
+    """Where code may come from.
+
+    Raises:
+        ValueError: ``LUDARIUM_CODE`` has another value.
+    """
+    given = os.environ.get("LUDARIUM_CODE", "")
+    if given not in _PLACES:
+        accepted = ", ".join(filter(None, _PLACES))
+        raise ValueError(f"LUDARIUM_CODE={given!r} means nothing; accepted: {accepted}")
+    return _PLACES[given]
+
+
+def is_compiled() -> bool:
+    """Whether kernels run as machine code, rather than as plain Python."""
+    return bool(places())
+
+
+class Unit:
+    """The kernels of one template module for one game, or for none.
+
+    Args:
+        name: the beginning of names of files.
+        subject: a game or ``networks``, for messages; empty: none is shown.
+        recipe: what the kernels are made of.
+        declared: gives kernels' names with arguments of each layout that they are called with.
+        kinds: the kinds of processors that have code of their own, see `machines`.
+
+    Attributes:
+        kernels: one attribute for each kernel.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        subject: str,
+        recipe: Recipe,
+        declared: Callable[[], Iterable[tuple[str, tuple[Any, ...]]]],
+        kinds: tuple[str, ...] = OF_RULES,
+    ) -> None:
+        self.name, self.subject, self.recipe = name, subject, recipe
+        self._declared, self._kind = declared, kind_of(kinds)
+        self.ingredients = recipe.ingredients()
+        if is_compiled() and self.ingredients.faults:
+            raise ValueError(f"{subject} cannot be compiled: {self.ingredients.faults[0]}")
+        self._forms: list[Form] = []
+        self._is_loaded = False
+        functions = template_functions(sys.modules[recipe.templates], "kernel")
+        if not is_compiled():
+            self.kernels = SimpleNamespace(
+                **{each: getattr(self._plain, each) for each in functions}
+            )
+            return
+        made = {each: self._bound(each, function) for each, function in functions.items()}
+        self.kernels = SimpleNamespace(**made)
+
+    def address_of(self, kernel: str, arguments: tuple[Any, ...]) -> int:
+        """The address of a kernel's machine code, for arguments of these layouts."""
+        layouts = tuple(map(layout_of, arguments))
+        form = self._form_of(kernel, layouts)
+        return loading.address_of(form.symbol)
+
+    @cached_property
+    def _plain(self) -> SimpleNamespace:
+        """The kernels as plain Python."""
+        copies = Copies(self.recipe.rules(), lambda function, _: function)
+        functions = template_functions(sys.modules[self.recipe.templates], "kernel")
+        return SimpleNamespace(**{name: copies.of(each) for name, each in functions.items()})
+
+    def _bound(self, name: str, function: FunctionType) -> Callable[..., Any]:
+        """A callable that finds machine code when it is first called with arguments of a layout."""
+
+        def find(*arguments: Any) -> Any:
+            layouts = tuple(map(layout_of, arguments))
+            try:
+                form = self._form_of(name, layouts)
+            except NoCompilerError as error:
+                _warn_of_plain(self.subject, str(error))
+                return getattr(self._plain, name)(*arguments)
+            if form.layouts not in added:
+                added.add(form.layouts)
+                address = loading.address_of(form.symbol)
+                calling.add(kernel, address, form.layouts, form.returned)
+                return kernel(*arguments)
+            raise TypeError(f"{name} of {self.name} cannot be called with {layouts}")
+
+        added: set[tuple[Any, ...]] = set()
+        is_brief = getattr(function, "ludarium_is_brief", False)
+        kernel: Callable[..., Any] = calling.kernel(name, find, is_brief)
+        return kernel
+
+    def _form_of(self, kernel: str, layouts: tuple[Any, ...]) -> Form:
+        with _is_finding:
+            if not self._is_loaded:
+                self._load_declared()
+            found = self._known(kernel, layouts)
+            if found is None:
+                self._forms += self._load([(kernel, layouts)]).forms
+                found = self._known(kernel, layouts)
+            assert found is not None
+            return found
+
+    def _known(self, kernel: str, layouts: tuple[Any, ...]) -> Form | None:
+        fitting = (each for each in self._forms if each.kernel == kernel)
+        return next((each for each in fitting if fits(layouts, each.layouts)), None)
+
+    def _load_declared(self) -> None:
+        asked = dict.fromkeys(
+            (kernel, tuple(map(layout_of, arguments))) for kernel, arguments in self._declared()
+        )
+        if asked:
+            self._forms += self._load(list(asked)).forms
+        self._is_loaded = True
+
+    def _load(self, kernels: list[tuple[str, tuple[Any, ...]]]) -> ObjectCode:
+        """Machine code of kernels, ready to be called."""
+        if not self._kind:
+            raise NoCompilerError(f"there is no code for processors like this ({processor()!r})")
+        digest = self.ingredients.digest(source_of)
+        given = (digest, self._kind, sys.platform, kernels)
+        key = hashlib.sha256(repr(given).encode()).hexdigest()[:24]
+        code = object_cache.read(self.name, key)
+        if code is None:
+            if self.subject:
+                say(f"ludarium: compiling {self.subject}: {self.name.rpartition('-')[2]}")
+            code = compiled(
+                *(self.recipe, digest, self.ingredients.files(), kernels),
+                *(self._kind, f"ludarium_{key}"),
+            )
+            if self.ingredients.is_current():
+                object_cache.keep(self.name, key, code)
+        loading.load(code.content)
+        return code
+
+
+def fits(given: Any, wanted: Any) -> bool:
+    """Whether an argument of one layout may be passed where code was made for another one."""
+    if given == wanted:
+        return True
+    if given[0] != wanted[0]:
+        return False
+    if given[0] == "A":
+        _, dtype, dimensions, is_contiguous, is_writable = given
+        return (
+            (dtype, dimensions) == wanted[1:3]
+            and is_contiguous >= wanted[3]
+            and is_writable >= wanted[4]
+        )
+    if given[0] == "T":
+        return len(given[2]) == len(wanted[2]) and all(map(fits, given[2], wanted[2]))
+    return False
+
+
+_is_finding = threading.RLock()
+
+
+@cache
+def _warn_of_plain(subject: str, reason: str) -> None:
+    warnings.warn(
+        f"{subject or 'a function'} runs as plain Python, a hundred times slower: {reason}",
+        RuntimeWarning,
+        stacklevel=2,
+    )
