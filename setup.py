@@ -1,6 +1,7 @@
-"""Maps the top-level folders to packages of the ``ludarium`` namespace; the rest is in pyproject.
+"""Maps the top-level folders to packages of the ``ludarium`` namespace, and builds the extension.
 
-The folders are found rather than listed, so that a new one needs no line here.
+The folders are found rather than listed, so that a new one needs no line here. The rest is in
+pyproject.
 """
 
 import json
@@ -9,7 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-from setuptools import find_packages, setup
+import numpy
+from setuptools import Extension, find_packages, setup
 
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: Links and pictures that lie beside a page; not those with a scheme or to a heading.
@@ -57,6 +59,16 @@ check_page()
 #: The top-level folders that are packages: those with a file ``py.typed``.
 ROOMS = sorted(marker.parent.name for marker in Path().glob("*/py.typed"))
 
+#: Calls machine code. It is in Python's limited interface: one file serves 3.11 and all later
+#: versions. Without a C compiler it is left out, and calls take longer.
+CALL = Extension(
+    "ludarium.machine._call",
+    ["machine/call.c"],
+    include_dirs=[numpy.get_include()],
+    py_limited_api=True,
+    optional=True,
+)
+
 setup(
     long_description=readme(),
     long_description_content_type="text/markdown",
@@ -69,6 +81,8 @@ setup(
         )
     ],
     package_dir={f"ludarium.{room}": room for room in ROOMS},
+    ext_modules=[CALL],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
     include_package_data=False,  # all of it is listed here
     package_data={
         "": ["*.json", "*.safetensors", "README.md", "py.typed"],

@@ -55,7 +55,13 @@ class ObjectCode:
 
 
 def folder() -> Path | None:
-    """The folder of compiled code; None if the user has no home."""
+    """The folder of compiled code: ``LUDARIUM_CODE_FOLDER``, or one in the user's cache folder.
+
+    It is None if the user has no home.
+    """
+    named = os.environ.get("LUDARIUM_CODE_FOLDER")
+    if named:
+        return Path(named)
     with suppress(RuntimeError):
         return cache_folder() / "code"
     return None
@@ -64,9 +70,11 @@ def folder() -> Path | None:
 def read(name: str, key: str) -> ObjectCode | None:
     """What was kept under a key; None if it is missing or damaged."""
     where = folder()
-    if where is None:
-        return None
-    file = where / _file_name(name, key)
+    return None if where is None else read_file(where / _file_name(name, key))
+
+
+def read_file(file: Path) -> ObjectCode | None:
+    """What a file holds; None if it is missing or damaged."""
     try:
         data = file.read_bytes()
     except OSError:
@@ -88,12 +96,10 @@ def keep(name: str, key: str, code: ObjectCode) -> None:
     if where is None or not _is_writable(where):
         _warn_once(f"{where or 'the home folder'} cannot be written")
         return
-    forms = json.dumps([[f.kernel, f.symbol, f.layouts, f.returned] for f in code.forms]).encode()
-    content = len(forms).to_bytes(_SIZE_BYTES, "little") + forms + code.content
     file = where / _file_name(name, key)
     unfinished = file.with_name(f"{file.stem}-{uuid4().hex[:12]}.part")
     try:
-        unfinished.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
+        unfinished.write_bytes(content_of(code))
         take_place(unfinished, file)
     except OSError as error:
         _warn_once(f"{where}: {error.strerror}")
@@ -101,6 +107,13 @@ def keep(name: str, key: str, code: ObjectCode) -> None:
         with suppress(OSError):
             unfinished.unlink()
     _remove_unused(where, name)
+
+
+def content_of(code: ObjectCode) -> bytes:
+    """The content of a file."""
+    forms = json.dumps([[f.kernel, f.symbol, f.layouts, f.returned] for f in code.forms]).encode()
+    content = len(forms).to_bytes(_SIZE_BYTES, "little") + forms + code.content
+    return _MAGIC + hashlib.sha256(content).digest() + content
 
 
 def form_of(entry: list[Any]) -> Form:
@@ -133,7 +146,7 @@ def _is_writable(where: Path) -> bool:
 def _warn_once(reason: str) -> None:
     warnings.warn(
         f"compiled code cannot be kept on disk, so each process compiles it again: {reason}; "
-        "XDG_CACHE_HOME may name a folder that can be written",
+        "LUDARIUM_CODE_FOLDER may name a folder that can be written",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from typing import IO, Any, TypeVar
 
 from .cache import ObjectCode, form_of
+from .marks import changed_sources
 from .recipe import Recipe
 
 _MODULE = "ludarium.machine.making"
@@ -66,6 +67,7 @@ def compiled(
         "recipe": asdict(recipe),
         "digest": digest,
         "files": files,
+        "texts": changed_sources(),
         "path": [os.path.abspath(each) for each in sys.path],
         "kernels": kernels,
         "kind": kind,

@@ -1,4 +1,15 @@
-"""Layouts of kernels' arguments, as tuples and text that are the same in every process."""
+"""Layouts of kernels' arguments, as tuples and texts that are the same in every process.
+
+A layout is one of
+
+- ``("A", dtype, dimensions, is_contiguous, is_writable)``, an array; ``dtype`` is `text_of` it;
+- ``("T", kind, entries)``, a tuple; ``kind`` is empty, or ``module:name`` of a named tuple's class;
+- ``("i",)`` an integer, ``("u",)`` a ``np.uint64``, ``("b",)`` a truth value, ``("f",)`` a float,
+  ``("g",)`` a ``np.float32``, ``("n",)`` None.
+
+Arguments become words of 64 bits: of an array its address, shape and strides in bytes; of None
+nothing; of a number one word; the entries of a tuple follow one another.
+"""
 
 from __future__ import annotations
 
@@ -11,89 +22,122 @@ import numpy as np
 
 Layout = tuple[Any, ...]
 
+_EXAMPLES = {"n": None, "b": True, "u": np.uint64(1), "i": 1, "g": np.float32(1), "f": 1.0}
+
 
 def layout_of(value: Any) -> Layout:
-    if value is None:
-        return ("n",)
+    """The layout of an argument.
+
+    Raises:
+        TypeError: kernels do not take such values.
+    """
     if isinstance(value, np.ndarray):
-        f = value.flags
-        return ("A", text_of(value.dtype), value.ndim, bool(f.c_contiguous), bool(f.writeable))
+        flags = value.flags
+        return (
+            *("A", text_of(value.dtype), value.ndim),
+            *(bool(flags.c_contiguous), bool(flags.writeable)),
+        )
     if isinstance(value, tuple):
         kind = type(value)
         name = "" if kind is tuple else f"{kind.__module__}:{kind.__qualname__}"
         return ("T", name, tuple(map(layout_of, value)))
-    if isinstance(value, bool | np.bool_):
-        return ("b",)
-    if isinstance(value, np.uint64):
-        return ("u",)
-    if isinstance(value, int | np.integer):
-        return ("i",)
-    if isinstance(value, np.float32):
-        return ("g",)
-    if isinstance(value, float):
-        return ("f",)
-    raise TypeError(f"kernels take arrays, numbers, None and tuples of these, not {type(value)}")
+    for letter, kinds in (
+        ("b", bool | np.bool_),
+        ("u", np.uint64),
+        ("i", int | np.integer),
+        ("g", np.float32),
+        ("f", float),
+        ("n", type(None)),
+    ):
+        if isinstance(value, kinds):
+            return (letter,)
+    remedy = ": pass an array of one record" if isinstance(value, np.void) else ""
+    raise TypeError(
+        "kernels take arrays, numbers, truth values, None and tuples of these, not "
+        f"{type(value).__name__}{remedy}"
+    )
+
+
+def fits(given: Layout, wanted: Layout) -> bool:
+    """Whether an argument of one layout may be passed where code was made for another one.
+
+    An array that can be written may stand for one that cannot, a contiguous one for any.
+    """
+    if given == wanted:
+        return True
+    if given[0] != wanted[0]:
+        return False
+    if given[0] == "A":
+        return given[1:3] == wanted[1:3] and given[3] >= wanted[3] and given[4] >= wanted[4]
+    if given[0] == "T":
+        return len(given[2]) == len(wanted[2]) and all(map(fits, given[2], wanted[2]))
+    return False
 
 
 @cache
-def text_of(dtype):
-    return json.dumps(_entry(dtype), separators=(",", ":"))
+def text_of(dtype: np.dtype) -> str:
+    """A dtype as text, the same in every process; `dtype_of` is its inverse.
+
+    Raises:
+        TypeError: it holds Python objects, or numbers in another byte order than this machine's.
+    """
+    if dtype.hasobject or not dtype.isnative:
+        raise TypeError(f"kernels take no arrays of {dtype}")
+    return json.dumps(_described(dtype), separators=(",", ":"))
 
 
-def _entry(d):
-    if d.subdtype:
-        base, shape = d.subdtype
-        return ["sub", _entry(base), list(shape)]
-    if d.names is None:
-        return d.str
-    fields = [[n, _entry(d.fields[n][0]), d.fields[n][1]] for n in d.names]
-    return ["rec" if d.type is np.record else "void", fields, d.itemsize, d.isalignedstruct]
+def _described(dtype: np.dtype) -> Any:
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return [_described(base), list(shape)]
+    if dtype.names is None:
+        return dtype.str
+    assert dtype.fields is not None
+    fields = [
+        [name, _described(dtype.fields[name][0]), dtype.fields[name][1]] for name in dtype.names
+    ]
+    return {
+        "fields": fields,
+        "bytes": dtype.itemsize,
+        "aligned": dtype.isalignedstruct,
+        "record": dtype.type is np.record,
+    }
 
 
 @cache
-def dtype_of(text):
+def dtype_of(text: str) -> np.dtype:
+    """The dtype of a text of `text_of`."""
     return _dtype(json.loads(text))
 
 
-def _dtype(e):
-    if isinstance(e, str):
-        return np.dtype(e)
-    if e[0] == "sub":
-        return np.dtype((_dtype(e[1]), tuple(e[2])))
-    _, fields, size, aligned = e
-    d = np.dtype(
-        {
-            "names": [f[0] for f in fields],
-            "formats": [_dtype(f[1]) for f in fields],
-            "offsets": [f[2] for f in fields],
-            "itemsize": size,
-        },
-        align=aligned,
-    )
-    return np.dtype((np.record, d)) if e[0] == "rec" else d
+def _dtype(described: Any) -> np.dtype:
+    if isinstance(described, str):
+        return np.dtype(described)
+    if isinstance(described, list):
+        base, shape = described
+        return np.dtype((_dtype(base), tuple(shape)))
+    names, formats, offsets = zip(*described["fields"], strict=True)
+    layout: Any = {
+        "names": names,
+        "formats": [_dtype(each) for each in formats],
+        "offsets": offsets,
+        "itemsize": described["bytes"],
+    }
+    dtype = np.dtype(layout, align=described["aligned"])
+    return np.dtype((np.record, dtype)) if described["record"] else dtype
 
 
-def example_of(layout):
-    k = layout[0]
-    if k == "A":
-        _, text, ndim, contiguous, writable = layout
-        a = np.zeros((2,) * ndim, dtype_of(text))
-        if not contiguous:
-            a = np.zeros((4,) * ndim, dtype_of(text))[(slice(None, None, 2),) * ndim]
-        a.flags.writeable = writable
-        return a
-    if k == "T":
-        entries = tuple(map(example_of, layout[2]))
-        if not layout[1]:
-            return entries
-        module, _, name = layout[1].partition(":")
-        return getattr(import_module(module), name)(*entries)
-    return {"n": None, "b": True, "u": np.uint64(1), "i": 1, "g": np.float32(1), "f": 1.0}[k]
-
-
-def words_of(layout):
+def example_of(layout: Layout) -> Any:
+    """An argument of a layout."""
     if layout[0] == "A":
-        return 1 + 2 * layout[2]
+        _, text, dimensions, is_contiguous, is_writable = layout
+        array = np.zeros((4,) * dimensions, dtype_of(text))
+        if not is_contiguous:
+            array = array[(slice(None, None, 2),) * dimensions]
+        array.flags.writeable = is_writable
+        return array
     if layout[0] == "T":
-        return sum(map(words_of, layout[2]))
-    return 0 if layout[0] == "n" else 1
+        entries = tuple(map(example_of, layout[2]))
+        module, _, name = layout[1].partition(":")
+        return getattr(import_module(module), name)(*entries) if name else entries
+    return _EXAMPLES[layout[0]]

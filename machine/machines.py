@@ -21,7 +21,7 @@ OF_NETWORKS = ("v2", "v3", "vnni", "neon", "dotprod")
 _PROCESSORS = {
     "v2": ("x86-64-v2", ""),
     "v3": ("x86-64-v3", ""),
-    "v4": ("x86-64-v4", ""),
+    "v4": ("x86-64-v4", "-prefer-256-bit"),
     "vnni": ("x86-64-v4", "+avx512vnni,-prefer-256-bit"),
     "neon": ("generic", "+neon"),
     "dotprod": ("generic", "+neon,+dotprod"),

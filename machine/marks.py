@@ -82,7 +82,7 @@ class Emitted:
 
 def _marked(function: Function, role: Role) -> Function:
     function.ludarium_role = role  # type: ignore[attr-defined]
-    remember_source(function)
+    remember_source(function.__code__.co_filename)
     return function
 
 
@@ -90,14 +90,18 @@ def _marked(function: Function, role: Role) -> Function:
 _remembered: dict[str, tuple[tuple[int, int], bytes]] = {}
 
 
-def remember_source(function: Any) -> None:
-    """Keep the source of a function that is just being defined, for `source_of`."""
-    file = function.__code__.co_filename
+def remember_source(file: str, content: bytes | None = None) -> None:
+    """Keep the source of functions that are just being defined, for `source_of`.
+
+    Args:
+        file: the source.
+        content: what it held when its module was loaded; by default what it holds now.
+    """
     with suppress(OSError):
         status = os.stat(file)
         version = status.st_size, status.st_mtime_ns
         if file not in _remembered or _remembered[file][0] != version:
-            _remembered[file] = version, Path(file).read_bytes()
+            _remembered[file] = version, Path(file).read_bytes() if content is None else content
 
 
 def source_of(file: Path) -> bytes:
@@ -107,3 +111,14 @@ def source_of(file: Path) -> bytes:
     """
     known = _remembered.get(str(file))
     return file.read_bytes() if known is None else known[1]
+
+
+def changed_sources() -> dict[str, str]:
+    """Sources, by file, that have been edited since their functions were defined."""
+    changed = {}
+    for file, (version, content) in _remembered.items():
+        with suppress(OSError):
+            status = os.stat(file)
+            if version != (status.st_size, status.st_mtime_ns):
+                changed[file] = content.decode()
+    return changed

@@ -2,8 +2,8 @@
 
 Code comes from the first place that has it: libraries that the package was shipped with; the cache
 of object code; the compiler, if numba is installed; else the kernels run as plain Python, after a
-warning. ``LUDARIUM_CODE`` takes away places, for tests and debugging: ``plain`` all of them, ``own``
-the shipped libraries, ``shipped`` all but those.
+warning. ``LUDARIUM_CODE`` takes away places, for tests and debugging: ``plain`` takes all of them,
+``own`` the shipped libraries, ``shipped`` all but those.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from types import FunctionType, SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from ludarium.base.console import say
 
@@ -25,7 +27,7 @@ from . import calling, loading
 from .cache import Form, ObjectCode
 from .compiler import NoCompilerError, compiled
 from .copies import Copies, template_functions
-from .layouts import layout_of
+from .layouts import fits, layout_of
 from .machines import OF_RULES, kind_of, processor
 from .marks import source_of
 from .recipe import Recipe
@@ -101,7 +103,9 @@ class Unit:
         """The kernels as plain Python."""
         copies = Copies(self.recipe.rules(), lambda function, _: function)
         functions = template_functions(sys.modules[self.recipe.templates], "kernel")
-        return SimpleNamespace(**{name: copies.of(each) for name, each in functions.items()})
+        return SimpleNamespace(
+            **{name: _wrapping_round(copies.of(each)) for name, each in functions.items()}
+        )
 
     def _bound(self, name: str, function: FunctionType) -> Callable[..., Any]:
         """A callable that finds machine code when it is first called with arguments of a layout."""
@@ -152,7 +156,10 @@ class Unit:
         """Machine code of kernels, ready to be called."""
         if not self._kind:
             raise NoCompilerError(f"there is no code for processors like this ({processor()!r})")
-        digest = self.ingredients.digest(source_of)
+        try:
+            digest = self.ingredients.digest(source_of)
+        except OSError as error:
+            raise NoCompilerError(f"its sources cannot be read ({error})") from None
         given = (digest, self._kind, sys.platform, kernels)
         key = hashlib.sha256(repr(given).encode()).hexdigest()[:24]
         code = object_cache.read(self.name, key)
@@ -169,22 +176,15 @@ class Unit:
         return code
 
 
-def fits(given: Any, wanted: Any) -> bool:
-    """Whether an argument of one layout may be passed where code was made for another one."""
-    if given == wanted:
-        return True
-    if given[0] != wanted[0]:
-        return False
-    if given[0] == "A":
-        _, dtype, dimensions, is_contiguous, is_writable = given
-        return (
-            (dtype, dimensions) == wanted[1:3]
-            and is_contiguous >= wanted[3]
-            and is_writable >= wanted[4]
-        )
-    if given[0] == "T":
-        return len(given[2]) == len(wanted[2]) and all(map(fits, given[2], wanted[2]))
-    return False
+def _wrapping_round(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel in plain Python, whose integers of numpy wrap round in silence, as compiled ones."""
+
+    @wraps(kernel)
+    def call(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return kernel(*arguments)
+
+    return call
 
 
 _is_finding = threading.RLock()

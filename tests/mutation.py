@@ -6,7 +6,7 @@ many mutants of these folders and files, Python or JavaScript, and runs against 
 from JSON lines instead, each with the ``file`` and its text ``before`` and ``after``.
 
 In ``envs`` tests run as plain Python, which takes less time than compiling anew; elsewhere code is
-compiled, from the kernels that are kept. ``NUMBA_DISABLE_JIT`` decides otherwise. Tests that take
+compiled, from the code that is kept. ``LUDARIUM_CODE`` decides otherwise. Tests that take
 more than ``--seconds``, or fail without a mutant, are left out. Each mutant is a line in
 ``build/mutation/results.jsonl``; those that tests have killed are not run again.
 """
@@ -203,7 +203,7 @@ def run_tests(tree: Path, tests: str, known: dict[str, float], seconds: float) -
 
 
 def in_a_fork(*arguments: Any) -> Any:
-    """`run_tests` in a process of its own, which need not import numba anew."""
+    """`run_tests` in a process of its own, which has what is imported here."""
     try:
         with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
             return pool.submit(run_tests, *arguments).result()
@@ -233,15 +233,12 @@ def main() -> None:
         mutants = list(read_list(tree, chosen.list) if chosen.list else drawn)
         is_plain = all(file.startswith("envs/") for file, *_ in mutants)
         seconds = chosen.seconds or (1.5 if is_plain else 60)
-        os.environ.setdefault("NUMBA_DISABLE_JIT", str(int(is_plain)))
+        os.environ.setdefault("LUDARIUM_CODE", "plain" if is_plain else "own")
         # Begin with the kernels that this user keeps; those of mutants stay in the tree.
-        ask = "from ludarium.base.storage import cache_folder; print(cache_folder())"
+        ask = "from ludarium.machine.cache import folder; print(folder())"
         found = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True)
-        (tree / "cache").mkdir()
-        subprocess.run(["cp", "-r", found.stdout.strip(), tree / "cache/ludarium"])
-        os.environ["NUMBA_CACHE_DIR"] = str(tree / "cache")
-        import numba  # noqa: F401 (once here, rather than in every fork)
-
+        subprocess.run(["cp", "-r", found.stdout.strip(), tree / "code"])
+        os.environ["LUDARIUM_CODE_FOLDER"] = str(tree / "code")
         results = [try_out(tree, mutant, seconds, killed, output) for mutant in mutants]
     finally:
         shutil.rmtree(tree)

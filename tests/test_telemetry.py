@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ludarium.envs.engine.jit.disk_cache import kernel_folder
+from ludarium.machine import cache
 from tests.games import slow_but
 from tests.processes import LUDARIUM, ROOT
 from tests.tiny_runs import ARGUMENTS
@@ -79,7 +79,7 @@ class Watched:
         folders = dict.fromkeys(("HOME", "USERPROFILE"), str(self.home))
         folders |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.temporary))
         watching = {"PYTHONPATH": str(ROOT / ".ci/watch"), "WATCHED": str(self.log)}
-        watching["NUMBA_CACHE_DIR"] = str(kernel_folder().parent)
+        watching["LUDARIUM_CODE_FOLDER"] = str(cache.folder())
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments],
             cwd=self.here,

@@ -8,13 +8,14 @@ import signal
 import sys
 import traceback
 from importlib import import_module
-from importlib.abc import MetaPathFinder
+from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from types import ModuleType
 from typing import IO, Any
 
 from ludarium.machine.machines import Machine
+from ludarium.machine.marks import remember_source
 from ludarium.machine.recipe import Recipe
 
 
@@ -24,27 +25,48 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what imported modules print is no answer
     finder = _Finder()
-    sys.meta_path.append(finder)
+    sys.meta_path.insert(0, finder)
     for line in sys.stdin.buffer:
         _answer(json.loads(line), finder, answers)
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules that the parent loaded from files of its own."""
+    """Finds modules that the parent loaded from files of its own, or from other contents."""
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
 
     def find_spec(
         self, name: str, path: Any, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """The file of a module, see `importlib.abc.MetaPathFinder`."""
         file = self.files.get(name)
-        return None if file is None else spec_from_file_location(name, file)
+        if file is None:
+            return None
+        text = self.texts.get(file)
+        loader = None if text is None else _Loader(name, file, text.encode())
+        return spec_from_file_location(name, file, loader=loader)
+
+
+class _Loader(SourceLoader):
+    """Loads a module from what its file held when the parent loaded it."""
+
+    def __init__(self, name: str, file: str, content: bytes) -> None:
+        self._name, self._file, self._content = name, file, content
+        remember_source(file, content)
+
+    def get_filename(self, name: str) -> str:
+        return self._file
+
+    def get_data(self, path: str | bytes) -> bytes:
+        return self._content
 
 
 def _answer(request: dict[str, Any], finder: _Finder, answers: IO[bytes]) -> None:
     try:
         finder.files.update(request["files"])
+        finder.texts.update(request["texts"])
         sys.path += [each for each in request["path"] if each not in sys.path]
         answer, content = _compiled(request)
     except Exception as error:

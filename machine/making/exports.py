@@ -135,9 +135,10 @@ class Exports(ABC):
         code: bytes = opened.emit_object(module)
         others = undefined_symbols(code) - _SYSTEM - self.names
         if others:
+            names = ", ".join(sorted(others))
             raise TypeError(
-                f"compiled code would call {', '.join(sorted(others))} of the system, which differs "
-                "from one to another: use the functions of engine.mathematics"
+                f"compiled code would call {names} of the system, which differs from one to "
+                "another: use the functions of engine.mathematics"
             )
         return code
 
@@ -238,7 +239,7 @@ class Blocks(Exports):
         returned, answer = self.call(
             builder, callee, kinds, lambda context: [block.read(context, each) for each in kinds]
         )
-        if isinstance(returned, types.BaseTuple):
+        if _is_tuple(returned):
             for number, entry in enumerate(returned):
                 word = self._word(builder, entry, builder.extract_value(answer, number))
                 builder.store(word, builder.gep(export.args[0], [_WORD(number)]))
@@ -269,7 +270,7 @@ class _Block:
     def read(self, context: Any, kind: Any) -> Any:
         """numba's representation of the next argument."""
         builder = self._builder
-        if isinstance(kind, types.BaseTuple):
+        if _is_tuple(kind):
             return context.make_tuple(builder, kind, [self.read(context, each) for each in kind])
         if kind == types.none:
             return context.get_dummy_value()
@@ -293,9 +294,13 @@ class _Block:
         return found
 
 
+def _is_tuple(kind: Any) -> bool:
+    return isinstance(kind, types.BaseTuple)
+
+
 def _text_of(kind: Any) -> str:
     """What a kernel returns, see ``machine.calling.add``."""
-    if isinstance(kind, types.BaseTuple):
+    if _is_tuple(kind):
         return "T" + "".join(map(_text_of, kind))
     if kind == types.none:
         return "n"

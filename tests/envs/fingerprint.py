@@ -1,6 +1,6 @@
 """Digests of what the kernels of every game do, to compare compiled and plain Python.
 
-``NUMBA_DISABLE_JIT=1 python -m tests.envs.fingerprint`` prints them as JSON.
+``LUDARIUM_CODE=plain python -m tests.envs.fingerprint`` prints them as JSON.
 """
 
 from __future__ import annotations

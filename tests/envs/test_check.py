@@ -224,7 +224,7 @@ def test_what_the_compiler_refuses_is_told_in_two_lines(changed, change, use, to
         use(position)
     first, second = str(refusal.value).splitlines()
     assert first.startswith(told)
-    assert "NUMBA_DISABLE_JIT=1" in second
+    assert "LUDARIUM_CODE=plain" in second
     assert position == position.game.start()
 
 

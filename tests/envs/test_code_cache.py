@@ -370,5 +370,5 @@ env = envs.make("corso", size=2)
 env.reset(seed=1)
 env.step(0)
 """
-    environment = {"PYTHONPATH": str(archive), "NUMBA_DISABLE_JIT": "1"}
+    environment = {"PYTHONPATH": str(archive), "LUDARIUM_CODE": "plain"}
     python(program, environment=environment, cwd=tmp_path, check=True)

@@ -211,7 +211,7 @@ def test_plain_python_seeds_without_a_warning() -> None:
         "seed_stream(rng, 2**53 - 1)\n"
         "assert rng.tolist() == seed_rng(2**53 - 1)[0].tolist()\n"
     )
-    given = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "error::RuntimeWarning"}
+    given = {"LUDARIUM_CODE": "plain", "PYTHONWARNINGS": "error::RuntimeWarning"}
     python(code, environment=given, check=True)
 
 

@@ -670,5 +670,5 @@ def test_the_readme_names_the_entries_of_the_observation(name: str) -> None:
 @pytest.mark.slow
 def test_plain_python_gives_the_same_as_compiled_code() -> None:
     program = "import runpy; runpy.run_module('tests.envs.fingerprint', run_name='__main__')"
-    run = python(program, environment={"NUMBA_DISABLE_JIT": "1"}, cwd=ROOT, check=True)
+    run = python(program, environment={"LUDARIUM_CODE": "plain"}, cwd=ROOT, check=True)
     assert json.loads(run.stdout) == all_fingerprints()

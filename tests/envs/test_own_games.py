@@ -43,7 +43,7 @@ def run(
     Rules are plain Python, so that nothing is compiled.
     """
     path = os.pathsep.join([str(folder)] * on_path + [os.environ.get("PYTHONPATH", "")])
-    environment = {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1", "PYTHONSAFEPATH": "1"}
+    environment = {"PYTHONPATH": path, "LUDARIUM_CODE": "plain", "PYTHONSAFEPATH": "1"}
     return python(code, *arguments, environment=environment, cwd=folder)
 
 

@@ -235,6 +235,6 @@ def test_a_network_without_the_compiler_is_refused():
         "from ludarium.models import InferenceEngine, build_network\n"
         "InferenceEngine(build_network(FLAT, 8, 1), FLAT.observation, 8, 'compiled')\n"
     )
-    run = python(code, environment={"NUMBA_DISABLE_JIT": "1"})
-    told = "ValueError: networks need the compiler: run without NUMBA_DISABLE_JIT=1"
+    run = python(code, environment={"LUDARIUM_CODE": "plain"})
+    told = "ValueError: networks need the compiler: run without LUDARIUM_CODE=plain"
     assert run.stderr.splitlines()[-1] == told

@@ -33,12 +33,12 @@ from ludarium.cli.push import agent_card
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.envs import GAMES
 from ludarium.envs.corso import Corso
-from ludarium.envs.engine.jit import disk_cache
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
+from ludarium.machine import cache
 from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.header import load_header
 from ludarium.play.site import Site
@@ -337,11 +337,12 @@ def _good_sites() -> list[bytes]:
 
 def _read_kernel(path: Path) -> object:
     """Compiled code, which is made anew if it is damaged."""
-    return disk_cache._read(path)
+    return cache.read_file(path)
 
 
 def _write_kernel(path: Path) -> None:
-    disk_cache._write(path, bytes(range(100)))
+    form = cache.Form("play", "symbol", (("i",),), "i")
+    path.write_bytes(cache.content_of(cache.ObjectCode((form,), bytes(range(100)))))
 
 
 def _read_state(path: Path) -> object:
