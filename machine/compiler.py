@@ -38,6 +38,10 @@ class NoCompilerError(Exception):
     """There is no compiler; the message says why."""
 
 
+class _EndedError(NoCompilerError):
+    """The child has ended."""
+
+
 def compiled(
     recipe: Recipe,
     digest: str,
@@ -74,11 +78,13 @@ def compiled(
         "symbols": symbols,
     }
     with _is_compiling:
-        for is_last in (False, True):
+        try:
             answer, content = _child().ask(request)
-            if answer.get("fault") != "stale" or is_last:
-                break
-            _end_child()
+            if answer.get("fault") == "stale":
+                _end_child()
+                answer, content = _child().ask(request)
+        except _EndedError:  # perhaps somebody ended it while it waited
+            answer, content = _child().ask(request)
     fault = answer.get("fault")
     if fault == "compile":
         raise CompileError(answer["told"])
@@ -133,7 +139,7 @@ class _Child:
         except (OSError, EOFError, ValueError) as error:
             self.end()
             told = f"the process that compiles ended with status {self._process.returncode}"
-            raise NoCompilerError(told) from error
+            raise _EndedError(told) from error
         except BaseException:  # such as Ctrl-C: half an answer may be left in the pipe
             self.end()
             raise

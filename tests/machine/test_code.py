@@ -1,4 +1,4 @@
-"""Compiled kernels: made of parts, kept on disk, whatever happens to the files or the folder."""
+"""Machine code: made of parts, kept on disk, whatever happens to files, folder or compiler."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module, reload
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
-import numba
 import numpy as np
 import pytest
-from numba import njit
 
 from ludarium.base.storage import cache_folder
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.corso import rules
 from ludarium.envs.engine import compile as compile_module
 from ludarium.envs.engine import kernels
-from ludarium.envs.engine.compile import sources_of, specialise
-from ludarium.envs.engine.jit import disk_cache, kernel, part
-from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, random_bits, seed_rng
+from ludarium.envs.engine.compile import sources_of, specialise, unit_of
+from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS
+from ludarium.machine import cache, compiler, unit
+from ludarium.machine.compiler import CompileError
+from ludarium.machine.recipe import Recipe
+from ludarium.machine.unit import Unit
 from tests import tictactoe
+from tests.machine import templates
 from tests.processes import python
+from tests.tictactoe import TicTacToe
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = """
@@ -44,7 +47,7 @@ print(position.mask.tolist(), position.observation(1).tolist())
 def start_playing(folder: Path, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", PLAY],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "NUMBA_DISABLE_JIT": "0"} | environment,
+        env=os.environ | {"LUDARIUM_CODE_FOLDER": str(folder), "LUDARIUM_CODE": ""} | environment,
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -64,29 +67,30 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
+def own_unit(*declared: tuple[str, tuple], name: str = "own", subject: str = "") -> Unit:
+    """The kernels of `templates`, which need no game."""
+    return Unit(name, subject, Recipe(templates.__name__), lambda: declared)
+
+
+@pytest.fixture
+def code_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for compiled code."""
+    monkeypatch.setenv("LUDARIUM_CODE_FOLDER", str(tmp_path / "code"))
+    return tmp_path / "code"
+
+
 def test_threads_that_ask_at_once_get_the_same_kernels(monkeypatch):
-    own = ModuleType("own_rules")  # not asked for before
-    vars(own).update({name: value for name, value in vars(rules).items() if name != "__name__"})
-    found = compile_module.ingredients
+    make = compile_module.unit_of
 
     def slowly(*arguments):
         time.sleep(0.05)
-        return found(*arguments)
+        return make(*arguments)
 
-    monkeypatch.setattr(compile_module, "ingredients", slowly)
+    monkeypatch.setattr(compile_module, "unit_of", slowly)
+    monkeypatch.setattr(compile_module, "_specialised", {})
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: specialise(kernels, own), range(4)))
+        made = list(pool.map(lambda _: specialise(kernels, make_game("corso")), range(4)))
     assert all(each is made[0] for each in made)
-
-
-@pytest.mark.parametrize(
-    ("module", "game"), [("my_game.rules", "my_game"), ("pack.a_hex.rules", "a_hex"), ("a", "a")]
-)
-def test_compiling_is_announced_by_the_name_of_the_game(module: str, game: str) -> None:
-    own = ModuleType(module)
-    vars(own).update({name: value for name, value in vars(rules).items() if name != "__name__"})
-    play = specialise(kernels, own).play
-    assert getattr(play, "py_func", play).ludarium_subject == game
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +98,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A cache folder with the kernels of a few plies, and what the process said."""
     folder = tmp_path_factory.mktemp("cache")
     output, errors = play(folder)
-    assert errors.count("compiling tictactoe") == 1
-    assert "compiling tictactoe for this command (up to half a minute)" in errors
-    assert {file.suffix for file in files_in(folder)} == {".kernel"}
+    assert errors == "ludarium: compiling tictactoe: kernels\n"
+    assert [file.suffix for file in files_in(folder)] == [".code"]
     return folder, output
 
 
@@ -113,26 +116,25 @@ def test_a_second_process_compiles_nothing(filled: tuple[Path, str]) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param(lambda data: b"", id="empty", marks=pytest.mark.slow),
-        pytest.param(lambda data: data[: len(data) // 2], id="torn"),
-        pytest.param(
-            lambda data: data[:-1] + bytes([data[-1] ^ 1]), id="one byte", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            lambda data: b"numba" + data[5:], id="of another kind", marks=pytest.mark.slow
-        ),
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: b"numba" + data[5:],
     ],
+    ids=["empty", "torn", "one bit", "of another kind"],
 )
-def test_damaged_files_are_compiled_anew(filled: tuple[Path, str], tmp_path: Path, damage) -> None:
-    folder, output = filled
-    copies = tmp_path / "cache"
-    shutil.copytree(folder, copies)
-    for file in files_in(copies):
-        file.write_bytes(damage(file.read_bytes()))
-    again, errors = play(copies)
-    assert again == output
-    assert errors.count("compiling tictactoe") == 1
-    assert play(copies) == (output, "")
+def test_damaged_code_is_made_anew(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
+) -> None:
+    made: list[object] = []
+    compiled = unit.compiled
+    monkeypatch.setattr(unit, "compiled", lambda *given: made.append(given) or compiled(*given))
+    assert own_unit(("added", (1, 2))).kernels.added(1, 2) == 3
+    (file,) = files_in(code_folder)
+    file.write_bytes(damage(file.read_bytes()))
+    for _ in range(2):
+        assert own_unit(("added", (1, 2))).kernels.added(1, 2) == 3
+    assert len(made) == 2
 
 
 @pytest.mark.slow
@@ -151,7 +153,7 @@ def test_a_process_killed_while_it_compiles_leaves_nothing_that_matters(
 
 
 @pytest.mark.slow
-def test_processes_that_compile_at_once_leave_one_file_for_each_kernel(
+def test_processes_that_compile_at_once_leave_one_file(
     filled: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, output = filled
@@ -163,13 +165,13 @@ def test_processes_that_compile_at_once_leave_one_file_for_each_kernel(
 
 
 def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
-    filled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(disk_cache, "kernel_folder", lambda: Path(__file__) / "no folder")
-    function = kernel(lambda number: number + 1, "no-folder", "sources")
-    disk_cache._warn_once.cache_clear()
-    with pytest.warns(RuntimeWarning, match=r"no folder cannot .*NUMBA_CACHE_DIR") as warned:
-        assert (function(1), function(2.5)) == (2, 3.5)
+    monkeypatch.setenv("LUDARIUM_CODE_FOLDER", str(Path(__file__) / "no folder"))
+    cache._warn_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match=r"no folder cannot .*LUDARIUM_CODE_FOLDER") as warned:
+        found = [own_unit().kernels.added(*given) for given in ((1, 2), (2.5, 1.0))]
+    assert found == [3, 3.5]
     assert len(warned) == 1
 
 
@@ -179,102 +181,149 @@ def test_the_folder_is_the_users_cache_but_a_home_that_nobody_has_is_none(
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    assert disk_cache.kernel_folder() == cache_folder()
+    monkeypatch.delenv("LUDARIUM_CODE_FOLDER", raising=False)
+    assert cache.folder() == cache_folder() / "code"
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
-    assert disk_cache.kernel_folder() is None
+    assert cache.folder() is None
 
 
-def test_a_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(file: Path, content: bytes) -> None:
+def test_a_full_disk_is_a_warning(code_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(unfinished: Path, file: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(disk_cache, "kernel_folder", lambda: tmp_path)
-    monkeypatch.setattr(disk_cache, "_write", full)
-    disk_cache._warn_once.cache_clear()
+    monkeypatch.setattr(cache, "take_place", full)
+    cache._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match="No space left on device"):
-        assert kernel(lambda number: number + 1, "full", "sources")(1) == 2
+        assert own_unit(name="full").kernels.added(1, 2) == 3
+    assert files_in(code_folder) == []
 
 
-def test_code_of_other_sources_goes_when_nobody_used_it_for_days(tmp_path: Path) -> None:
+def test_code_goes_when_nobody_used_it_for_days(tmp_path: Path) -> None:
     names = {
-        "game-play-old-1.kernel": 9,  # other sources, not used for 9 days
-        "game-play-old-2.kernel": 1,
-        "game-play-new-3.kernel": 9,  # another option set of the same sources
-        "game-play-old-4-abc.part": 9,  # left behind by a process that was killed
-        "game-play-old-5-abc.part": 0,
-        "game-step-old-6.kernel": 9,  # another kernel
+        "game-play-1.code": 9,
+        "game-play-2.code": 1,
+        "game-play-3.part": 9,  # left behind by a process that was killed
+        "game-play-4.part": 0,
+        "game-step-5.code": 9,  # another unit
     }
     for name, days in names.items():
         file = tmp_path / name
         file.write_bytes(b"")
         long_ago = time.time() - days * 86_400
         os.utime(file, (long_ago, long_ago))
-    disk_cache._remove_unused(tmp_path, "game-play", "new")
-    assert {file.name for file in files_in(tmp_path)} == {
-        name for name in names if name[-8] in "2356" or "old-5" in name
-    } - {"game-play-old-4-abc.part"}
+    cache._remove_unused(tmp_path, "game-play")
+    assert [file.name[10] for file in files_in(tmp_path)] == ["2", "4", "5"]
 
 
-# Parts.
+# The compiler.
 
 
-def test_parts_give_the_same_to_everyone_who_calls_them() -> None:
-    """Python, a kernel, and compiled functions that numba makes in its own way."""
-
-    @part
-    def twice(number):
-        return 2 * number
-
-    @part
-    def four_times(number):
-        return twice(twice(number))
-
-    def entry(number):
-        return four_times(number) + twice(number)
-
-    assert four_times(np.int8(100)) == 400
-    assert kernel(entry, "parts", "sources")(7) == 42
-    assert njit(entry)(7) == 42
+def test_parts_of_another_module_are_compiled_with_integers_of_any_width() -> None:
+    shifted = own_unit().kernels.shifted
+    assert shifted(np.zeros(2, np.int8), np.zeros(2, np.int32)) == 3 << 40
 
 
-def test_a_part_that_python_called_first_still_goes_into_kernels() -> None:
-    rngs = seed_rng(3)
-    numbers = [random_bits(rngs[0]) for _ in range(3)]
-    again = seed_rng(3)
-    draw = njit(lambda rngs: random_bits(rngs[0]))
-    assert [draw(again) for _ in range(3)] == numbers
+def test_what_cannot_be_compiled_says_so() -> None:
+    with pytest.raises(CompileError, match="NRT required"):
+        own_unit().kernels.makes_a_list(1)
 
 
-def test_integers_of_any_width_make_one_copy_of_a_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_mathematics_of_the_system_is_refused() -> None:
+    with pytest.raises(CompileError, match="would call tan of the system"):
+        own_unit().kernels.tangent(1.0)
+
+
+def test_without_the_compiler_kernels_are_plain_python_after_one_warning(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_cache, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+    unit._warn_of_plain.cache_clear()
+    added = own_unit(name="plain", subject="this game").kernels.added
+    told = r"this game runs as plain Python.*pip install 'ludarium\[compile\]'"
+    with pytest.warns(RuntimeWarning, match=told) as warned:
+        found = [added(*given) for given in ((1, 2), (3, 4))]
+    assert found == [3, 7]
+    assert len(warned) == 1
 
-    @part
-    def shifted(number):
-        return number << 40
 
-    def entry(narrow, wide):
-        return shifted(narrow) + shifted(wide) + shifted(1)
+def test_a_compiler_that_ends_is_replaced(code_folder: Path) -> None:
+    kernels = own_unit().kernels
+    assert kernels.added(1, 2) == 3
+    child = compiler._the_child
+    assert child is not None
+    child._process.kill()
+    child._process.wait()
+    assert kernels.added(1.5, 2.5) == 4
+    assert compiler._the_child is not child
 
-    compiled = kernel(entry, "widths", "sources")
-    assert compiled(np.int8(1), np.int64(2)) == 4 << 40
-    assert len(shifted._callee.signatures) == 1
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_compiler_of_its_own(code_folder: Path) -> None:
+    kernels = own_unit().kernels
+    assert kernels.added(1, 2) == 3
+    pid = os.fork()
+    if pid == 0:
+        os._exit(int(kernels.added(1.5, 2.5)))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 4
+    assert kernels.added(np.float32(1), np.float32(2)) == 3
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("LUDARIUM_CODE", "numba", "accepted: plain, own, shipped"),
+        ("LUDARIUM_PROCESSOR", "v9", "accepted: v2, v3, v4, vnni, neon, dotprod"),
+    ],
+)
+def test_variables_that_mean_nothing_are_refused(variable: str, value: str, told: str) -> None:
+    done = python("from ludarium.envs import make; make('corso')", environment={variable: value})
+    assert f"{variable}='{value}' means nothing; {told}" in done.stderr.splitlines()[-1]
+
+
+def test_games_of_the_same_rules_do_not_share_code() -> None:
+    units = [unit_of(kernels, make_game("corso", size=size)) for size in (3, 4)]
+    digests = {each.ingredients.digest() for each in units}
+    assert len(digests) == 1
+    first, second = (each.kernels.perft for each in units)
+    assert first is not second
+
+
+def test_everything_that_an_environment_calls_was_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stray dtype or memory layout would cost every user seconds."""
+    loaded: list[str] = []
+    load = Unit._load
+
+    def note(self: Unit, kernels: list) -> Any:
+        loaded.append(self.name)
+        return load(self, kernels)
+
+    monkeypatch.setattr(Unit, "_load", note)
+    monkeypatch.setattr(compile_module, "_specialised", {})
+    game = TicTacToe()
+    position = game.start()
+    for action in (0, np.int64(1), np.int8(2), np.array(3)):
+        position.play(int(action))
+        position.observation(np.int64(1))
+    position.copy().perft(2)
+    assert loaded == ["tests_tictactoe_rules-kernels"]
+
+
+# Sources.
 
 
 def test_sources_have_the_same_digest_wherever_they_lie(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page that is built here is that of the same sources where they are installed."""
-    here = sources_of(kernels, rules)
+    game = make_game("corso")
+    here = sources_of(kernels, game)
     shutil.copy(rules.__file__, tmp_path)
     monkeypatch.setattr(rules, "__file__", str(tmp_path / "rules.py"))
     monkeypatch.setattr(rules, "__cached__", str(tmp_path / "rules.pyc"))
-    assert sources_of(kernels, rules) == here
+    assert sources_of(kernels, game) == here
     monkeypatch.setattr(rules, "MARBLE", 9)
-    assert sources_of(kernels, rules) != here
+    assert sources_of(kernels, game) != here
 
 
 @pytest.fixture
@@ -285,7 +334,7 @@ def shaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     edit(folder / "rules.py", "tables.lines", "LINES")
     edit(folder / "rules.py", "\nCELLS", "\nfrom .shapes import LINES\n\nCELLS")
     (folder / "templates.py").write_text(
-        "from ludarium.envs.engine.compile import kernel\n\n"
+        "from ludarium.machine.marks import kernel\n\n"
         "rules = None\n\n\n"
         "@kernel\ndef play(tables, states, action):\n"
         "    rules.step(tables[0], states[0], action)\n"
@@ -297,7 +346,7 @@ def shaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # its clock is too coarse for tests
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("LUDARIUM_CODE_FOLDER", str(tmp_path / "code"))
     yield folder
     for name in [name for name in sys.modules if name.startswith("shaped")]:
         del sys.modules[name]
@@ -324,13 +373,13 @@ def test_an_array_of_another_module_belongs_to_the_rules_that_read_it(
     monkeypatch.setitem(GAMES, "tictactoe", import_module("shaped").TicTacToe)
     game = make_game("tictactoe")
     assert bottom_row_wins(game)
-    digest = sources_of(kernels, game.rules)
+    digest = sources_of(kernels, game)
     edit(shaped / "shapes.py", "0, 1, 2", "0, 1, 8")
     reload(sys.modules["shaped.shapes"])
     if read == "LINES":
         reload(game.rules)
     states = game.start(0).states
-    play = specialise(import_module("shaped.templates"), game.rules).play  # not asked for before
+    play = specialise(import_module("shaped.templates"), game).play  # not asked for before
     for action in (0, 3, 1, 4, 2):
         play(game.tables, states, action)
     assert states["outcome"][0] == ONGOING
@@ -338,7 +387,7 @@ def test_an_array_of_another_module_belongs_to_the_rules_that_read_it(
     assert changed is make_game("tictactoe")
     assert not bottom_row_wins(changed)
     edit(shaped / "shapes.py", "0, 1, 8", "0, 1, 2")  # only the array itself is another
-    assert sources_of(kernels, game.rules) != digest
+    assert sources_of(kernels, game) != digest
 
 
 def test_code_is_kept_under_the_sources_that_it_was_imported_from(shaped: Path) -> None:
@@ -353,10 +402,6 @@ def test_code_is_kept_under_the_sources_that_it_was_imported_from(shaped: Path) 
 # Without sources.
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the digest of compiled code is made of source files, which frozen programs lack",
-)
 def test_a_game_is_played_where_only_byte_code_is(tmp_path: Path) -> None:
     """As in a frozen program: modules come from an archive that has no sources."""
     archive = tmp_path / "frozen.zip"
