@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, wraps
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class Unit:
         kinds: the kinds of processors that have code of their own, see `machines`.
 
     Attributes:
-        kernels: one attribute for each kernel.
+        kernels: callables, by name.
     """
 
     def __init__(
@@ -85,12 +85,10 @@ class Unit:
         self._is_loaded = False
         functions = template_functions(sys.modules[recipe.templates], "kernel")
         if not is_compiled():
-            self.kernels = SimpleNamespace(
-                **{each: getattr(self._plain, each) for each in functions}
-            )
-            return
-        made = {each: self._bound(each, function) for each, function in functions.items()}
-        self.kernels = SimpleNamespace(**made)
+            self.kernels = self._plain
+        else:
+            bound = {each: self._bound(each, function) for each, function in functions.items()}
+            self.kernels = bound
 
     def address_of(self, kernel: str, arguments: tuple[Any, ...]) -> int:
         """The address of a kernel's machine code, for arguments of these layouts."""
@@ -99,13 +97,11 @@ class Unit:
         return loading.address_of(form.symbol)
 
     @cached_property
-    def _plain(self) -> SimpleNamespace:
+    def _plain(self) -> dict[str, Callable[..., Any]]:
         """The kernels as plain Python."""
         copies = Copies(self.recipe.rules(), lambda function, _: function)
         functions = template_functions(sys.modules[self.recipe.templates], "kernel")
-        return SimpleNamespace(
-            **{name: _wrapping_round(copies.of(each)) for name, each in functions.items()}
-        )
+        return {name: _wrapping_round(copies.of(each)) for name, each in functions.items()}
 
     def _bound(self, name: str, function: FunctionType) -> Callable[..., Any]:
         """A callable that finds machine code when it is first called with arguments of a layout."""
@@ -116,7 +112,7 @@ class Unit:
                 form = self._form_of(name, layouts)
             except NoCompilerError as error:
                 _warn_of_plain(self.subject, str(error))
-                return getattr(self._plain, name)(*arguments)
+                return self._plain[name](*arguments)
             if form.layouts not in added:
                 added.add(form.layouts)
                 address = loading.address_of(form.symbol)

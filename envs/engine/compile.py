@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
 Arguments = Iterable[tuple[str, tuple[Any, ...]]]
 
 
-def specialise(templates: ModuleType, game: Game) -> SimpleNamespace:
+class Kernels(SimpleNamespace):
+    """The kernels of a template module for one game, an attribute each; copies are the same ones."""
+
+    _made_of: tuple[str, Game]
+
+    def __reduce__(self) -> tuple:
+        return _specialise_by_name, self._made_of
+
+
+def specialise(templates: ModuleType, game: Game) -> Kernels:
     """All kernels of a template module for one game, compiled when they are first called.
 
     Templates may call functions of other template modules. Optional functions that the game lacks
@@ -47,9 +57,15 @@ def specialise(templates: ModuleType, game: Game) -> SimpleNamespace:
     key = (templates, type(game), repr(game.options))
     with _is_specialising:
         known = _specialised.get(key)
-        if known is None or not known.ingredients.is_current():
-            known = _specialised[key] = unit_of(templates, game)
-        return known.kernels
+        if known is None or not known[0].ingredients.is_current():
+            unit = unit_of(templates, game)
+            kernels = Kernels(_made_of=(templates.__name__, game), **unit.kernels)
+            known = _specialised[key] = unit, kernels
+        return known[1]
+
+
+def _specialise_by_name(templates: str, game: Game) -> Kernels:
+    return specialise(import_module(templates), game)
 
 
 def unit_of(templates: ModuleType, game: Game) -> Unit:
@@ -60,17 +76,19 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
     return Unit(
         f"{game.rules.__name__.replace('.', '_')}-{place}",
         subject,
-        recipe_of(templates, game.rules, game.view),
+        recipe_of(templates, game),
         lambda: declare(game),
         getattr(templates, "KINDS", OF_RULES),
     )
 
 
-def recipe_of(templates: ModuleType, rules: ModuleType, view: ModuleType | None = None) -> Recipe:
+def recipe_of(templates: ModuleType, game: Game) -> Recipe:
     """What the kernels of a template module for one game are made of.
 
-    Hooks of the rules are compiled as a `leaf`: their arguments never overlap.
+    Functions of the view are filled in where the module says ``NEEDS_VIEW``. Hooks of the rules are
+    compiled as a `leaf`: their arguments never overlap.
     """
+    rules, view = game.rules, game.view if getattr(templates, "NEEDS_VIEW", False) else None
     parts: list[tuple[str, str, str, Role]] = []
     for hook in HOOKS:
         module = rules if hook.module == "rules" else view
@@ -91,9 +109,9 @@ def recipe_of(templates: ModuleType, rules: ModuleType, view: ModuleType | None 
 
 def sources_of(templates: ModuleType, game: Game) -> str:
     """Digest of all that the kernels of a template module for one game are made of."""
-    return recipe_of(templates, game.rules, game.view).ingredients().digest(Path.read_bytes)
+    return recipe_of(templates, game).ingredients().digest(Path.read_bytes)
 
 
 #: By what `specialise` was asked for.
-_specialised: dict[tuple, Unit] = {}
+_specialised: dict[tuple, tuple[Unit, Kernels]] = {}
 _is_specialising = threading.RLock()

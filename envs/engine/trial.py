@@ -173,9 +173,7 @@ class _Trial:
 
     def check_code(self) -> None:
         """Check that rules and view call only rules, read constants, divide without fractions."""
-        for fault in (
-            recipe_of(view_templates, self.game.rules, self.game.view).ingredients().faults
-        ):
+        for fault in recipe_of(view_templates, self.game).ingredients().faults:
             self._expect(False, "global", fault)
         for module in filter(None, (self.game.rules, self.game.view)):
             for value in vars(module).values():
@@ -191,7 +189,7 @@ class _Trial:
             where = f"(line {line} of {file}, in {function.__name__})"
             called = home.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
             self._expect(
-                not isinstance(called, FunctionType),
+                not isinstance(called, FunctionType) or role_of(called),
                 "helper",
                 f"{step.argval} is called, and is not a rule: decorate it with @rule {where}",
             )

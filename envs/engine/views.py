@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .game import Game
 
 rules: Any = None  # one game's rules and view, filled in by `specialise`
+NEEDS_VIEW = True
 
 
 def arguments(game: Game) -> Arguments:

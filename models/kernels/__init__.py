@@ -77,7 +77,7 @@ class CompiledNetwork:
         self._packed = pack(layers, ranges)
         self._name = _kernel_name(layers, self._packed)
         self._unit = _unit(self._name)
-        self._kernel = getattr(self._unit.kernels, self._name)
+        self._kernel = self._unit.kernels[self._name]
         self._memory = threading.local()
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
@@ -135,7 +135,7 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
     packed = pack(layers)
     packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
     name = _kernel_name(layers, packed)
-    kernel = getattr(_unit(name).kernels, name)
+    kernel = _unit(name).kernels[name]
     _evaluated(kernel, _Placed(packed), layers.shape, observations)
     fractions, exponents = np.frexp(packed.ranges.reshape(-1, 2))
     steps = np.copysign(np.ceil(np.abs(fractions) * 2**_BITS), fractions)

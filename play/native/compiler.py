@@ -99,7 +99,7 @@ def compile_game(
     ``PREFIX_fill(buffer)``, which writes initial values other than 0; and call
     ``PREFIX_ask(buffer)``.
     """
-    recipe = recipe_of(kernels, game.rules, game.view)
+    recipe = recipe_of(kernels, game)
     compiled = callees(recipe, {"ask": _asking(f"{prefix}_ask")})
     memory = _memory(game, limits)
     exports = _BufferExports(prefix, memory, Layout.of(memory))
@@ -140,7 +140,7 @@ def compile_network(
     writes for ``plain``. Call this in a process of its own.
     """
     compile_for(target)
-    compiled = callees(recipe_of(answering, game.rules, game.view), {"ask": part_of(game)})
+    compiled = callees(recipe_of(answering, game), {"ask": part_of(game)})
     memory = {"search": _memory(game, limits)["search"], "network": packed}
     layout = game_layout(game, limits)
     of_network = network_layout(packed, layout.end)

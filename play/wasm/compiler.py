@@ -50,7 +50,7 @@ def compile_object(
         a variable for each ``NAME_places``.
     """
     compile_for(WASM)
-    compiled = callees(recipe_of(templates, game.rules, game.view), given)
+    compiled = callees(recipe_of(templates, game), given)
     exports = _WasmExports(memory, loaded)
     for name, template in template_functions(templates, "kernel").items():
         exports.add(name, template, compiled(template))

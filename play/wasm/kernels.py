@@ -21,6 +21,7 @@ from ludarium.training.search.gumbel import write_schedule
 from ludarium.training.search.tree import NO_NODE
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
+NEEDS_VIEW = True
 
 # Compiled along with the kernels below, which call them.
 start_one = engine.start_one

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ludarium.envs import pettingzoo_private
-from ludarium.envs.engine.jit import private
+from ludarium.machine.making import numba_names as private
 
 PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
@@ -22,7 +22,6 @@ PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
         (private, "numba.core.codegen.JITCodeLibrary", "_optimize_final_module"),
         (private, "numba.core.compiler.Flags", "noalias"),
         (private, "numba.core.options.DefaultOptions", "_nrt"),
-        (private, "numba.core.types.Record", "mangling_args"),
         (private, "numba.np.arrayobj", "populate_array"),
         (private, "numba.core.cgutils", "unpack_tuple"),
         (pettingzoo_private, "pettingzoo.AECEnv", "_was_dead_step"),

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 from ludarium.base.progress import Task
-from ludarium.envs import Game, Position, Symmetries, check_game
+from ludarium.envs import Game, Symmetries, check_game
 from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
-from ludarium.envs.single import SingleAgentEnv
 from tests import tictactoe
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -208,34 +207,29 @@ def test_a_clock_needs_its_option_and_its_action(changed, option, words):
     [
         (
             ("if _has_line(", "if _has_lines("),
-            lambda position: position.play(0),
+            Game.start,
             "the rules of tictactoe cannot be compiled (step",
         ),
         (
             ("int(cell == action)", "_has_lines(cell, action)"),
-            Position.svg,
+            lambda game: game.start().svg(),
             "the view of tictactoe cannot be compiled (show",
         ),
     ],
 )
 def test_what_the_compiler_refuses_is_told_in_two_lines(changed, change, use, told):
-    position = changed(change)().start()
     with pytest.raises(ValueError, match="_has_lines") as refusal:
-        use(position)
+        use(changed(change)())
     first, second = str(refusal.value).splitlines()
     assert first.startswith(told)
     assert "LUDARIUM_CODE=plain" in second
-    assert position == position.game.start()
 
 
 def test_a_misspelt_field_that_the_compiler_meets_is_named(changed):
     game = changed(("state.cells[action] = ", "state.cels[action] = "))()
-    envs = [GuardedBoardGameEnv(game), SingleAgentEnv(game, seat=0)]
-    for env in envs:
-        env.reset()
-    for play in (game.start().play, *(env.step for env in envs)):  # nobody forfeits
+    for begin in (game.start, lambda: GuardedBoardGameEnv(game).reset()):
         with pytest.raises(ValueError, match=r"^the rules of tictactoe cannot be") as refusal:
-            play(0)
+            begin()
         assert "no record has the field 'cels'\n" in str(refusal.value)
 
 

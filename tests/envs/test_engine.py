@@ -14,6 +14,7 @@ from ludarium.envs.engine.rule import (
     random_below,
     random_bits,
     seed_rng,
+    seed_stream,
     state_dtype,
     table_record,
 )

@@ -11,7 +11,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache as cached
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def mutate_yaml(content: bytes, rng: random.Random) -> bytes:
     return mutate_bytes(content, rng)
 
 
-@cache
+@cached
 def _as_data(content: bytes) -> Any:
     import yaml
 
@@ -144,7 +144,7 @@ def _good_checkpoints() -> list[bytes]:
     return [_checkpoint()]
 
 
-@cache
+@cached
 def _checkpoint() -> bytes:
     """A network for tic-tac-toe, as small as can be."""
     checkpoint = tiny_checkpoint(TicTacToe(), channels=2)
@@ -226,7 +226,7 @@ def _good_requests() -> list[bytes]:
     return [json.dumps(request).encode() for request in requests]
 
 
-@cache
+@cached
 def _start() -> Position:
     return TicTacToe().start()
 
