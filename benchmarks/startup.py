@@ -30,7 +30,7 @@ from ludarium.envs import GAMES
 
 IMPORTS = {
     "python alone": "",
-    "import numpy, numba, gymnasium, pettingzoo": "import numpy, numba, gymnasium, pettingzoo",
+    "import numpy, gymnasium, pettingzoo": "import numpy, gymnasium, pettingzoo",
     "import ludarium.envs": "import ludarium.envs",
 }
 USES = {
@@ -116,7 +116,7 @@ def least(repeats: int, script: str, cache: str | None) -> tuple[float, float]:
 
 def seconds(script: str, cache: str) -> tuple[float, float]:
     """Processor and wall time of a process with its compiled code in the folder ``cache``."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"LUDARIUM_CODE_FOLDER": cache, "OMP_NUM_THREADS": "1"}
     start, before = time.perf_counter(), os.times()
     process = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True

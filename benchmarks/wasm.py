@@ -1,4 +1,4 @@
-"""Measures the size of the WebAssembly modules, and their speed beside numba's code.
+"""Measures the size of the WebAssembly modules, and their speed beside Python's code.
 
     python benchmarks/wasm.py                          # all games, several minutes
     python benchmarks/wasm.py --games corso
@@ -43,7 +43,7 @@ SETTINGS = SearchSettings(simulations=256, solver=False)
 
 
 def native_simulations(game: Game, seconds: float, batch: int) -> float:
-    """Simulations/s of ``batch`` parallel searches in numba's code."""
+    """Simulations/s of ``batch`` parallel searches in Python's code."""
     cache = (
         Limits().cache if batch == 1 else 0.0
     )  # in a batch of equal positions one answer would serve all

@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     It is 2 for a user's error, `STOPPED` after Ctrl-C, and `UNREAD` if nobody reads the output.
     """
-    was_dropped = interrupt_by_signals() if arguments is None else None
+    if arguments is None:
+        interrupt_by_signals()
     words = sys.argv[1:] if arguments is None else arguments
     _ready_streams()
     with warnings.catch_warnings():
@@ -115,9 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
             say(f"ludarium: {error}")
             return 2
-        except (KeyboardInterrupt, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not (was_dropped and was_dropped(error)):
-                raise
+        except KeyboardInterrupt:
             if arguments is None:
                 leave_by_signals()  # even while Python ends
             say("\nludarium: stopped")

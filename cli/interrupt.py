@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -88,33 +85,9 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
             signal.signal(number, handler)
 
 
-def interrupt_by_signals() -> Callable[[Exception], bool]:
-    """Make each signal raise ``KeyboardInterrupt``, so that ``finally`` blocks run.
-
-    This also sets ``sys.unraisablehook``.
-
-    Returns:
-        A function that tells whether an error is the consequence of an interrupt that Python
-        dropped. Python drops one in callbacks from compiled code, such as LLVM's after it has
-        compiled a kernel: numba then misses the kernel, and raises a `RuntimeError`.
-    """
-    was_dropped = False
-
-    def note(dropped: sys.UnraisableHookArgs) -> None:
-        nonlocal was_dropped
-        if issubclass(dropped.exc_type, KeyboardInterrupt):
-            was_dropped = True
-        else:
-            sys.__unraisablehook__(dropped)
-
-    sys.unraisablehook = note
+def interrupt_by_signals() -> None:
+    """Make each signal raise ``KeyboardInterrupt``, so that ``finally`` blocks run."""
     _handle(signal.default_int_handler)
-
-    def led_to(error: Exception) -> bool:
-        raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
-        return was_dropped and "numba" in Path(raised_in).parts
-
-    return led_to
 
 
 def leave_by_signals() -> None:

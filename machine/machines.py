@@ -62,12 +62,15 @@ class Machine:
         processor: LLVM's name of the oldest processor that runs it; empty for any.
         features: additional features, in LLVM's notation.
         relocation: ``static``, or ``pic`` for code that may lie anywhere.
+        code_model: ``small``, or ``large`` for code whose constants may lie far from it: where
+            object code is loaded piece by piece into a process that has much memory.
     """
 
     triple: str
     processor: str = ""
     features: str = ""
     relocation: str = "pic"
+    code_model: str = "small"
 
     @classmethod
     def of_kind(cls, kind: str, triple: str, processor: str = "") -> Machine:
@@ -85,7 +88,7 @@ class Machine:
             features=self.features,
             opt=3,
             reloc=self.relocation,
-            codemodel="small",
+            codemodel=self.code_model,
         )
 
 

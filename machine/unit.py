@@ -1,9 +1,7 @@
 """The kernels of a template module: callables whose machine code is found or made at first use.
 
-Code comes from the first place that has it: libraries that the package was shipped with; the cache
-of object code; the compiler, if numba is installed; else the kernels run as plain Python, after a
-warning. ``LUDARIUM_CODE`` takes away places, for tests and debugging: ``plain`` takes all of them,
-``own`` the shipped libraries, ``shipped`` all but those.
+Code comes from the cache of object code, or else from the compiler; without one the kernels run as
+plain Python, after a warning. ``LUDARIUM_CODE=plain`` asks for that, for tests and debugging.
 """
 
 from __future__ import annotations
@@ -32,26 +30,18 @@ from .machines import OF_RULES, kind_of, processor
 from .marks import source_of
 from .recipe import Recipe
 
-_PLACES = {"": ("shipped", "own"), "plain": (), "own": ("own",), "shipped": ("shipped",)}
-
 
 @cache
-def places() -> tuple[str, ...]:
-    """Where code may come from.
+def is_compiled() -> bool:
+    """Whether kernels run as machine code, rather than as plain Python.
 
     Raises:
-        ValueError: ``LUDARIUM_CODE`` has another value.
+        ValueError: ``LUDARIUM_CODE`` has another value than ``plain`` or nothing.
     """
     given = os.environ.get("LUDARIUM_CODE", "")
-    if given not in _PLACES:
-        accepted = ", ".join(filter(None, _PLACES))
-        raise ValueError(f"LUDARIUM_CODE={given!r} means nothing; accepted: {accepted}")
-    return _PLACES[given]
-
-
-def is_compiled() -> bool:
-    """Whether kernels run as machine code, rather than as plain Python."""
-    return bool(places())
+    if given not in ("", "plain"):
+        raise ValueError(f"LUDARIUM_CODE={given!r} means nothing; accepted: plain")
+    return given != "plain"
 
 
 class Unit:

@@ -233,7 +233,7 @@ def main() -> None:
         mutants = list(read_list(tree, chosen.list) if chosen.list else drawn)
         is_plain = all(file.startswith("envs/") for file, *_ in mutants)
         seconds = chosen.seconds or (1.5 if is_plain else 60)
-        os.environ.setdefault("LUDARIUM_CODE", "plain" if is_plain else "own")
+        os.environ.setdefault("LUDARIUM_CODE", "plain" if is_plain else "")
         # Begin with the kernels that this user keeps; those of mutants stay in the tree.
         ask = "from ludarium.machine.cache import folder; print(folder())"
         found = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True)

@@ -31,7 +31,7 @@ Arguments = Iterable[tuple[str, tuple[Any, ...]]]
 
 
 class Kernels(SimpleNamespace):
-    """The kernels of a template module for one game, an attribute each; copies are the same ones."""
+    """The kernels of a template module for one game, an attribute each; copies are the same."""
 
     _made_of: tuple[str, Game]
 

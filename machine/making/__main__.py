@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from importlib import import_module
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
@@ -95,6 +96,11 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
     from .exports import Blocks, callees
 
+    machine = replace(
+        Machine.of_kind(request["kind"], llvm.get_default_triple()),
+        relocation="static",
+        code_model="large",
+    )
     of = callees(recipe)
     templates = vars(import_module(recipe.templates))
     blocks, forms = Blocks(), []
@@ -102,9 +108,7 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         symbol = f"{request['symbols']}_{number}"
         returned = blocks.add(symbol, of(templates[kernel]), layouts)
         forms.append([kernel, symbol, layouts, returned])
-    return {"forms": forms}, blocks.object_code(
-        Machine.of_kind(request["kind"], llvm.get_default_triple())
-    )
+    return {"forms": forms}, blocks.object_code(machine)
 
 
 def _tuples(entry: Any) -> Any:

@@ -103,6 +103,7 @@ def compile_game(
     compiled = callees(recipe, {"ask": _asking(f"{prefix}_ask")})
     memory = _memory(game, limits)
     exports = _BufferExports(prefix, memory, Layout.of(memory))
+    exports.names.add(f"{prefix}_ask")  # which `glue.c` defines
     exports.add_fill()
     for name in KERNELS:
         template = getattr(kernels, name)

@@ -175,7 +175,7 @@ def test_what_cannot_be_solved_is_refused() -> None:
 
 @pytest.mark.slow
 def test_compiled_code_from_the_disk_cache_works(tmp_path: Path) -> None:
-    """Numba's cache has bugs with recursive functions, which end the process."""
+    """The search is recursive."""
     program = (
         "from ludarium.analysis.corso import CorsoSolver\n"
         "from ludarium.envs import make_game\n"
@@ -183,7 +183,7 @@ def test_compiled_code_from_the_disk_cache_works(tmp_path: Path) -> None:
         "print(CorsoSolver(game, 1 << 20).answer(game.start()))\n"
     )
     for _ in range(2):
-        done = python(program, environment={"NUMBA_CACHE_DIR": str(tmp_path)})
+        done = python(program, environment={"LUDARIUM_CODE_FOLDER": str(tmp_path)})
         assert done.stdout.strip() == "win by 3", done.stderr
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from math import comb
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -24,8 +23,8 @@ from ludarium.analysis.osiron.kernels import COLOURINGS, WIN
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.engine.jit.disk_cache import kernel_folder
 from ludarium.envs.osiron.board import HEXAGON
+from ludarium.machine import cache as code_cache
 from ludarium.training.agents import AlphaBetaSearcher, make_agent
 from ludarium.training.agents.alphabeta import WIN as SEARCH_WIN
 from tests.games import after
@@ -78,9 +77,9 @@ def make_osiron(movement: str, start: str) -> Game:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache folder of its own for this module, but for compiled kernels."""
+    """A cache folder of its own for this module, but for compiled code."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba.config, "CACHE_DIR", str(kernel_folder().parent))
+        patch.setenv("LUDARIUM_CODE_FOLDER", str(code_cache.folder()))
         folder = tmp_path_factory.mktemp("cache")
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder

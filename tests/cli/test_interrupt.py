@@ -12,11 +12,15 @@ from ludarium.cli import main
 from ludarium.cli.interrupt import stop_on_ctrl_c
 from tests.processes import python
 
-#: A command that gets Ctrl-C each time LLVM says that it has compiled something.
+#: A command that gets Ctrl-C while it waits for the compiler.
 COMPILING = """
-import signal, sys
-from numba.core.codegen import JITCodeLibrary
-JITCodeLibrary._object_compiled_hook = lambda *told: signal.raise_signal(signal.SIGINT)
+import signal, sys, threading
+from ludarium.machine import compiler
+ask = compiler._Child.ask
+def interrupted(self, request):
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    return ask(self, request)
+compiler._Child.ask = interrupted
 from ludarium.cli import main
 sys.argv = ["ludarium", "evaluate", "random", "--game", "corso", "--against", "greedy"]
 sys.exit(main())
@@ -56,8 +60,7 @@ def test_other_threads_are_not_told() -> None:
 
 
 def test_a_command_that_compiles_stops_without_a_traceback(tmp_path: Path) -> None:
-    given = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
-    done = python(COMPILING, environment=given)
+    done = python(COMPILING, environment={"LUDARIUM_CODE_FOLDER": str(tmp_path)})
     lines = done.stderr.splitlines()
     assert done.returncode == 130, done.stderr
     assert lines[0].startswith("ludarium: compiling corso")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Option, Symmetries
+from ludarium.envs.engine.batch_kernels import choose
 from ludarium.envs.engine.draw import grid
 from ludarium.envs.engine.options import check_options, ply_cap
 from ludarium.envs.engine.rule import (

@@ -15,7 +15,7 @@ from ludarium.envs.engine.rule import seed_rng
 from ludarium.training.search import level
 from tests.processes import python
 
-KERNELS: Any = specialise(level, make_game("corso", size=3).rules)
+KERNELS: Any = specialise(level, make_game("corso", size=3))
 NAN = float("nan")
 
 

@@ -12,16 +12,14 @@ import torch
 
 from ludarium.base.threads import one_core
 from ludarium.envs import make_game
-from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.models import Evaluation, InferenceEngine, build_network
 from ludarium.models.evaluation import in_canonical_frame, in_search
-from ludarium.models.kernels import network_part
 from ludarium.training.agents.network import network_agent
 from ludarium.training.agents.trees import Trees
 from ludarium.training.networks import inference_engine, network_shape, random_observations
-from ludarium.training.search import Budget, Finding, Search, SearchSettings, simulate
+from ludarium.training.search import Budget, Finding, Search, SearchSettings
 from ludarium.training.search.tree_search import SETTINGS, TreeSearch
 from tests.games import positions_after, slow_but, states_of
 
@@ -204,13 +202,3 @@ def test_positions_share_the_memory_with_those_that_are_searched_at_a_time(monke
         monkeypatch.setattr("ludarium.training.agents.trees.TreeSearch", made)
         trees.find(game.start().states.repeat(5), Budget(simulations=4))
     assert memory == [2**30] * 5
-
-
-def test_kernels_with_a_given_part_are_kept_apart_from_those_without():
-    rules = make_game("corso").rules
-    digests = {
-        sources_of(simulate, rules),
-        sources_of(simulate, rules, ask=network_part("board")),
-        sources_of(simulate, rules, ask=network_part("vector")),
-    }
-    assert len(digests) == 3
