@@ -1,8 +1,9 @@
-"""The compiler, as this process sees it: a child process that numba is in, and that stays.
+"""The compiler, as this process sees it: child processes that numba is in, and that stay.
 
-The child imports the same modules and compiles what is asked for. It compares the digest of its
+A child imports the same modules and compiles what is asked for. It compares the digest of its
 sources; where that differs, because a module was edited or loaded again, a new child takes its
-place. It ends with its parent.
+place. Threads that compile at once have a child each, because numba compiles one function at a
+time. Children end with their parent.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
+from itertools import accumulate, pairwise
 from typing import IO, Any, TypeVar
 
-from .cache import ObjectCode, form_of
+from .cache import Form, ObjectCode, form_of
+from .machines import Machine
 from .marks import changed_sources
 from .recipe import Recipe
 
@@ -50,7 +52,7 @@ def compiled(
     kind: str,
     symbols: str,
 ) -> ObjectCode:
-    """Compile kernels for a kind of processor.
+    """Compile kernels for this machine.
 
     Args:
         recipe: what they are made of.
@@ -64,6 +66,28 @@ def compiled(
         CompileError: numba refuses a function.
         NoCompilerError: numba is not installed, or the process cannot be started.
     """
+    forms, contents = compiled_for((), recipe, digest, files, kernels, kind, symbols)
+    return ObjectCode(forms, contents[0])
+
+
+def compiled_for(
+    machines: Sequence[Machine],
+    recipe: Recipe,
+    digest: str,
+    files: dict[str, str],
+    kernels: list[tuple[str, tuple[Any, ...]]],
+    kind: str,
+    symbols: str,
+) -> tuple[tuple[Form, ...], list[bytes]]:
+    """Compile kernels for several machines at once, for libraries; see `compiled`.
+
+    Args:
+        machines: for which they are compiled; if empty: this one, for `loading.load`.
+        recipe, digest, files, kernels, kind, symbols: see `compiled`.
+
+    Returns:
+        The forms, and an object file for each machine.
+    """
     reason = _reason_against()
     if reason is not None:
         raise NoCompilerError(reason)
@@ -76,21 +100,16 @@ def compiled(
         "kernels": kernels,
         "kind": kind,
         "symbols": symbols,
+        "machines": [asdict(each) for each in machines],
     }
-    with _is_compiling:
-        try:
-            answer, content = _child().ask(request)
-            if answer.get("fault") == "stale":
-                _end_child()
-                answer, content = _child().ask(request)
-        except _EndedError:  # perhaps somebody ended it while it waited
-            answer, content = _child().ask(request)
+    answer, content = _answer_to(request)
     fault = answer.get("fault")
     if fault == "compile":
         raise CompileError(answer["told"])
     if fault is not None:
         raise NoCompilerError(answer["told"])
-    return ObjectCode(tuple(map(form_of, answer["forms"])), content)
+    ends = list(accumulate(answer["sizes"], initial=0))
+    return tuple(map(form_of, answer["forms"])), [content[a:b] for a, b in pairwise(ends)]
 
 
 def in_own_process(build: Callable[..., Built], *arguments: Any) -> Built:
@@ -133,8 +152,8 @@ class _Child:
             if not line.endswith(b"\n"):
                 raise EOFError
             answer = json.loads(line)
-            content = _stream(self._process.stdout).read(answer.get("size", 0))
-            if len(content) != answer.get("size", 0):
+            content = _stream(self._process.stdout).read(sum(answer["sizes"]))
+            if len(content) != sum(answer["sizes"]):
                 raise EOFError
         except (OSError, EOFError, ValueError) as error:
             self.end()
@@ -147,9 +166,6 @@ class _Child:
 
     def end(self) -> None:
         """End the process."""
-        global _the_child
-        if _the_child is self:
-            _the_child = None
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
@@ -167,31 +183,33 @@ def _importable() -> list[str]:
     return [os.path.abspath(each) for each in sys.path if each]
 
 
-_the_child: _Child | None = None
-_is_compiling = threading.RLock()
+#: Children that wait; a thread takes one out while it compiles.
+_idle: list[_Child] = []
 
 
-def _child() -> _Child:
-    global _the_child
-    if _the_child is None:
-        try:
-            _the_child = _Child()
-        except OSError as error:
-            raise NoCompilerError(f"the compiler cannot be started ({error.strerror})") from error
-    return _the_child
+def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """The answer of a child that waits; of a new one if none does, or it has ended or is stale."""
+    with suppress(IndexError, _EndedError):
+        child = _idle.pop()
+        answer, content = child.ask(request)
+        if answer.get("fault") != "stale":
+            _idle.append(child)
+            return answer, content
+        child.end()
+    try:
+        child = _Child()
+    except OSError as error:
+        raise NoCompilerError(f"the compiler cannot be started ({error.strerror})") from error
+    answer, content = child.ask(request)
+    _idle.append(child)
+    return answer, content
 
 
-def _end_child() -> None:
-    if _the_child is not None:
-        _the_child.end()
+def _end_children() -> None:
+    while _idle:
+        _idle.pop().end()
 
 
-def _forget_child() -> None:
-    """Leave the child to the parent of a forked process; a lock held there is not held here."""
-    global _the_child, _is_compiling
-    _the_child, _is_compiling = None, threading.RLock()
-
-
-atexit.register(_end_child)
+atexit.register(_end_children)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_child)
+    os.register_at_fork(after_in_child=_idle.clear)  # they belong to the parent

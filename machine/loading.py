@@ -1,9 +1,14 @@
-"""Loads object code into this process."""
+"""Loads object code and libraries into this process."""
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+_in_libraries: dict[str, int] = {}  # addresses by symbol
 
 
 def load(content: bytes) -> None:
@@ -15,9 +20,21 @@ def load(content: bytes) -> None:
     loader.finalize_object()
 
 
+def load_library(file: Path, symbols: Iterable[str]) -> None:
+    """Load functions of a library, which the system keeps as long as the process runs.
+
+    Raises:
+        OSError, AttributeError: the system refuses it, or it lacks a function.
+    """
+    library = ctypes.CDLL(str(file))
+    found = {each: getattr(library, each) for each in symbols}
+    for symbol, function in found.items():
+        _in_libraries[symbol] = ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 def address_of(symbol: str) -> int:
     """The address of a function that was loaded."""
-    address: int = _loader().get_function_address(symbol)
+    address: int = _in_libraries.get(symbol) or _loader().get_function_address(symbol)
     assert address, f"no code of {symbol} is loaded"
     return address
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +19,9 @@ OF_RULES = ("v2", "v3", "neon")
 OF_BATCHES = ("v2", "v3", "v4", "neon")
 OF_NETWORKS = ("v2", "v3", "vnni", "neon", "dotprod")
 
+#: The kinds of each family of processors.
+FAMILIES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
+
 #: LLVM's name and features of each kind. Vectors of 512 bits are used where they pay.
 _PROCESSORS = {
     "v2": ("x86-64-v2", ""),
@@ -26,6 +31,14 @@ _PROCESSORS = {
     "neon": ("generic", "+neon"),
     "dotprod": ("generic", "+neon,+dotprod"),
 }
+
+
+@cache
+def this_platform() -> str:
+    """Family of processors and system of this machine, such as ``x86_64-linux``."""
+    family = platform.machine().lower().replace("amd64", "x86_64")
+    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+    return f"{family}-{system}"
 
 
 @cache

@@ -48,6 +48,12 @@ class Recipe:
             found[name] = plain(getattr(import_module(module), there)), role
         return found
 
+    def prepare_for(self, kind: str) -> None:
+        """Prepare this process for a kind of processor, see ``prepare``."""
+        if self.prepare:
+            module, _, name = self.prepare.partition(":")
+            getattr(import_module(module), name)(kind)
+
     def ingredients(self) -> Ingredients:
         """What the kernels are made of."""
         templates = import_module(self.templates)

@@ -1,7 +1,9 @@
 """The kernels of a template module: callables whose machine code is found or made at first use.
 
-Code comes from the cache of object code, or else from the compiler; without one the kernels run as
-plain Python, after a warning. ``LUDARIUM_CODE=plain`` asks for that, for tests and debugging.
+Code comes from the first place that has it: the libraries that the package was shipped with; the
+cache of object code; the compiler. Without one the kernels run as plain Python, after a warning.
+``LUDARIUM_CODE`` takes away places, for tests and debugging: ``plain`` all of them, ``own`` the
+libraries, ``shipped`` all but those.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 from ludarium.base.console import say
 
 from . import cache as object_cache
-from . import calling, loading
+from . import calling, loading, shipped
 from .cache import Form, ObjectCode
 from .compiler import NoCompilerError, compiled
 from .copies import Copies, template_functions
@@ -30,18 +32,29 @@ from .machines import OF_RULES, kind_of, processor
 from .marks import source_of
 from .recipe import Recipe
 
+#: Names of kernels, with layouts of their arguments.
+Kernels = list[tuple[str, tuple[Any, ...]]]
+
+_PLACES = {"": ("shipped", "own"), "plain": (), "own": ("own",), "shipped": ("shipped",)}
+
 
 @cache
-def is_compiled() -> bool:
-    """Whether kernels run as machine code, rather than as plain Python.
+def places() -> tuple[str, ...]:
+    """Where code may come from.
 
     Raises:
-        ValueError: ``LUDARIUM_CODE`` has another value than ``plain`` or nothing.
+        ValueError: ``LUDARIUM_CODE`` has another value.
     """
     given = os.environ.get("LUDARIUM_CODE", "")
-    if given not in ("", "plain"):
-        raise ValueError(f"LUDARIUM_CODE={given!r} means nothing; accepted: plain")
-    return given != "plain"
+    if given not in _PLACES:
+        accepted = ", ".join(filter(None, _PLACES))
+        raise ValueError(f"LUDARIUM_CODE={given!r} means nothing; accepted: {accepted}")
+    return _PLACES[given]
+
+
+def is_compiled() -> bool:
+    """Whether kernels run as machine code, rather than as plain Python."""
+    return bool(places())
 
 
 class Unit:
@@ -56,6 +69,7 @@ class Unit:
 
     Attributes:
         kernels: callables, by name.
+        kinds: the kinds of processors that have code of their own.
     """
 
     def __init__(
@@ -67,7 +81,7 @@ class Unit:
         kinds: tuple[str, ...] = OF_RULES,
     ) -> None:
         self.name, self.subject, self.recipe = name, subject, recipe
-        self._declared, self._kind = declared, kind_of(kinds)
+        self._declared, self.kinds, self._kind = declared, kinds, kind_of(kinds)
         self.ingredients = recipe.ingredients()
         if is_compiled() and self.ingredients.faults:
             raise ValueError(f"{subject} cannot be compiled: {self.ingredients.faults[0]}")
@@ -121,7 +135,7 @@ class Unit:
                 self._load_declared()
             found = self._known(kernel, layouts)
             if found is None:
-                self._forms += self._load([(kernel, layouts)]).forms
+                self._forms += self._load([(kernel, layouts)])
                 found = self._known(kernel, layouts)
             assert found is not None
             return found
@@ -130,35 +144,72 @@ class Unit:
         fitting = (each for each in self._forms if each.kernel == kernel)
         return next((each for each in fitting if fits(layouts, each.layouts)), None)
 
-    def _load_declared(self) -> None:
-        asked = dict.fromkeys(
-            (kernel, tuple(map(layout_of, arguments))) for kernel, arguments in self._declared()
+    def declared(self) -> Kernels:
+        """The kernels that the template module declares, for each layout of their arguments."""
+        return list(
+            dict.fromkeys(
+                (kernel, tuple(map(layout_of, arguments))) for kernel, arguments in self._declared()
+            )
         )
+
+    def prepare(self) -> None:
+        """Make and keep the code of the declared kernels, if it is nowhere.
+
+        Raises:
+            CompileError: numba refuses a function.
+            NoCompilerError: there is no compiler.
+        """
+        kernels = self.declared()
+        if kernels:
+            self._find(kernels)
+
+    def _load_declared(self) -> None:
+        asked = self.declared()
         if asked:
-            self._forms += self._load(list(asked)).forms
+            self._forms += self._load(asked)
         self._is_loaded = True
 
-    def _load(self, kernels: list[tuple[str, tuple[Any, ...]]]) -> ObjectCode:
-        """Machine code of kernels, ready to be called."""
+    def _load(self, kernels: Kernels) -> tuple[Form, ...]:
+        """Forms of kernels, ready to be called."""
+        code = self._find(kernels, self.subject)
+        if code.content:
+            loading.load(code.content)
+        return code.forms
+
+    def _find(self, kernels: Kernels, subject: str = "") -> ObjectCode:
+        """Machine code of kernels, without content if it was in a library and is loaded.
+
+        Compiling is announced with the subject, if there is one.
+        """
         if not self._kind:
             raise NoCompilerError(f"there is no code for processors like this ({processor()!r})")
         try:
             digest = self.ingredients.digest(source_of)
         except OSError as error:
-            raise NoCompilerError(f"its sources cannot be read ({error})") from None
+            digest, reason = None, str(error)
+        if "shipped" in places():
+            forms = shipped.find(self.name, self._kind, kernels, digest)
+            if forms is not None:
+                return ObjectCode(forms, b"")
+        if "own" not in places():
+            raise ValueError(
+                f"the libraries in {shipped.folder()} have no code of {self.name} for {self._kind} "
+                f"with {kernels[0][0]}: run without LUDARIUM_CODE=shipped"
+            )
+        if digest is None:
+            raise NoCompilerError(f"its sources cannot be read ({reason})")
         given = (digest, self._kind, sys.platform, kernels)
         key = hashlib.sha256(repr(given).encode()).hexdigest()[:24]
         code = object_cache.read(self.name, key)
         if code is None:
-            if self.subject:
-                say(f"ludarium: compiling {self.subject}: {self.name.rpartition('-')[2]}")
+            if subject:
+                say(f"ludarium: compiling {subject}: {self.name.rpartition('-')[2]}")
             code = compiled(
                 *(self.recipe, digest, self.ingredients.files(), kernels),
                 *(self._kind, f"ludarium_{key}"),
             )
             if self.ingredients.is_current():
                 object_cache.keep(self.name, key, code)
-        loading.load(code.content)
         return code
 
 

@@ -28,10 +28,19 @@ ignored until the next one, so threads need not wait for each other and the resu
 depend on them; each word is written by one thread, and read and written as a whole.
 """
 
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ludarium.envs.engine.rule import table_record
 from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
 from ludarium.machine.marks import kernel, part
+
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
 
 rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
@@ -46,6 +55,29 @@ FINISHED = 255
 
 _HALF = SPACES // 2
 _LOW_HALF = (1 << _HALF) - 1
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`, with `board_record` and `view_record`."""
+    phases = 4 if game.options["movement"] == "advanced" else 2
+    halves, marks = np.zeros((2, 1 << _HALF), np.int32), np.zeros(1, np.uint8)
+    words, pairs = halves[0], np.zeros(NO_PAIR + 1, np.uint8)
+    board = table_record(
+        ends=np.stack([pairs[1:], pairs[1:]], axis=1),
+        exchange=pairs[1:].astype(np.int32),
+        kind=np.zeros((phases, 2), np.int64),
+        forbids=pairs[:phases],
+        goals=halves[:, :CIRCLES],
+        first=words,
+        rank=words.astype(np.int16),
+    )
+    yield "start", (board, words, words, marks, 0, 1)
+    yield "decide", (board, words, words, marks, marks, 1, 0, 1)
+    yield "tally", (board, words, words, np.zeros((2, 2, 256), np.int64))
+    view = table_record(exchanged=0, image=halves, pair_image=pairs)
+    given = board, view, game.tables, words, game.new_states(1)
+    yield "look_up", (*given, np.zeros(1, np.int8))
+    yield "look_up_actions", (*given, np.zeros((1, game.num_actions), np.int8))
 
 
 @part

@@ -69,7 +69,7 @@ def _answer(request: dict[str, Any], finder: _Finder, answers: IO[bytes]) -> Non
         finder.files.update(request["files"])
         finder.texts.update(request["texts"])
         sys.path += [each for each in request["path"] if each not in sys.path]
-        answer, content = _compiled(request)
+        answer, contents = _compiled(request)
     except Exception as error:
         from numba import NumbaError
 
@@ -78,25 +78,29 @@ def _answer(request: dict[str, Any], finder: _Finder, answers: IO[bytes]) -> Non
             answer = {"fault": "compile", "told": f"{kind}{error}"}
         else:
             answer = {"fault": "other", "told": traceback.format_exc(limit=-3)}
-        content = b""
-    answers.write(json.dumps(answer | {"size": len(content)}).encode() + b"\n")
-    answers.write(content)
+        contents = []
+    answers.write(json.dumps(answer | {"sizes": list(map(len, contents))}).encode() + b"\n")
+    answers.writelines(contents)
     answers.flush()
 
 
-def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+_prepared: dict[str, str] = {}  # the kind of processor that this process compiles for, by `prepare`
+
+
+def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     given = request["recipe"]
     recipe = Recipe(**{name: _tuples(value) for name, value in given.items()})
     if recipe.prepare:
-        module, _, name = recipe.prepare.partition(":")
-        getattr(import_module(module), name)(request["kind"])
+        if _prepared.setdefault(recipe.prepare, request["kind"]) != request["kind"]:
+            return {"fault": "stale", "told": "this process compiles for another processor"}, []
+        recipe.prepare_for(request["kind"])
     if recipe.ingredients().digest() != request["digest"]:
-        return {"fault": "stale", "told": "the sources differ from those that were loaded"}, b""
+        return {"fault": "stale", "told": "the sources differ from those that were loaded"}, []
     import llvmlite.binding as llvm
 
     from .exports import Blocks, callees
 
-    machine = replace(
+    here = replace(
         Machine.of_kind(request["kind"], llvm.get_default_triple()),
         relocation="static",
         code_model="large",
@@ -108,7 +112,8 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         symbol = f"{request['symbols']}_{number}"
         returned = blocks.add(symbol, of(templates[kernel]), layouts)
         forms.append([kernel, symbol, layouts, returned])
-    return {"forms": forms}, blocks.object_code(machine)
+    machines = [Machine(**each) for each in request["machines"]] or [here]
+    return {"forms": forms}, list(map(blocks.object_code, machines))
 
 
 def _tuples(entry: Any) -> Any:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from dataclasses import dataclass
 
-from ludarium.machine.machines import Machine
+from ludarium.machine.machines import Machine, this_platform
 
 
 @dataclass(frozen=True)
@@ -83,11 +81,7 @@ def this_machine() -> str:
     Raises:
         ValueError: it is none of `TARGETS`.
     """
-    processor = {"amd64": "x86_64", "arm64": "aarch64"}.get(
-        platform.machine().lower(), platform.machine().lower()
-    )
-    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
-    name = f"{processor}-{system}".replace("aarch64-macos", "arm64-macos")
+    name = this_platform().replace("arm64-linux", "aarch64-linux")
     if name not in TARGETS:
         raise ValueError(f"no library is made for {name}; accepted: {', '.join(TARGETS)}")
     return name
