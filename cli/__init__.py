@@ -31,7 +31,7 @@ from .result import Result, show, warn
 _COMMANDS = (
     *("games", "agents", "train", "tune", "curve", "evaluate", "tournament", "compare", "levels"),
     *("report", "play", "page", "render", "analyse", "engine", "export", "push"),
-    *("bench", "solve", "probe", "accuracy"),
+    *("bench", "code", "solve", "probe", "accuracy"),
 )
 
 #: Commands that need more than the extra "train", and the extra that each needs instead.
@@ -68,6 +68,7 @@ Train and measure
   ludarium push runs/corso me/corso     put it on the Hugging Face Hub, as hf:me/corso
   ludarium report corso                 a page about the game: balance, drama, skill, first moves
   ludarium bench                        how fast this machine is
+  ludarium code corso --option size=6   compile a game beforehand, so that nothing waits for it
 
 Exact values
   ludarium solve osiron                 compute the value of every position of a game

@@ -25,6 +25,7 @@ _MAGIC = b"ludarium code 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8
 SUFFIX = ".code"
+_SUFFIXES = (SUFFIX, ".part")  # the second of unfinished files
 _DAYS_UNUSED = 3  # code of other sources and unfinished files are removed after so many
 _SECONDS_PER_DAY = 86_400
 
@@ -109,6 +110,27 @@ def keep(name: str, key: str, code: ObjectCode) -> None:
     _remove_unused(where, name)
 
 
+def kept() -> dict[Path, int]:
+    """The files of the cache with their sizes in bytes, unfinished ones included."""
+    found: dict[Path, int] = {}
+    where = folder()
+    for file in sorted(where.glob("*")) if where is not None else ():
+        if file.suffix in _SUFFIXES:
+            with suppress(OSError):  # another process has removed it
+                found[file] = file.stat().st_size
+    return found
+
+
+def clear() -> None:
+    """Remove all files of the cache.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for file in kept():
+        file.unlink(missing_ok=True)
+
+
 def content_of(code: ObjectCode) -> bytes:
     """The content of a file."""
     forms = json.dumps([[f.kernel, f.symbol, f.layouts, f.returned] for f in code.forms]).encode()
@@ -157,5 +179,5 @@ def _remove_unused(where: Path, name: str) -> None:
     oldest = time.time() - _DAYS_UNUSED * _SECONDS_PER_DAY
     with suppress(OSError):
         for file in where.glob(f"{name}-*"):
-            if file.suffix in (SUFFIX, ".part") and file.stat().st_mtime < oldest:
+            if file.suffix in _SUFFIXES and file.stat().st_mtime < oldest:
                 file.unlink()

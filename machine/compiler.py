@@ -135,6 +135,7 @@ class _Child:
     """A process that compiles; requests and answers are lines of JSON, code follows its line."""
 
     def __init__(self) -> None:
+        self._was_ended = False
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE],
             stdin=subprocess.PIPE,
@@ -156,6 +157,8 @@ class _Child:
             if len(content) != sum(answer["sizes"]):
                 raise EOFError
         except (OSError, EOFError, ValueError) as error:
+            if self._was_ended:
+                raise NoCompilerError("compiling was stopped") from error
             self.end()
             told = f"the process that compiles ended with status {self._process.returncode}"
             raise _EndedError(told) from error
@@ -166,6 +169,8 @@ class _Child:
 
     def end(self) -> None:
         """End the process."""
+        self._was_ended = True
+        _children.discard(self)
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
@@ -183,7 +188,8 @@ def _importable() -> list[str]:
     return [os.path.abspath(each) for each in sys.path if each]
 
 
-#: Children that wait; a thread takes one out while it compiles.
+#: All children, and those that wait: a thread takes one out while it compiles.
+_children: set[_Child] = set()
 _idle: list[_Child] = []
 
 
@@ -198,6 +204,7 @@ def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         child.end()
     try:
         child = _Child()
+        _children.add(child)
     except OSError as error:
         raise NoCompilerError(f"the compiler cannot be started ({error.strerror})") from error
     answer, content = child.ask(request)
@@ -205,11 +212,19 @@ def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     return answer, content
 
 
-def _end_children() -> None:
-    while _idle:
-        _idle.pop().end()
+def end_children() -> None:
+    """End all children; threads that wait for one get a `NoCompilerError`."""
+    _idle.clear()
+    while _children:
+        _children.pop().end()
 
 
-atexit.register(_end_children)
+def _forget_children() -> None:
+    """Leave the children to the parent of a forked process."""
+    _children.clear()
+    _idle.clear()
+
+
+atexit.register(end_children)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_idle.clear)  # they belong to the parent
+    os.register_at_fork(after_in_child=_forget_children)

@@ -23,7 +23,7 @@ import numpy as np
 from ludarium.base.console import say
 
 from . import cache as object_cache
-from . import calling, loading, shipped
+from . import calling, libraries, loading
 from .cache import Form, ObjectCode
 from .compiler import NoCompilerError, compiled
 from .copies import Copies, template_functions
@@ -188,13 +188,13 @@ class Unit:
         except OSError as error:
             digest, reason = None, str(error)
         if "shipped" in places():
-            forms = shipped.find(self.name, self._kind, kernels, digest)
+            forms = libraries.find(self.name, self._kind, kernels, digest)
             if forms is not None:
                 return ObjectCode(forms, b"")
         if "own" not in places():
             raise ValueError(
-                f"the libraries in {shipped.folder()} have no code of {self.name} for {self._kind} "
-                f"with {kernels[0][0]}: run without LUDARIUM_CODE=shipped"
+                f"{libraries.folder()} has no code of {self.name} for {self._kind} "
+                f"({kernels[0][0]}): run without LUDARIUM_CODE={os.environ['LUDARIUM_CODE']}"
             )
         if digest is None:
             raise NoCompilerError(f"its sources cannot be read ({reason})")

@@ -102,6 +102,7 @@ CALLS = (
     ("engine", "corso"),
     ("export", "run", "--output=run.onnx"),
     ("bench", "corso", "--seconds=0.01", *RUN[:4]),
+    ("code",),
     ("solve", "corso", "--option=size=3"),
     ("probe", "corso", "--option=size=3"),
     ("accuracy", "random", "--game=corso", "--option=size=3", "--positions=2"),

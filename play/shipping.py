@@ -1,8 +1,8 @@
-"""Makes the machine code that the package ships, for `ludarium.machine.shipped`.
+"""Makes the machine code that the package ships, for `ludarium.machine.libraries`.
 
-    python -m ludarium.play.libraries                       # for this machine's platform
-    python -m ludarium.play.libraries --platform all
-    python -m ludarium.play.libraries corso 'onyx?size=6'   # of some games alone
+    python -m ludarium.play.shipping                       # for this machine's platform
+    python -m ludarium.play.shipping --platform all
+    python -m ludarium.play.shipping corso 'onyx?size=6'   # of some games alone
 
 compiles every game with the options that the page offers, and networks, to one library for each set
 of options and kind of processor, in machine/shipped/PLATFORM. Options whose code is the same share
@@ -30,7 +30,7 @@ from ludarium.base.console import output, say
 from ludarium.base.storage import write_whole
 from ludarium.base.threads import available_cores
 from ludarium.envs import GAMES, Game
-from ludarium.machine import shipped
+from ludarium.machine import libraries
 from ludarium.machine.compiler import CompileError, NoCompilerError, compiled_for
 from ludarium.machine.machines import FAMILIES, OF_NETWORKS, Machine
 from ludarium.machine.unit import Unit
@@ -45,7 +45,7 @@ from .wasm.linker import find_zig, run_zig
 #: The platforms that have wheels, by the names of `TARGETS`.
 PLATFORMS = ("x86_64-linux", "aarch64-linux", "arm64-macos", "x86_64-macos", "x86_64-windows")
 
-_FOLDER = Path(shipped.__file__).parent / "shipped"
+_FOLDER = Path(libraries.__file__).parent / "shipped"
 
 
 @dataclass
@@ -83,13 +83,13 @@ def plan(games: Iterable[Game]) -> list[Job]:
     """What is to be made for some games and for networks: each code once."""
     jobs, seen = [], set()
     for game in games:
-        named = {shipped.name_of(unit.name, unit.declared()): unit for unit in units_of(game)}
+        named = {libraries.name_of(unit.name, unit.declared()): unit for unit in units_of(game)}
         new = {name: unit for name, unit in named.items() if name not in seen}
         seen |= set(new)
         if new:
             jobs.append(Job(module_name(game), new))
     networks = {
-        shipped.name_of(unit.name, unit.declared()): unit for unit in network_units().values()
+        libraries.name_of(unit.name, unit.declared()): unit for unit in network_units().values()
     }
     return [*jobs, *(Job("networks", networks, (kind,)) for kind in OF_NETWORKS)]
 
@@ -119,7 +119,7 @@ def make(jobs: Sequence[Job], platforms: Sequence[str], folder: Path) -> None:
             for library, objects in contents.items():
                 content = _linked(platform, library, objects)
                 write_whole(folder / platform / library, content)
-                indexes[platform]["libraries"][library] = shipped.digest_of(content)
+                indexes[platform]["libraries"][library] = libraries.digest_of(content)
         if new:
             kinds = "-".join(["", *job.kinds])
             say(f"ludarium: {job.name}{kinds}: {time.monotonic() - began:.0f} s")
@@ -128,9 +128,9 @@ def make(jobs: Sequence[Job], platforms: Sequence[str], folder: Path) -> None:
         list(pool.map(do, jobs))
     for platform, index in indexes.items():
         text = json.dumps(index, indent=0, sort_keys=True)
-        write_whole(folder / platform / shipped.INDEX, text.encode())
+        write_whole(folder / platform / libraries.INDEX, text.encode())
         for file in (folder / platform).iterdir():
-            if file.name not in (shipped.INDEX, *index["libraries"]):
+            if file.name not in (libraries.INDEX, *index["libraries"]):
                 file.unlink()
 
 
@@ -141,7 +141,7 @@ def _library(job: Job, kind: str, platform: str) -> str:
 def _known(folder: Path) -> dict[str, Any]:
     """The index of libraries that were made earlier; empty if there is none of this version."""
     try:
-        index: dict[str, Any] = json.loads((folder / shipped.INDEX).read_bytes())
+        index: dict[str, Any] = json.loads((folder / libraries.INDEX).read_bytes())
     except (OSError, ValueError):
         return {}
     return index if index.get("version") == version("ludarium") else {}
@@ -159,7 +159,7 @@ def _kept(
             digest = known.get("libraries", {}).get(file.name)
             if entry.get("sources") != sources[name] or not file.is_file():
                 return {}
-            if shipped.digest_of(file.read_bytes()) != digest:
+            if libraries.digest_of(file.read_bytes()) != digest:
                 return {}
             part["code"][f"{name}-{kind}"] = entry
             part["libraries"][file.name] = digest
@@ -237,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m ludarium.play.libraries",
+        prog="python -m ludarium.play.shipping",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,6 +1,6 @@
 """Machine code that the package was shipped with: libraries, and an index of what they hold.
 
-``shipped/PLATFORM`` holds them; ``ludarium.play.libraries`` makes them. A library is used only if
+``shipped/PLATFORM`` holds them; ``ludarium.play.shipping`` makes them. A library is used only if
 the index, which is of this version, knows its digest. The name of a unit's code is a digest of the
 layouts of its kernels' arguments. The index also knows the digest of all that the code is made of,
 so code of other sources is never used; where sources cannot be read, as in a program that a tool

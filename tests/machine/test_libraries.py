@@ -1,0 +1,194 @@
+"""Shipped libraries: made for every platform; what is damaged or of something else is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ludarium.machine import cache, compiler, libraries, loading, unit
+from ludarium.machine.machines import FAMILIES, this_platform
+from ludarium.machine.recipe import Recipe
+from ludarium.machine.unit import Unit
+from ludarium.play import shipping
+from ludarium.play.shipping import PLATFORMS, Job, make
+from tests.machine import templates
+
+pytest.importorskip("ziglang")
+
+#: How files of each system begin.
+BEGINNINGS = {
+    "linux": (b"\x7fELF",),
+    "macos": (b"\xcf\xfa\xed\xfe",),
+    "windows": (b"MZ",),
+}
+
+
+def own_unit() -> Unit:
+    """A kernel that needs no game; it is declared for whole numbers."""
+    return Unit("own", "", Recipe(templates.__name__), lambda: [("added", (1, 2))])
+
+
+def name_of_code() -> str:
+    return libraries.name_of("own", own_unit().declared())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Libraries with that kernel for all platforms."""
+    folder = tmp_path_factory.mktemp("libraries")
+    make([Job("own", {name_of_code(): own_unit()})], PLATFORMS, folder)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """This platform's libraries, copied to where they are looked for; no other place has code."""
+    where = tmp_path / "shipped"
+    shutil.copytree(made / this_platform(), where)
+    monkeypatch.setattr(libraries, "folder", lambda: where)
+    monkeypatch.setattr(unit, "places", lambda: ("shipped",))
+    monkeypatch.setattr(loading, "_in_libraries", {})
+    monkeypatch.setenv("LUDARIUM_CODE", "shipped")
+    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+
+    def forget() -> None:
+        for each in (libraries._index, libraries._is_intact, libraries._refuse):
+            each.cache_clear()
+
+    forget()
+    yield where
+    forget()
+
+
+def library_in(folder: Path) -> Path:
+    """The library of this processor."""
+    index = json.loads((folder / libraries.INDEX).read_text())
+    return folder / index["code"][f"{name_of_code()}-{own_unit()._kind}"]["library"]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_library_is_made_for_each_processor_of_a_platform(made: Path, platform: str) -> None:
+    index = json.loads((made / platform / libraries.INDEX).read_text())
+    family, _, system = platform.partition("-")
+    kinds = [each for each in own_unit().kinds if each in FAMILIES[family]]
+    assert sorted(index["code"]) == [f"{name_of_code()}-{kind}" for kind in kinds]
+    assert {each.name for each in (made / platform).iterdir()} == {
+        libraries.INDEX,
+        *index["libraries"],
+    }
+    for name, digest in index["libraries"].items():
+        content = (made / platform / name).read_bytes()
+        assert libraries.digest_of(content) == digest
+        assert content.startswith(BEGINNINGS[system])
+        assert f"{name_of_code()}_0".encode() in content
+
+
+def test_a_shipped_kernel_runs_without_a_compiler(folder: Path) -> None:
+    assert own_unit().kernels["added"](1, 2) == 3
+
+
+def test_what_was_not_shipped_is_an_error_where_nothing_else_may_run(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"has no code of own for \w+ \(added\): run without"):
+        own_unit().kernels["added"](1.5, 2.5)
+
+
+def test_code_of_other_sources_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edited = own_unit()
+    monkeypatch.setattr(edited.ingredients, "digest", lambda _: "0" * 16)
+    with pytest.raises(ValueError, match="has no code of own"):
+        edited.kernels["added"](1, 2)
+
+
+def test_code_is_believed_where_sources_cannot_be_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = own_unit()
+
+    def digest(_: Any) -> str:
+        raise FileNotFoundError("templates.py")
+
+    monkeypatch.setattr(packed.ingredients, "digest", digest)
+    assert packed.kernels["added"](1, 2) == 3
+
+
+def in_index(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        file = folder / libraries.INDEX
+        file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+    return change
+
+
+def with_its_digest(content: bytes) -> Callable[[Path], None]:
+    """A library with other content, that the index knows."""
+
+    def change(folder: Path) -> None:
+        file = library_in(folder)
+        file.write_bytes(content)
+        in_index(libraries={file.name: libraries.digest_of(content)})(folder)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda folder: library_in(folder).write_bytes(b""), "is not the library that"),
+        (lambda folder: library_in(folder).unlink(), "cannot be read"),
+        (with_its_digest(b"of another system"), "cannot be loaded"),
+        (in_index(version="0.0.1"), r"is of version 0\.0\.1, not"),
+        (lambda folder: (folder / libraries.INDEX).write_text("{"), "is damaged"),
+    ],
+)
+def test_a_damaged_library_is_named_once_and_not_used(
+    damage: Callable[[Path], Any], told: str, folder: Path
+) -> None:
+    damage(folder)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            with pytest.raises(ValueError, match="has no code of own"):
+                own_unit().kernels["added"](1, 2)
+    (only,) = (str(each.message) for each in warned)
+    assert str(folder) in only
+    assert re.search(told, only)
+
+
+def test_after_a_damaged_library_the_cache_has_the_next_word(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library_in(folder).write_bytes(b"")
+    monkeypatch.setattr(unit, "places", lambda: ("shipped", "own"))
+    monkeypatch.setattr(compiler, "find_spec", lambda name: True)
+    monkeypatch.setenv("LUDARIUM_CODE_FOLDER", str(tmp_path / "code"))
+    with pytest.warns(RuntimeWarning, match="is not the library that"):
+        assert own_unit().kernels["added"](1, 2) == 3
+    assert len(cache.kept()) == 1
+
+
+def test_only_what_has_changed_is_made_again(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    asked: list[int] = []
+    compiled_for = shipping.compiled_for
+
+    def counted(machines: Any, *others: Any) -> Any:
+        asked.append(len(machines))
+        return compiled_for(machines, *others)
+
+    monkeypatch.setattr(shipping, "compiled_for", counted)
+    library_in(tmp_path / this_platform()).write_bytes(b"")
+    make([Job("own", {name_of_code(): own_unit()})], PLATFORMS, tmp_path)
+    kinds = FAMILIES[this_platform().partition("-")[0]]
+    assert asked == [len([each for each in own_unit().kinds if each in kinds])]
+    for file in made.rglob("*"):
+        if file.is_file():
+            assert (tmp_path / file.relative_to(made)).read_bytes() == file.read_bytes()
