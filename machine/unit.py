@@ -117,12 +117,18 @@ class Unit:
             except NoCompilerError as error:
                 _warn_of_plain(self.subject, str(error))
                 return self._plain[name](*arguments)
-            if form.layouts not in added:
-                added.add(form.layouts)
-                address = loading.address_of(form.symbol)
-                calling.add(kernel, address, form.layouts, form.returned)
+            if getattr(_calling_again, "is_set", False):
+                raise TypeError(f"{name} of {self.name} cannot be called with {layouts}")
+            with _is_finding:  # another thread may have found the same
+                if form.layouts not in added:
+                    address = loading.address_of(form.symbol)
+                    calling.add(kernel, address, form.layouts, form.returned)
+                    added.add(form.layouts)
+            _calling_again.is_set = True
+            try:
                 return kernel(*arguments)
-            raise TypeError(f"{name} of {self.name} cannot be called with {layouts}")
+            finally:
+                _calling_again.is_set = False
 
         added: set[tuple[Any, ...]] = set()
         is_brief = getattr(function, "ludarium_is_brief", False)
@@ -225,6 +231,7 @@ def _wrapping_round(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _is_finding = threading.RLock()
+_calling_again = threading.local()  # set while a kernel that has its code now is called once more
 
 
 @cache

@@ -93,6 +93,18 @@ def test_threads_that_ask_at_once_get_the_same_kernels(monkeypatch):
     assert all(each is made[0] for each in made)
 
 
+def test_threads_that_call_first_at_once_get_results(code_folder: Path) -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(30):
+                added = own_unit().kernels["added"]
+                assert list(pool.map(added, range(4), range(4))) == [0, 2, 4, 6]
+    finally:
+        sys.setswitchinterval(before)
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A cache folder with the kernels of a few plies, and what the process said."""
