@@ -12,7 +12,8 @@
 #   make site         these documents as a site, in build/site; a warning is an error
 #   make pages        the pages of docs/guide that are made from code
 #   make without-obsidio  the sources without that game, in build/without-obsidio (RELEASING.md)
-#   make dist         wheel and sdist with the page, from a copy of git's files, in build/dist
+#   make libraries    machine code of all games for this system, in machine/shipped: nothing compiles
+#   make dist         wheels for all systems, and an sdist, from a copy of git's files, in build/dist
 #   make cpu          to be called first, on Linux: torch's build without 3 GB for GPUs
 #   make reports      reports on all games, in docs/reports; takes half an hour
 #   make bench        speed of the environments and of the search, beside other libraries
@@ -34,7 +35,7 @@ REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks moves analysis wasm
 LONG_BENCHMARKS := ppo ablations strength exact_moves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site dist cpu reports bench bench-quick lines fuzz clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format libraries modules page pages site dist cpu reports bench bench-quick lines fuzz clean
 .PHONY: without-obsidio
 
 demo: $(VENV)/.train
@@ -87,6 +88,9 @@ format: $(VENV)/.dev
 modules: $(VENV)/.dev
 	$(BIN)/python -m ludarium.play.build --output build/modules
 
+libraries: $(VENV)/.dev
+	$(BIN)/python -m ludarium.play.shipping
+
 page: $(VENV)/.dev
 	rm -rf play/built.new
 	$(BIN)/ludarium page play/built.new
@@ -112,6 +116,8 @@ dist: $(VENV)/.dev
 	git checkout-index --all --prefix=build/copy/
 	cp -r play/built build/copy/play/
 	$(BIN)/python -m build --outdir build/dist build/copy
+	$(BIN)/python -m ludarium.play.shipping --platform all --output build/shipped
+	$(BIN)/python .ci/wheels.py build/dist/*.whl build/shipped
 	$(BIN)/twine check --strict build/dist/*
 	$(BIN)/check-wheel-contents build/dist/*.whl
 
@@ -174,5 +180,5 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist play/built play/built.new *.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist machine/shipped play/built play/built.new *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -89,6 +89,7 @@ setup(
         "ludarium.analysis": ["exact_tests/hard/*.jsonl"],
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
+        "ludarium.machine": ["shipped/*/*"],  # what `make libraries` has made, if it has
         "ludarium.models": ["shipped/*", "shipped/pocket/*"],
         "ludarium.play.native": ["templates/*"],
         "ludarium.play": ["js/*", "page/**/*", "built/**/*"],

@@ -124,11 +124,14 @@ def make(jobs: Sequence[Job], platforms: Sequence[str], folder: Path) -> None:
             kinds = "-".join(["", *job.kinds])
             say(f"ludarium: {job.name}{kinds}: {time.monotonic() - began:.0f} s")
 
-    with ThreadPoolExecutor(available_cores()) as pool:
-        list(pool.map(do, jobs))
+    try:
+        with ThreadPoolExecutor(available_cores()) as pool:
+            list(pool.map(do, jobs))
+    finally:  # what was made before an error is kept
+        for platform, index in indexes.items():
+            text = json.dumps(index, indent=0, sort_keys=True)
+            write_whole(folder / platform / libraries.INDEX, text.encode())
     for platform, index in indexes.items():
-        text = json.dumps(index, indent=0, sort_keys=True)
-        write_whole(folder / platform / libraries.INDEX, text.encode())
         for file in (folder / platform).iterdir():
             if file.name not in (libraries.INDEX, *index["libraries"]):
                 file.unlink()

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.machinery import ExtensionFileLoader
 from importlib.metadata import EntryPoint
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -19,8 +21,12 @@ from packaging.utils import canonicalize_name
 
 from ludarium.envs import GAMES
 from ludarium.envs.opponents import OPPONENT_ENTRY_POINTS
+from ludarium.machine import calling
+from ludarium.machine.machines import this_platform
+from ludarium.play.shipping import PLATFORMS
 from ludarium.training.agents.names import AGENT_ENTRY_POINTS, AgentKind
 
+LIBRARY = "machine/shipped/any-system/index.json"
 PAGE = ["index.html", "games/corso-size=3.wasm", "site.json"]
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = sorted(marker.parent.name for marker in ROOT.glob("*/py.typed"))
@@ -42,6 +48,8 @@ def source(tmp_path_factory) -> Path:
     for name in PAGE:
         (folder / "play/built" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "play/built" / name).write_text(json.dumps({"files": PAGE}))
+    (folder / LIBRARY).parent.mkdir(parents=True)
+    (folder / LIBRARY).write_text("{}")
     return folder
 
 
@@ -81,6 +89,44 @@ def _metadata(wheel: Path) -> tuple[str, str]:
 @pytest.mark.slow
 def test_a_wheel_holds_the_page_that_was_built(wheel_names):
     assert {f"ludarium/play/built/{name}" for name in PAGE} <= wheel_names
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_the_libraries_that_were_made(wheel_names):
+    assert f"ludarium/{LIBRARY}" in wheel_names
+
+
+@pytest.mark.slow
+def test_a_wheel_is_made_for_each_platform(wheel: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ziglang")
+    built = Path(shutil.copy(wheel, tmp_path))
+    for platform in PLATFORMS:
+        (tmp_path / "shipped" / platform).mkdir(parents=True)
+        (tmp_path / "shipped" / platform / "index.json").write_text(platform)
+    making = [sys.executable, str(ROOT / ".ci/wheels.py"), str(built), str(tmp_path / "shipped")]
+    subprocess.run(making, check=True, capture_output=True)
+    assert not built.exists()
+    found = {}
+    for made in tmp_path.glob("*.whl"):
+        with zipfile.ZipFile(made) as archive:
+            held = {name: archive.read(name) for name in archive.namelist()}
+        (about,) = (content for name, content in held.items() if name.endswith("/WHEEL"))
+        tags = {f"cp311-abi3-{tag}" for tag in made.stem.split("-")[-1].split(".")}
+        assert {line[5:] for line in about.decode().splitlines() if line.startswith("Tag")} == tags
+        shipped = [name for name in held if name.startswith("ludarium/machine/shipped/")]
+        (platform,) = (held[name].decode() for name in shipped)
+        assert shipped == [f"ludarium/machine/shipped/{platform}/index.json"]
+        (record,) = (name for name in held if name.endswith("/RECORD"))
+        rows = [line.split(",") for line in held.pop(record).decode().splitlines()]
+        assert {name for name, digest, _ in rows if digest} == set(held)
+        (found[platform],) = (name for name in held if name.startswith("ludarium/machine/_call."))
+        if platform == this_platform():
+            extension = tmp_path / "_call.abi3.so"
+            extension.write_bytes(held[found[platform]])
+            loader = ExtensionFileLoader("_call", str(extension))
+            loaded = module_from_spec(spec_from_file_location("_call", extension, loader=loader))
+            assert loaded.level() == calling.level()
+    assert set(found) == set(PLATFORMS)
 
 
 @pytest.mark.slow
@@ -131,7 +177,7 @@ def test_the_wheel_holds_the_data_files(wheel_names):
             "py.typed",
         )
         for file in (ROOT / room).rglob(pattern)
-        if not file.is_relative_to(ROOT / "play/built")
+        if not any(file.is_relative_to(ROOT / made) for made in ("play/built", "machine/shipped"))
     ]
     assert len(data) >= 7
     for file in data:
