@@ -1,7 +1,7 @@
 /* Calls machine code from Python: `kernel`, `add` and `level` of machine/calling.py.
 
-   A kernel is a builtin function over a list of forms. A form is code for arguments of certain
-   layouts, `int64_t code(int64_t *block)`; a call writes the arguments into a block of words, see
+   A kernel is a builtin function over a list of forms, which only grows. A form is code for
+   arguments of certain layouts, `int64_t code(int64_t *block)`; a call writes the arguments into a block of words, see
    machine/layouts.py. The extension is in Python's limited interface: one file serves all versions. */
 
 #define Py_LIMITED_API 0x030B0000
@@ -15,10 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__) || defined(_M_X64)
+#define IS_X86
 #include <immintrin.h>
+#ifdef _MSC_VER
+#include <intrin.h>
+#else
+#include <cpuid.h>
+#endif
 #endif
 
-enum { SEEN = 8, WORDS = 128, MOST_RETURNED = 8, MOST_FORMS = 64, MOST_DEPTH = 8 };
+enum { SEEN = 8, WORDS = 128, MOST_RETURNED = 8, MOST_DEPTH = 8 };
 
 /* The layout of an argument. */
 typedef struct Layout {
@@ -39,15 +45,20 @@ typedef struct {
     char returned[MOST_RETURNED + 2];
 } Form;
 
+/* What a kernel's builtin function is bound to. It takes part in garbage collection, since
+   `otherwise` mostly refers to the kernel. */
 typedef struct {
+    PyObject_HEAD
     PyObject *otherwise;
     int holds_gil;
     Py_ssize_t count;         /* forms; the last thing that `add` writes */
-    Form *forms[MOST_FORMS];
+    Form **forms;
+    PyMethodDef method;
+    char *name;
 } Kernel;
 
 static PyObject *text_of;     /* layouts.text_of */
-static const char CAPSULE[] = "ludarium.machine.kernel";
+static PyObject *kernel_type;
 
 /* Layouts from Python. */
 
@@ -77,8 +88,9 @@ static Py_ssize_t read_layout(PyObject *given, Layout *layout, int depth) {
         if (size != 5 || !PyUnicode_Check(PyTuple_GetItem(given, 1))) return refuse();
         layout->count = PyLong_AsSsize_t(PyTuple_GetItem(given, 2));
         if (PyErr_Occurred() || layout->count < 0 || layout->count > 32) return refuse();
-        layout->is_contiguous = (char)PyObject_IsTrue(PyTuple_GetItem(given, 3));
-        layout->is_writable = (char)PyObject_IsTrue(PyTuple_GetItem(given, 4));
+        if (!PyBool_Check(PyTuple_GetItem(given, 3)) || !PyBool_Check(PyTuple_GetItem(given, 4))) return refuse();
+        layout->is_contiguous = PyTuple_GetItem(given, 3) == Py_True;
+        layout->is_writable = PyTuple_GetItem(given, 4) == Py_True;
         layout->text = PyTuple_GetItem(given, 1);
         Py_INCREF(layout->text);
         return 1 + 2 * layout->count;
@@ -158,7 +170,11 @@ static int write_words(Layout *layout, PyObject *given, int64_t **at) {
         int is_plain = PyLong_Check(given);
         if (is_plain ? PyBool_Check(given) : !PyArray_IsScalar(given, Integer)) return 0;
         PyObject *number = is_plain ? given : PyNumber_Index(given);
-        if (!number) return -1;
+        if (!number) {            /* numpy counts durations among its integers */
+            if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+            PyErr_Clear();
+            return 0;
+        }
         if (layout->kind == 'i') *(*at)++ = PyLong_AsLongLong(number);
         else *(*at)++ = (int64_t)PyLong_AsUnsignedLongLong(number);
         if (!is_plain) Py_DECREF(number);
@@ -199,7 +215,7 @@ static PyObject *as_object(char kind, int64_t word) {
 
 /* The state of floating-point numbers: kernels round to nearest, and trap nothing. */
 
-#if defined(__x86_64__) || defined(_M_X64)
+#ifdef IS_X86
 typedef unsigned State;
 static State state_now(void) { return _mm_getcsr(); }
 static void set_state(State state) { _mm_setcsr(state); }
@@ -259,8 +275,7 @@ static PyObject *call_form(const Kernel *kernel, const Form *form, PyObject *con
 }
 
 static PyObject *call(PyObject *self, PyObject *const *given, Py_ssize_t count) {
-    const Kernel *kernel = PyCapsule_GetPointer(self, CAPSULE);
-    if (!kernel) return NULL;
+    const Kernel *kernel = (const Kernel *)self;
     for (Py_ssize_t k = 0; k < kernel->count; k++) {
         const Form *form = kernel->forms[k];
         int fits = 0;
@@ -268,6 +283,7 @@ static PyObject *call(PyObject *self, PyObject *const *given, Py_ssize_t count) 
         PyObject *answer = call_form(kernel, form, given, &fits);
         if (fits == 1 || PyErr_Occurred()) return answer;
     }
+    if (!kernel->otherwise) return PyErr_Format(PyExc_RuntimeError, "%s is gone", kernel->name);
     PyObject *arguments = PyTuple_New(count), *answer = NULL;
     for (Py_ssize_t k = 0; arguments && k < count; k++) {
         Py_INCREF(given[k]);
@@ -278,45 +294,62 @@ static PyObject *call(PyObject *self, PyObject *const *given, Py_ssize_t count) 
     return answer;
 }
 
-static void free_kernel(PyObject *capsule) {
-    Kernel *kernel = PyCapsule_GetPointer(capsule, CAPSULE);
-    PyMethodDef *method = PyCapsule_GetContext(capsule);
-    for (Py_ssize_t k = 0; k < kernel->count; k++) {
-        for (Py_ssize_t n = 0; n < kernel->forms[k]->count; n++) free_layout(kernel->forms[k]->layouts + n);
-        free(kernel->forms[k]->layouts);
-        free(kernel->forms[k]);
-    }
-    Py_XDECREF(kernel->otherwise);
-    free((char *)method->ml_name);
-    free(method);
-    free(kernel);
+static void free_form(Form *form) {
+    for (Py_ssize_t k = 0; k < form->count; k++) free_layout(form->layouts + k);
+    free(form->layouts);
+    free(form);
 }
+
+static int visit_kernel(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(((Kernel *)self)->otherwise);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static int clear_kernel(PyObject *self) {
+    Py_CLEAR(((Kernel *)self)->otherwise);
+    return 0;
+}
+
+static void free_kernel(PyObject *self) {
+    Kernel *kernel = (Kernel *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(kernel->otherwise);
+    for (Py_ssize_t k = 0; k < kernel->count; k++) free_form(kernel->forms[k]);
+    free(kernel->forms);
+    free(kernel->name);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_traverse, visit_kernel}, {Py_tp_clear, clear_kernel}, {Py_tp_dealloc, free_kernel}, {0, NULL},
+};
+static PyType_Spec kernel_spec = {
+    "ludarium.machine._call.Kernel", sizeof(Kernel), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots,
+};
 
 static PyObject *make_kernel(PyObject *module, PyObject *given) {
     const char *name;
-    PyObject *otherwise, *function = NULL;
+    PyObject *otherwise;
     int holds_gil;
     (void)module;
     if (!PyArg_ParseTuple(given, "sOp:kernel", &name, &otherwise, &holds_gil)) return NULL;
-    Kernel *kernel = calloc(1, sizeof *kernel);
-    PyMethodDef *method = calloc(1, sizeof *method);
-    char *copy = malloc(strlen(name) + 1);
-    PyObject *capsule = kernel && method && copy ? PyCapsule_New(kernel, CAPSULE, free_kernel) : NULL;
-    if (!capsule) {
-        free(kernel);
-        free(method);
-        free(copy);
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    }
-    method->ml_name = strcpy(copy, name);
-    method->ml_meth = (PyCFunction)(void (*)(void))call;
-    method->ml_flags = METH_FASTCALL;
-    PyCapsule_SetContext(capsule, method);
+    Kernel *kernel = PyObject_GC_New(Kernel, (PyTypeObject *)kernel_type);
+    if (!kernel) return NULL;
     Py_INCREF(otherwise);
     kernel->otherwise = otherwise;
     kernel->holds_gil = holds_gil;
-    function = PyCFunction_NewEx(method, capsule, NULL);
-    Py_DECREF(capsule);
+    kernel->count = 0;
+    kernel->forms = NULL;
+    kernel->name = malloc(strlen(name) + 1);
+    kernel->method = (PyMethodDef){kernel->name, (PyCFunction)(void (*)(void))call, METH_FASTCALL, NULL};
+    PyObject_GC_Track(kernel);
+    PyObject *function = kernel->name ? PyCFunction_NewEx(&kernel->method, (PyObject *)kernel, NULL) : PyErr_NoMemory();
+    if (kernel->name) strcpy(kernel->name, name);
+    Py_DECREF(kernel);
     return function;
 }
 
@@ -326,17 +359,16 @@ static PyObject *add(PyObject *module, PyObject *given) {
     const char *returned;
     (void)module;
     if (!PyArg_ParseTuple(given, "OKO!s:add", &function, &address, &PyTuple_Type, &layouts, &returned)) return NULL;
-    PyObject *capsule = PyCFunction_Check(function) ? PyCFunction_GetSelf(function) : NULL;
-    Kernel *kernel = capsule && PyCapsule_IsValid(capsule, CAPSULE) ? PyCapsule_GetPointer(capsule, CAPSULE) : NULL;
-    if (!kernel) {
+    Kernel *kernel = PyCFunction_Check(function) ? (Kernel *)PyCFunction_GetSelf(function) : NULL;
+    if (!kernel || (PyObject *)Py_TYPE(kernel) != kernel_type) {
         PyErr_SetString(PyExc_TypeError, "add takes what `kernel` returned");
         return NULL;
     }
     size_t length = strlen(returned);
     const char *kinds = returned + (returned[0] == 'T');
     if (!address || !length || length > MOST_RETURNED + 1 || strspn(kinds, "nbiufg") != strlen(kinds)
-        || (returned[0] != 'T' && length != 1) || kernel->count == MOST_FORMS) {
-        PyErr_SetString(PyExc_ValueError, "an address of 0, a result that is not known, or too many forms");
+        || (returned[0] != 'T' && length != 1)) {
+        PyErr_SetString(PyExc_ValueError, "an address of 0, or a result that is not known");
         return NULL;
     }
     Form *form = calloc(1, sizeof *form);
@@ -352,14 +384,18 @@ static PyObject *add(PyObject *module, PyObject *given) {
         Py_ssize_t words = read_layout(PyTuple_GetItem(layouts, form->count), form->layouts + form->count, 0);
         form->count++;
         if (words < 0) {
-            for (Py_ssize_t k = 0; k < form->count; k++) free_layout(form->layouts + k);
-            free(form->layouts);
-            free(form);
+            free_form(form);
             return NULL;
         }
         form->words += words;
     }
-    kernel->forms[kernel->count] = form;
+    Form **forms = realloc(kernel->forms, (size_t)(kernel->count + 1) * sizeof *forms);
+    if (!forms) {
+        free_form(form);
+        return PyErr_NoMemory();
+    }
+    kernel->forms = forms;        /* calls read it anew for each form */
+    forms[kernel->count] = form;
     kernel->count++;
     Py_INCREF(Py_None);
     return Py_None;
@@ -367,20 +403,52 @@ static PyObject *add(PyObject *module, PyObject *given) {
 
 /* The processor, see machine/machines.py. */
 
+#ifdef IS_X86
+static void ask(unsigned leaf, unsigned *words) {
+#ifdef _MSC_VER
+    __cpuidex((int *)words, (int)leaf, 0);
+#else
+    __cpuid_count(leaf, 0, words[0], words[1], words[2], words[3]);
+#endif
+}
+
+/* What the system saves when it changes from one thread to another. */
+static unsigned saved_state(void) {
+#ifdef _MSC_VER
+    return (unsigned)_xgetbv(0);
+#else
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+#endif
+}
+
+#define BIT(n) (1u << (n))
+enum {
+    V2 = BIT(20) | BIT(23),                          /* leaf 1, ecx: SSE 4.2, POPCNT */
+    V3 = BIT(12) | BIT(22) | BIT(27) | BIT(28) | BIT(29), /* the same: FMA, MOVBE, XGETBV, AVX, F16C */
+    V3_MORE = BIT(3) | BIT(5) | BIT(8),              /* leaf 7, ebx: BMI1, AVX2, BMI2 */
+    LZCNT = BIT(5),                                  /* leaf 0x80000001, ecx; without it a BSR */
+    VNNI = BIT(11),                                  /* leaf 7, ecx */
+};
+static const unsigned V4 = BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31); /* leaf 7, ebx: F, DQ, CD, BW, VL */
+#endif
+
 static PyObject *level(PyObject *module, PyObject *nothing) {
     const char *found = "";
     (void)module;
     (void)nothing;
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt")) found = "v2";
-    if (found[0] && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi")
-        && __builtin_cpu_supports("bmi2")) {
+#ifdef IS_X86
+    unsigned most[4], first[4], seventh[4] = {0}, extended[4];
+    ask(0, most);
+    ask(1, first);
+    ask(0x80000001, extended);
+    if (most[0] >= 7) ask(7, seventh);
+    if ((first[2] & V2) == V2) found = "v2";
+    if (found[0] && (first[2] & V3) == V3 && (seventh[1] & V3_MORE) == V3_MORE && extended[2] & LZCNT
+        && (saved_state() & 0x06) == 0x06) {
         found = "v3";
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-            && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
-            && __builtin_cpu_supports("avx512vl"))
-            found = __builtin_cpu_supports("avx512vnni") ? "vnni" : "v4";
+        if ((seventh[1] & V4) == V4 && (saved_state() & 0xE6) == 0xE6) found = seventh[2] & VNNI ? "vnni" : "v4";
     }
 #elif defined(__aarch64__)
     found = "neon";
@@ -390,8 +458,6 @@ static PyObject *level(PyObject *module, PyObject *nothing) {
     extern unsigned long getauxval(unsigned long);
     if (getauxval(16) >> 20 & 1) found = "dotprod"; /* AT_HWCAP, HWCAP_ASIMDDP */
 #endif
-#elif defined(__x86_64__) || defined(_M_X64)
-    found = "v2";
 #endif
     return PyUnicode_FromString(found);
 }
@@ -412,5 +478,6 @@ PyMODINIT_FUNC PyInit__call(void) {
     if (!layouts) return NULL;
     text_of = PyObject_GetAttrString(layouts, "text_of");
     Py_DECREF(layouts);
-    return text_of ? PyModule_Create(&definition) : NULL;
+    kernel_type = PyType_FromSpec(&kernel_spec);
+    return text_of && kernel_type ? PyModule_Create(&definition) : NULL;
 }

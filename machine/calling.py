@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import struct
+import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from ctypes.util import find_library
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .layouts import Layout, fits, layout_of
+from .layouts import Layout, text_of, words_of
 
 _call: Any = None
 with suppress(ImportError):
@@ -53,16 +56,27 @@ def add(kernel: Any, address: int, layouts: tuple[Layout, ...], returned: str) -
     """
     if _call is not None:
         _call.add(kernel, address, layouts, returned)
-    else:
-        kernel.forms.append((_CODE(address), layouts, returned))
+        return
+    if not isinstance(kernel, _Kernel) or not isinstance(layouts, tuple):
+        raise TypeError("add takes what `kernel` returned, and a tuple of layouts")
+    letters = returned[1:] if returned[:1] == "T" else returned
+    is_known = set(letters) <= set("nbiufg") and len(letters) <= _MOST_RETURNED
+    if not address or not is_known or (letters == returned and len(letters) != 1):
+        raise ValueError("an address of 0, or a result that is not known")
+    size = sum(map(words_of, layouts)) + _MOST_RETURNED
+    kernel.forms.append((_CODE(address), layouts, returned, size))
 
 
 def level() -> str:
     """The newest of ``machines.KINDS`` that this processor is; empty if it is older than all."""
     if _call is not None:
         return str(_call.level())
-    flags = _flags()
-    found = ""
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        is_newer = sys.platform == "darwin" or "asimddp" in _flags()
+        return "dotprod" if is_newer else "neon"
+    if not sys.platform.startswith("linux"):
+        return "v2"  # all that run these systems are at least that
+    flags, found = _flags(), ""
     for kind, needed in _NEEDED.items():
         if not needed <= flags:
             break
@@ -76,7 +90,7 @@ _CODE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _MOST_RETURNED = 8
 _NEEDED = {
     "v2": {"sse4_2", "popcnt"},
-    "v3": {"avx2", "fma", "bmi1", "bmi2"},
+    "v3": {"avx2", "fma", "bmi1", "bmi2", "f16c", "abm", "movbe"},
     "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "vnni": {"avx512_vnni"},
 }
@@ -86,32 +100,78 @@ class _Kernel:
     """A kernel in Python; see `kernel`."""
 
     def __init__(self, otherwise: Callable[..., Any]) -> None:
-        self.forms: list[tuple[Any, tuple[Layout, ...], str]] = []
+        self.forms: list[tuple[Any, tuple[Layout, ...], str, int]] = []
         self._otherwise = otherwise
 
     def __call__(self, *arguments: Any) -> Any:
-        given = tuple(map(layout_of, arguments))
-        for code, layouts, returned in self.forms:
-            if len(given) == len(layouts) and all(map(fits, given, layouts)):
-                words = [word for argument in arguments for word in _words(argument)]
-                block = (ctypes.c_int64 * (len(words) + _MOST_RETURNED))(*words)
-                word = code(ctypes.addressof(block))
+        for code, layouts, returned, size in self.forms:
+            words = _words(("T", "", layouts), arguments)
+            if words is not None:
+                block = (ctypes.c_int64 * size)(*words)
+                with _usual_floats():
+                    word = code(ctypes.addressof(block))
                 if returned[0] != "T":
                     return _value(returned, word)
                 return tuple(map(_value, returned[1:], block))
         return self._otherwise(*arguments)
 
 
-def _words(argument: Any) -> list[int]:
-    if argument is None:
-        return []
-    if isinstance(argument, np.ndarray):
-        return [argument.ctypes.data, *argument.shape, *argument.strides]
-    if isinstance(argument, tuple):
-        return [word for entry in argument for word in _words(entry)]
-    if isinstance(argument, float | np.float32):
-        return list(struct.unpack("q", struct.pack("d", argument)))
-    return [(int(argument) + 2**63) % 2**64 - 2**63]
+def _words(layout: Layout, given: Any) -> list[int] | None:
+    """The words of an argument, or None if it does not fit the layout; see `write_words`."""
+    kind = layout[0]
+    if kind == "n":
+        return [] if given is None else None
+    if kind == "T":
+        if not isinstance(given, tuple) or len(given) != len(layout[2]):
+            return None
+        entries = list(map(_words, layout[2], given))
+        return None if None in entries else [word for each in entries for word in each or ()]
+    if kind == "A":
+        if not isinstance(given, np.ndarray) or given.ndim != layout[2]:
+            return None
+        flags = given.flags
+        if flags.c_contiguous < layout[3] or flags.writeable < layout[4]:
+            return None
+        with suppress(TypeError):
+            if text_of(given.dtype) == layout[1]:
+                return [given.ctypes.data, *given.shape, *given.strides]
+        return None
+    if not isinstance(given, _TAKEN[kind]) or isinstance(given, _REFUSED.get(kind, ())):
+        return None
+    if kind in "fg":
+        return list(struct.unpack("q", struct.pack("d", given)))
+    number = int(given)
+    lowest = 0 if kind == "u" else -(2**63)
+    return [_value("i", number)] if lowest <= number < lowest + 2**64 else None
+
+
+_TAKEN: dict[str, Any] = {
+    **{"i": (int, np.integer), "u": (int, np.integer), "b": (bool, np.bool_)},
+    **{"f": float, "g": np.float32},
+}
+_REFUSED: dict[str, Any] = {"i": (bool, np.timedelta64), "u": (bool, np.timedelta64)}
+
+
+@contextmanager
+def _usual_floats() -> Iterator[None]:
+    """Numbers round to nearest, and trap nothing; where the system has no such call, as before."""
+    if _libm is None:
+        yield
+        return
+    before = (ctypes.c_int64 * 16)()
+    _libm.fegetenv(before)
+    _libm.fesetenv(ctypes.c_void_p(-1))  # FE_DFL_ENV
+    try:
+        yield
+    finally:
+        _libm.fesetenv(before)
+
+
+_libm: Any = None
+if sys.platform.startswith("linux"):
+    with suppress(OSError, AttributeError):
+        _libm = ctypes.CDLL(find_library("m"))
+        _libm.fesetenv, _libm.fegetenv  # noqa: B018 - without these there is none
 
 
 def _value(kind: str, word: int) -> Any:
@@ -121,7 +181,7 @@ def _value(kind: str, word: int) -> Any:
         return word != 0
     if kind in "fg":
         return struct.unpack("d", struct.pack("q", word))[0]
-    return word % 2**64 if kind == "u" else word
+    return word % 2**64 if kind == "u" else (word + 2**63) % 2**64 - 2**63
 
 
 def _flags() -> set[str]:
@@ -130,7 +190,8 @@ def _flags() -> set[str]:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return set()
-    line = next((each for each in text.splitlines() if each.startswith("flags")), "")
+    names = ("flags", "Features")  # of x86, and of Arm
+    line = next((each for each in text.splitlines() if each.startswith(names)), "")
     return set(line.partition(":")[2].split())
 
 

@@ -49,7 +49,7 @@ def layout_of(value: Any) -> Layout:
         ("f", float),
         ("n", type(None)),
     ):
-        if isinstance(value, kinds):
+        if isinstance(value, kinds) and not isinstance(value, np.timedelta64):
             return (letter,)
     remedy = ": pass an array of one record" if isinstance(value, np.void) else ""
     raise TypeError(
@@ -74,16 +74,47 @@ def fits(given: Layout, wanted: Layout) -> bool:
     return False
 
 
-@cache
+def words_of(layout: Layout) -> int:
+    """The number of words that an argument of a layout becomes.
+
+    Raises:
+        ValueError: it is no layout.
+    """
+    if isinstance(layout, tuple):
+        match layout:
+            case ("n",):
+                return 0
+            case ("b" | "i" | "u" | "f" | "g",):
+                return 1
+            case ("A", str(), int(dimensions), bool(), bool()) if 0 <= dimensions <= 32:
+                return 1 + 2 * dimensions
+            case ("T", _, tuple(entries)):
+                return sum(map(words_of, entries))
+    raise ValueError("this is no layout of a kernel's argument")
+
+
+#: Texts by the identity of the dtype, which is kept so that no other one gets it. Equal dtypes may
+#: differ for the compiler: numpy compares neither ``aligned`` nor ``np.record``.
+_texts: dict[int, tuple[np.dtype, str]] = {}
+_MOST_TEXTS = 1024
+
+
 def text_of(dtype: np.dtype) -> str:
     """A dtype as text, the same in every process; `dtype_of` is its inverse.
 
     Raises:
         TypeError: it holds Python objects, or numbers in another byte order than this machine's.
     """
+    known = _texts.get(id(dtype))
+    if known is not None:
+        return known[1]
     if dtype.hasobject or not dtype.isnative:
         raise TypeError(f"kernels take no arrays of {dtype}")
-    return json.dumps(_described(dtype), separators=(",", ":"))
+    text = json.dumps(_described(dtype), separators=(",", ":"))
+    if len(_texts) >= _MOST_TEXTS:
+        _texts.clear()
+    _texts[id(dtype)] = dtype, text
+    return text
 
 
 def _described(dtype: np.dtype) -> Any:
