@@ -28,14 +28,22 @@ ignored until the next one, so threads need not wait for each other and the resu
 depend on them; each word is written by one thread, and read and written as a whole.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
 from ludarium.machine.marks import kernel, part
 
-rules: Any = None  # Osiron's rule module, filled in by `specialise`
+from .colourings import COLOURINGS, RuleSet, board_record, view_record
 
-COLOURINGS = 2_704_156  # colourings of 24 spaces, half of which are player 0's
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import Arguments
+    from ludarium.envs.engine.game import Game
+
+rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
 #: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127
@@ -46,6 +54,19 @@ FINISHED = 255
 
 _HALF = SPACES // 2
 _LOW_HALF = (1 << _HALF) - 1
+
+
+def arguments(game: Game) -> Arguments:
+    """The arguments of the kernels, see `specialise`."""
+    board = board_record(RuleSet(game.options["movement"], ((), ())))
+    view = view_record(np.arange(SPACES), 0)
+    words, marks = np.zeros(1, np.int32), np.zeros(1, np.uint8)
+    yield "start", (board, words, words, marks, 0, 0)
+    yield "decide", (board, words, words, marks, marks, 0, 0, 0)
+    yield "tally", (board, words, words, np.zeros((1, 2, 256), np.int64))
+    looked_up = (board, view, game.tables, words, game.new_states(1))
+    yield "look_up", (*looked_up, np.zeros(1, np.int8))
+    yield "look_up_actions", (*looked_up, np.zeros((1, game.num_actions), np.int8))
 
 
 @part
