@@ -12,9 +12,6 @@ in self-play each takes the number of the next game, in a search of one tree the
 
 The learner of AlphaZero has a pool of its own. Its threads run torch with one thread each, a
 setting that belongs to the thread and takes time to change, and they divide thousands of steps.
-
-numba's own parallel loops are not used: their default layer kills a process that forks after one,
-and another aborts when two threads start loops at once.
 """
 
 from __future__ import annotations

@@ -7,12 +7,14 @@ For each game, in a process of its own, including imports:
 
 - ``environment``: make, reset, observe, one step;
 - ``batch``: 64 games, one step of each;
-- ``agent``: the shipped agent chooses a move;
+- ``agent``, ``level`` and ``uct``: the shipped agent, its second level, or a search by 100 playouts
+  chooses a move;
 - ``training``: the first iteration of AlphaZero, with few games and without a bootstrap.
 
-``first`` has an empty cache; ``next`` has the code that the first use left. Figures are seconds of
-processor time, which other work on the machine changes little, and in brackets of wall time; the
-least of several repeats. The last rows are Python and imports alone, always with an empty cache.
+``first`` has an empty cache, so what has no code yet is compiled in a child process, whose time
+counts; ``next`` has the code that the first use left. Figures are seconds of processor time, which
+other work on the machine changes little, and in brackets of wall time; the least of several
+repeats. The last rows are Python and imports alone, always with an empty cache.
 """
 
 from __future__ import annotations
@@ -33,6 +35,12 @@ IMPORTS = {
     "import numpy, gymnasium, pettingzoo": "import numpy, gymnasium, pettingzoo",
     "import ludarium.envs": "import ludarium.envs",
 }
+MOVE = """
+from ludarium.training.agents.names import read_agent
+factory = read_agent("AGENT")
+game = factory.choose_game({{}}, {game!r})
+factory.make(game, 0).choose(game.start(0))
+"""
 USES = {
     "environment": """
 import ludarium.envs
@@ -46,13 +54,9 @@ from ludarium.envs import batch
 games = batch.make({game!r}, 64, seed=0)
 games.step(games.random_actions())
 """,
-    "agent": """
-from ludarium.training.agents.names import read_agent
-factory = read_agent("{game}:16")
-game = factory.choose_game({{}})
-agent = factory.make(game, 0)
-agent.choose(game.start(0))
-""",
+    "agent": MOVE.replace("AGENT", "{game}:16"),
+    "level": MOVE.replace("AGENT", "level:2"),
+    "uct": MOVE.replace("AGENT", "uct:100"),
     "training": """
 import tempfile
 from ludarium.configs import apply_settings, load_config

@@ -21,7 +21,7 @@ from ludarium.envs.engine.rule import table_record
 from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, PAIR_ENDS, set_of
 from ludarium.envs.osiron.rules import ALL_SPACES, BORDERING_PAIRS, CIRCLES, NO_PAIR, PAIRS, SPACES
 
-from .kernels import COLOURINGS
+COLOURINGS = 2_704_156  # colourings of 24 spaces, half of which are player 0's
 
 _HALF = SPACES // 2
 _HALVES = np.arange(1 << _HALF)

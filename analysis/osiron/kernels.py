@@ -34,17 +34,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludarium.envs.engine.rule import table_record
-from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES, movement
+from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
 from ludarium.machine.marks import kernel, part
+
+from .colourings import COLOURINGS, RuleSet, board_record, view_record
 
 if TYPE_CHECKING:
     from ludarium.envs.engine.compile import Arguments
     from ludarium.envs.engine.game import Game
 
 rules: Any = None  # Osiron's rule module, filled in by `specialise`
-
-COLOURINGS = 2_704_156  # colourings of 24 spaces, half of which are player 0's
 
 #: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127
@@ -58,26 +57,16 @@ _LOW_HALF = (1 << _HALF) - 1
 
 
 def arguments(game: Game) -> Arguments:
-    """The arguments of the kernels, see `specialise`, with `board_record` and `view_record`."""
-    phases = 4 if game.options["movement"] == "advanced" else 2
-    halves, marks = np.zeros((2, 1 << _HALF), np.int32), np.zeros(1, np.uint8)
-    words, pairs = halves[0], np.zeros(NO_PAIR + 1, np.uint8)
-    board = table_record(
-        ends=np.stack([pairs[1:], pairs[1:]], axis=1),
-        exchange=pairs[1:].astype(np.int32),
-        kind=np.zeros((phases, 2), np.int64),
-        forbids=pairs[:phases],
-        goals=halves[:, :CIRCLES],
-        first=words,
-        rank=words.astype(np.int16),
-    )
-    yield "start", (board, words, words, marks, 0, 1)
-    yield "decide", (board, words, words, marks, marks, 1, 0, 1)
-    yield "tally", (board, words, words, np.zeros((2, 2, 256), np.int64))
-    view = table_record(exchanged=0, image=halves, pair_image=pairs)
-    given = board, view, game.tables, words, game.new_states(1)
-    yield "look_up", (*given, np.zeros(1, np.int8))
-    yield "look_up_actions", (*given, np.zeros((1, game.num_actions), np.int8))
+    """The arguments of the kernels, see `specialise`."""
+    board = board_record(RuleSet(game.options["movement"], ((), ())))
+    view = view_record(np.arange(SPACES), 0)
+    words, marks = np.zeros(1, np.int32), np.zeros(1, np.uint8)
+    yield "start", (board, words, words, marks, 0, 0)
+    yield "decide", (board, words, words, marks, marks, 0, 0, 0)
+    yield "tally", (board, words, words, np.zeros((1, 2, 256), np.int64))
+    looked_up = (board, view, game.tables, words, game.new_states(1))
+    yield "look_up", (*looked_up, np.zeros(1, np.int8))
+    yield "look_up_actions", (*looked_up, np.zeros((1, game.num_actions), np.int8))
 
 
 @part
@@ -262,7 +251,7 @@ def seen(view, light):
 @part
 def phase_of(view, tables, state):
     """The phase of a position: the kind of exchange, and who is to move."""
-    return 2 * movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
+    return 2 * rules.movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
 
 
 @kernel

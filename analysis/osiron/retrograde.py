@@ -19,8 +19,8 @@ from ludarium.envs.osiron import Osiron
 
 from ..table import default_path, read_table, write_table
 from . import kernels as templates
-from .colourings import RuleSet, all_colourings, board_record
-from .kernels import COLOURINGS, ILLEGAL, WIN
+from .colourings import COLOURINGS, RuleSet, all_colourings, board_record
+from .kernels import ILLEGAL, WIN
 
 _FORMAT = 2
 _BLOCK = 1 << 16  # places that a thread takes at a time
@@ -142,7 +142,7 @@ class SolvedTable:
         if workers < 1:
             raise ValueError(f"threads are 1 or more, not {workers}")
         task.begin("plies to the end")
-        kernels = specialise(templates, Osiron())
+        kernels = specialise(templates, Osiron(movement=rules.movement))
         board, colourings = board_record(rules), all_colourings()
         places = rules.phases * COLOURINGS
         words = np.empty(places, np.int32)
@@ -195,7 +195,8 @@ class SolvedTable:
         forbidden that may have been exchanged last, its ends being of different colours.
         """
         counts = np.zeros((self.rules.phases, 2, 256), np.int64)
-        specialise(templates, Osiron()).tally(self.board, all_colourings(), self.words, counts)
+        kernels = specialise(templates, Osiron(movement=self.rules.movement))
+        kernels.tally(self.board, all_colourings(), self.words, counts)
         return [
             [Counts.of(part) for part in both[: 1 + forbids]]
             for both, forbids in zip(counts, self.rules.forbids, strict=True)

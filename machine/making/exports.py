@@ -357,11 +357,6 @@ def undefined_symbols(code: bytes) -> set[str]:
     return found
 
 
-def address_of(array: np.ndarray) -> int:
-    """The address of an array in this process, which identifies it up to views."""
-    return array.__array_interface__["data"][0]
-
-
 def _resolved(module: Any) -> Any:
     """A copy of a module in which recursive functions are bound to themselves.
 

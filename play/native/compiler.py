@@ -1,16 +1,15 @@
 """Compiles a game, and its network for each kind of processor, to functions over one buffer.
 
-The arrays of a game lie in the caller's buffer, one after the other, behind `glue.c`'s fields. The
-library holds everything that is only read: the constants of the rules, and the network, once for
-all processors. `glue.c` writes the network's weights into the buffer, in the order in which the
-kernels of the machine's processor read them.
+The arrays of a game lie in the caller's buffer, see ``buffer``. The library holds everything that
+is only read: the constants of the rules, and the network, once for all processors. `glue.c` writes
+the network's weights into the buffer, in the order in which the kernels of the machine's processor
+read them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -20,16 +19,26 @@ from numba.extending import intrinsic
 from ludarium.envs.engine.compile import recipe_of
 from ludarium.envs.engine.game import Game
 from ludarium.machine.machines import Machine
-from ludarium.machine.making.exports import InMemory, address_of, as_word, callees, constant
+from ludarium.machine.making.exports import InMemory, as_word, callees, constant
 from ludarium.machine.making.numba_names import cgutils
 from ludarium.machine.marks import part
-from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
+from ludarium.models.kernels.packing import PackedNetwork
 from ludarium.models.kernels.target import Target, compile_for
 
 from ..wasm import kernels
-from ..wasm.memory import LINE, Limits, memory_of, named_arrays
+from ..wasm.memory import LINE, Limits, address_of, named_arrays
 from ..wasm.network import part_of
 from . import answering
+from .buffer import (
+    PACKED,
+    SHARED,
+    Layout,
+    arrays_in_buffer,
+    game_layout,
+    is_constant,
+    memory_in_buffer,
+    network_layout,
+)
 
 #: The kernels that the library calls.
 KERNELS = (
@@ -38,56 +47,8 @@ KERNELS = (
     *("search_seed", "search_begin", "search_run", "search_results"),
     *("level_begin", "level_choose"),
 )
-#: Arrays of a network that lie in the library in the order of `PLAIN`, and in the buffer as packed;
-#: and arrays that lie only in the library, which all processors share if they are equal.
-PACKED = ("weights", "head_weights")
-_SHARED = ("table", "scale", "stem", "stem_bias", "norms", "head_bias", "head_scale")
-#: The order of weights [output][tap][input].
-PLAIN = Target(1, 1, 1, np.dtype(np.uint8))
-_CONSTANTS = {
-    f"network_{name}" for name in PackedNetwork._fields if name not in (*PACKED, *WRITTEN)
-}
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _POINTER = _BYTE.as_pointer()
-_KEPT = 256
-
-
-class Asked(NamedTuple):
-    """Takes a network's place in the search: the array at the buffer's start, for `ask`."""
-
-    buffer: np.ndarray
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The places of arrays in the buffer.
-
-    Attributes:
-        offsets: offsets in bytes from its start, by name.
-        end: the offset behind them.
-    """
-
-    offsets: Mapping[str, int]
-    end: int
-
-    @classmethod
-    def of(cls, memory: Mapping[str, Any], start: int = 0) -> Layout:
-        """A layout of arrays one after the other."""
-        offsets = {}
-        for name, array in _buffered(memory):
-            offsets[name] = start
-            start += -(-array.nbytes // LINE) * LINE
-        return cls(offsets, start)
-
-
-def game_layout(game: Game, limits: Limits) -> Layout:
-    """The layout of a game and the search over it."""
-    return Layout.of(_memory(game, limits))
-
-
-def network_layout(packed: PackedNetwork, start: int) -> Layout:
-    """The layout of a network's weights and scratch memory, behind a game."""
-    return Layout.of({"network": packed}, start)
 
 
 def compile_game(
@@ -101,7 +62,7 @@ def compile_game(
     """
     recipe = recipe_of(kernels, game)
     compiled = callees(recipe, {"ask": _asking(f"{prefix}_ask")})
-    memory = _memory(game, limits)
+    memory = memory_in_buffer(game, limits)
     exports = _BufferExports(prefix, memory, Layout.of(memory))
     exports.names.add(f"{prefix}_ask")  # which `glue.c` defines
     exports.add_fill()
@@ -114,11 +75,11 @@ def compile_game(
 def write_network(prefix: str, plain: PackedNetwork, machines: Sequence[Machine]) -> list[bytes]:
     """Object files, one for each machine, with the arrays of a network that processors share.
 
-    They define ``PREFIX_network_NAME`` for each name in `PACKED` and `_SHARED`; weights are
+    They define ``PREFIX_network_NAME`` for each name in `PACKED` and `SHARED`; weights are
     int8, in the order of `PLAIN`. Call this in a process of its own.
     """
     exports = _BufferExports(prefix, {}, Layout({}, 0))
-    for name in (*PACKED, *_SHARED):
+    for name in (*PACKED, *SHARED):
         array = getattr(plain, name)
         content = array.astype(np.int8) if name in PACKED else array
         exports.add_data(f"network_{name}", content.tobytes())
@@ -142,43 +103,19 @@ def compile_network(
     """
     compile_for(target)
     compiled = callees(recipe_of(answering, game), {"ask": part_of(game)})
-    memory = {"search": _memory(game, limits)["search"], "network": packed}
+    memory = {"search": memory_in_buffer(game, limits)["search"], "network": packed}
     layout = game_layout(game, limits)
     of_network = network_layout(packed, layout.end)
     both = Layout({**layout.offsets, **of_network.offsets}, of_network.end)
     shared = {
         f"network_{name}"
-        for name in _SHARED
+        for name in SHARED
         if np.array_equal(getattr(packed, name), getattr(plain, name))
     }
     exports = _BufferExports(prefix, memory, both, shared)
     template = answering.network_answer
     exports.add(f"{kind}_network_answer", template, compiled(template))
     return [exports.object_code(machine) for machine in machines]
-
-
-def kept_bytes(game: Game) -> int:
-    """Bytes at the start of the buffer for the data of `glue.c`: 4 for each ply, and others."""
-    return _KEPT + 4 * game.max_plies
-
-
-def _memory(game: Game, limits: Limits) -> dict[str, Any]:
-    kept = np.zeros(kept_bytes(game), np.uint8)
-    return {"network": Asked(kept), **memory_of(game, limits)}
-
-
-def _buffered(memory: Mapping[str, Any]) -> list[tuple[str, np.ndarray]]:
-    """The arrays that lie in the buffer, by name, each once."""
-    found: dict[int, tuple[str, np.ndarray]] = {}
-    for name, value in memory.items():
-        for full_name, array in named_arrays(name, value).items():
-            if not _is_constant(full_name):
-                found.setdefault(address_of(array), (full_name, array))
-    return list(found.values())
-
-
-def _is_constant(name: str) -> bool:
-    return name.endswith("_tables") or name in _CONSTANTS
 
 
 def _asking(symbol: str) -> Callable:
@@ -225,11 +162,11 @@ class _BufferExports(InMemory):
         self._buffer: Any = None  # the buffer in the export that is being written
         self._offsets: dict[int, int] = {}
         self._constants: dict[int, Any] = {}
-        for name, array in _buffered(memory):
+        for name, array in arrays_in_buffer(memory):
             self._offsets[address_of(array)] = layout.offsets[name]
         for name, value in memory.items():
             for full_name, array in named_arrays(name, value).items():
-                if _is_constant(full_name):
+                if is_constant(full_name):
                     self._add_constant(full_name, array, full_name in shared)
 
     def begin(self, name: str, numbers: int) -> tuple[ir.IRBuilder, list[Any]]:
@@ -264,7 +201,7 @@ class _BufferExports(InMemory):
         one = ir.IntType(1)
         kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _WORD, one])
         copy = ir.Function(self.module, kind, "llvm.memcpy.p0.p0.i64")
-        for name, array in _buffered(self.memory):
+        for name, array in arrays_in_buffer(self.memory):
             content = array.tobytes()
             if any(content):
                 start = constant(self.module, f"{name}_at_first", content)

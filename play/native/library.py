@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ludarium.base.messages import quoted
 from ludarium.base.storage import write_whole
@@ -19,7 +20,7 @@ from ludarium.training.networks import examples_of
 
 from ..wasm.linker import find_zig, run_zig
 from . import texts
-from .compiler import PLAIN, compile_game, compile_network, write_network
+from .buffer import PLAIN
 from .targets import TARGETS, Platform
 from .texts import Library
 
@@ -94,10 +95,10 @@ def _objects(
     found: dict[str, dict[str, bytes]] = {name: {} for name in targets}
     machines = [target.machine for target in targets.values()]
     game, limits = library.game, library.limits
-    compiled = in_own_process(compile_game, game, limits, library.prefix, machines)
+    compiled = in_own_process(_compiled, "compile_game", game, limits, library.prefix, machines)
     for name, content in zip(targets, compiled, strict=True):
         found[name]["game.o"] = content
-    written = in_own_process(write_network, library.prefix, plain, machines)
+    written = in_own_process(_compiled, "write_network", library.prefix, plain, machines)
     for name, content in zip(targets, written, strict=True):
         found[name]["network.o"] = content
     for blocks, packed in networks.items():
@@ -111,12 +112,21 @@ def _objects(
         for kind in dict.fromkeys(kind for _, kind, _ in wanted):
             those = [(name, machine) for name, each, machine in wanted if each == kind]
             compiled = in_own_process(
-                *(compile_network, game, limits, library.prefix, kind, blocks, packed, plain),
+                *(_compiled, "compile_network", game, limits, library.prefix),
+                *(kind, blocks, packed, plain),
                 [machine for _, machine in those],
             )
             for (name, _), content in zip(those, compiled, strict=True):
                 found[name][f"{kind}.o"] = content
     return found
+
+
+def _compiled(name: str, *arguments: Any) -> list[bytes]:
+    """Call a function of ``compiler``, which brings the compiler into the process."""
+    from . import compiler
+
+    objects: list[bytes] = getattr(compiler, name)(*arguments)
+    return objects
 
 
 def _linked(

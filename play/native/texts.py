@@ -22,7 +22,7 @@ from ludarium.training.search.settings import DEFAULTS, SETTINGS, settings_recor
 
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
-from .compiler import PACKED, Layout, game_layout, kept_bytes, network_layout
+from .buffer import PACKED, Layout, game_layout, kept_bytes, network_layout
 from .targets import Platform
 
 #: Limits of a library's buffer: a few megabytes, and no shipped level needs more.

@@ -13,10 +13,10 @@ from ludarium.envs.engine.compile import recipe_of
 from ludarium.envs.engine.game import Game
 from ludarium.machine.copies import template_functions
 from ludarium.machine.machines import Machine
-from ludarium.machine.making.exports import InMemory, address_of, callees, constant
+from ludarium.machine.making.exports import InMemory, callees, constant
 from ludarium.models.kernels.target import WASM, compile_for
 
-from .memory import named_arrays, places_of
+from .memory import address_of, named_arrays, places_of
 
 #: Chrome 91, Firefox 89 and Safari 16.4 have all of these; SIMD (128 bits) came last and is up to
 #: twice as fast on large boards.

@@ -234,3 +234,9 @@ def numbers_of(function: Callable, memory: Mapping[str, Any]) -> list[str]:
 def places_of(loaded: Any) -> np.ndarray:
     """An array for the places of loaded arrays: int64 [arrays, 2], address and length."""
     return np.zeros((len(loaded), 2), np.int64)
+
+
+def address_of(array: np.ndarray) -> int:
+    """The address of an array in this process, which identifies it up to views."""
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -25,6 +25,7 @@ from . import kernels
 from .linker import find_zig, link
 from .memory import (
     Limits,
+    address_of,
     describe_array,
     memory_of,
     named_arrays,
@@ -132,10 +133,9 @@ def _describe(
     addresses: set[int] = set()
     for name, value in memory.items():
         for full_name, array in named_arrays(name, value).items():
-            address = array.__array_interface__["data"][0]
-            if address not in addresses:  # leave out further views of an array
+            if address_of(array) not in addresses:  # leave out further views of an array
                 arrays[full_name] = describe_array(array)
-            addresses.add(address)
+            addresses.add(address_of(array))
     return {
         "format": _FORMAT,
         "name": module_name(game),

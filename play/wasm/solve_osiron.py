@@ -11,8 +11,8 @@ import numpy as np
 
 from ludarium.analysis.osiron import kernels as osiron
 from ludarium.analysis.osiron import view_record
-from ludarium.analysis.osiron.colourings import UNREACHABLE, RuleSet, board_record
-from ludarium.analysis.osiron.kernels import COLOURINGS, ILLEGAL, WIN
+from ludarium.analysis.osiron.colourings import COLOURINGS, UNREACHABLE, RuleSet, board_record
+from ludarium.analysis.osiron.kernels import ILLEGAL, WIN
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.envs.osiron.rules import CIRCLES, SPACES

@@ -18,8 +18,8 @@ from ludarium.analysis.osiron import (
     table_path,
     view_of_game,
 )
-from ludarium.analysis.osiron.colourings import all_colourings
-from ludarium.analysis.osiron.kernels import COLOURINGS, WIN
+from ludarium.analysis.osiron.colourings import COLOURINGS, all_colourings
+from ludarium.analysis.osiron.kernels import WIN
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game

@@ -98,22 +98,22 @@ def _network(site: Site) -> str:
 
 
 @pytest.mark.parametrize("command", [["play", "onyx", "--no-browser"], ["games"], ["agents"]])
-def test_torch_is_not_loaded_to_begin_a_game_or_to_list_what_there_is(
+def test_torch_and_the_compiler_are_not_loaded_to_begin_a_game_or_to_list_what_there_is(
     maker: Maker, tmp_path: Path, command: list[str]
 ) -> None:
-    """It takes longer to load than all the rest; a checkpoint's header tells what is needed."""
+    """They take longer to load than all the rest; a checkpoint's header tells what is needed."""
     _build(tmp_path / "site", usual_variants("onyx"))
     code = f"""
 import sys
 from pathlib import Path
 from ludarium.cli import main, play
-from ludarium.play import parts
+from ludarium.play import native, parts
 served = []
 parts.BUILT = Path({str(tmp_path / "site")!r})
 play._serve = lambda site, fragment, given: served.append(fragment) or 0
 assert main({command!r}) == 0
 assert len(served) == {int(command[0] == "play")}, served
-assert "torch" not in sys.modules
+assert not sys.modules.keys() & {{"torch", "numba", "llvmlite"}}, native
 """
     python(code, check=True, timeout=120)
 
