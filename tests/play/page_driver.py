@@ -19,9 +19,9 @@ PHONE = {"width": 360, "height": 740}
 PATIENCE = 120.0  # seconds; only what does not happen at all takes so long, on a busy machine too
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPPONENTS = {
-    "random": "A random mover",
-    "level": "A level of the agent",
-    "auto": "A level that adapts to me",
+    "random": "Random moves",
+    "level": "A level that I choose",
+    "auto": "One that suits me",
     "person": "A person beside me",
 }
 

@@ -7,10 +7,12 @@ import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
 import { confirmed, gamesDialog, shareDialog } from "./dialogs.js";
 import { button, byId, el, icon, recall, remember } from "./dom.js";
+import { showEnding } from "./ending.js";
 import { ExactValues } from "./exact.js";
 import { forgetGame, holdGame, keepGame, keptGame, keptGames, letGoOfGame } from "./games.js";
 import { Hand } from "./hand.js";
 import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
+import { GUIDE, Lesson } from "./lesson.js";
 import { LegalMoves, PlayedMoves } from "./moves.js";
 import { capital, playerName, PositionText, resultText, showPlayer, taskText, turnText } from "./panels.js";
 import {
@@ -25,7 +27,7 @@ import {
 } from "./records.js";
 import { fits, PERSON, seatName } from "./seats.js";
 import { Session } from "./session.js";
-import { readChoice, setupDialog } from "./setup.js";
+import { offerAgain, readChoice, setupDialog } from "./setup.js";
 import { AddressBar, playMoves, readFragment, writeFragment } from "./share.js";
 import { Table } from "./table.js";
 import { setUpTabs } from "./tabs.js";
@@ -67,6 +69,7 @@ const addressBar = new AddressBar();
 const keeping = new Throttle(keep, KEEPING_PAUSE);
 const hand = new Hand(byId("hand"), boardView, { play, say });
 boardView.setHand(hand);
+const lesson = new Lesson(byId("lesson"), session, { say, done: askNew, again: (game) => teach(game) });
 const legalMoves = new LegalMoves(document.querySelector(".side"), play);
 const positionText = new PositionText(document.querySelector(".side"));
 const playedMoves = new PlayedMoves(byId("panel-moves"), {
@@ -125,6 +128,7 @@ const shown = {
 };
 let catalog = null;
 let analysis = null; // the module of the analysis, and its view
+let selectTab = null;
 
 /** Announce a text to screen readers. */
 function say(text) {
@@ -192,7 +196,34 @@ function learn() {
 }
 
 function play(action) {
-  if (session.mayPlay) session.play(action);
+  if (!session.mayPlay) return;
+  if (!lesson.isOn) {
+    session.play(action);
+    return;
+  }
+  const { wanted } = lesson;
+  if (action === wanted) {
+    session.play(action);
+    lesson.explain();
+    showAll();
+  } else {
+    const what = wanted === null ? "go to the end of the moves" : session.table.text(session.view, wanted);
+    complain(`The guided game asks for another move: ${what}.`, { isFault: false });
+  }
+}
+
+/** Begin another game like the one that has ended, with these seats. */
+function playAgain(seats) {
+  const { game, variant, table } = session.board;
+  return start({ game, variant, diagram: table.diagram, seats }).catch(({ message }) => complain(message));
+}
+
+/** Look for the mistakes of the game, in the analysis. */
+async function review() {
+  selectTab("analysis");
+  await showAnalysis();
+  byId("panel-analysis").scrollIntoView({ block: "nearest" });
+  onAnalysis.review();
 }
 
 function look(node) {
@@ -230,9 +261,14 @@ function showAll() {
   showClock();
   showBoard(legal);
   showEvaluation();
-  addressBar.show(writeFragment(session));
+  if (lesson.wanted !== null) boardView.hint(lesson.wanted);
+  if (!lesson.isOn) showEnding(byId("ending"), session, { play: playAgain, review: analyst.isThere ? review : null });
+  addressBar.show(fragment());
   keeping.ask();
 }
+
+/** The address of what is on view. */
+const fragment = () => (lesson.isOn ? lesson.fragment : writeFragment(session));
 
 function showPlayed() {
   playedMoves.show(session);
@@ -241,8 +277,8 @@ function showPlayed() {
 /** Keep the game in this browser, and its name in this window. */
 function keep() {
   const { id, board, seats, studying, fromStart, live, view } = session;
-  remember("current", { id, fragment: writeFragment(session) }, "sessionStorage");
-  if (!session.isKept) return;
+  remember("current", { id, fragment: fragment() }, "sessionStorage");
+  if (!session.isKept || lesson.isOn) return;
   try {
     keepGame(id, {
       variant: board.variant.id,
@@ -379,6 +415,7 @@ function showControls() {
     });
   const { agent } = session;
   const watches = session.hasAgents && !session.isStudy;
+  byId("controls").hidden = lesson.isOn;
   const controls = [
     to("To the start", "start", session.table.root),
     to("Back", "back", view.parent ?? view),
@@ -433,6 +470,9 @@ async function showRules() {
     const text = await (await load(game.rules, "The rules' text")).text();
     if (shown.rules !== game) return;
     panel.innerHTML = text;
+    if (catalog.teaches(game)) {
+      panel.prepend(button("A guided first game", () => teach(game).catch(({ message }) => complain(message))));
+    }
     const credit = document.createElement("p");
     credit.className = "credit";
     credit.textContent = `${game.title}: ${game.credit}. ludarium ${catalog.version}.`;
@@ -471,6 +511,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
 
 function begin(board, state, { isFirst = false } = {}) {
   complain("");
+  lesson.stop();
   keeping.flush();
   analyst.stopReview();
   if (session.board?.variant !== board.variant) {
@@ -502,8 +543,23 @@ async function start({ game, variant, diagram, seats, goOn }) {
   say(`A new game of ${game.title}: ${names[0]} against ${names[1]}.`);
 }
 
+/**
+ * Begin the guided game of a game, at a step.
+ * @throws {Error} the page has none, or a file of it is missing.
+ */
+async function teach(game, number = 0) {
+  const found = await catalog.lesson(game);
+  if (!found || number >= found.steps.length) throw new Error(`${game.title} has no such guided game here.`);
+  const board = await setUp({ game, variant: found.variant });
+  lesson.begin(game, found.steps, number, board.table, (node) =>
+    begin(board, { seats: [PERSON, GUIDE], node, isKept: false }),
+  );
+  showAll();
+}
+
 function askNew() {
   const chosen = readChoice(recall("choice"));
+  if (session.board && !lesson.isOn) offerAgain(chosen, session);
   chosen.game = session.board?.game.name ?? chosen.game;
   if (session.board) {
     const { game, variant } = session.board;
@@ -516,9 +572,12 @@ function askNew() {
     catalog,
     chosen,
     { goOn: canGoOn ? session.board.variant.id : null },
-    async (choice) => {
-      await start(choice);
-      remember("choice", chosen);
+    {
+      teach,
+      start: async (choice) => {
+        await start(choice);
+        remember("choice", chosen);
+      },
     },
   );
 }
@@ -542,6 +601,10 @@ function askedSeats({ opponent, seat }, board) {
 async function openLink(fragment) {
   const asked = readFragment(fragment, catalog);
   if (asked === null) return false;
+  if (asked.learn !== null) {
+    await teach(asked.game, asked.learn);
+    return true;
+  }
   const board = await setUp(asked);
   const node = playMoves(board.table, asked.moves, asked.ply);
   const seats = askedSeats(asked, board);
@@ -632,7 +695,7 @@ function askGames() {
 
 function share() {
   shareDialog({
-    address: new URL(writeFragment(session), location.href).href,
+    address: new URL(fragment(), location.href).href,
     record: () => recordText(session),
     file: `${session.board.variant.id}.json`,
     load: readGame,
@@ -647,6 +710,7 @@ function key(event) {
     event.preventDefault();
     return;
   }
+  if (lesson.isOn) return;
   const { view } = session;
   const nodes = {
     ArrowLeft: view.parent,
@@ -690,7 +754,7 @@ function listen() {
   });
   window.addEventListener("hashchange", () => follow(location.hash));
   document.addEventListener("keydown", (event) => session.board && key(event));
-  setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
+  selectTab = setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
     showRules();
     showAnalysis();
