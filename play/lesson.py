@@ -49,6 +49,7 @@ class Lesson:
 
     Attributes:
         goal, move, end: one or two sentences each: what one wants, what a move is, how it ends.
+        marks: what the marks on the board mean, after the small circles of legal moves.
         picture: moves that lead to the position of the picture.
         steps: the guided game; empty for none.
         options: options of the guided game and of the picture.
@@ -60,6 +61,7 @@ class Lesson:
     picture: list[str]
     steps: list[Step]
     options: dict[str, Any] = field(default_factory=dict)
+    marks: str = ""
 
 
 def read_lesson(game: Game) -> Lesson | None:
@@ -102,8 +104,9 @@ def small_picture(game: Game, moves: list[str]) -> str:
                 used.add(shape)
                 drawn.append(f'<use href="#s{shape}" x="{x:g}" y="{y:g}"/>')
     shapes = "".join(f'<g id="s{each}">{scene["shapes"][each]}</g>' for each in sorted(used))
+    ground = scene["ground"] + scene.get("aside", {}).get("ground", "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" '
         f'viewBox="{left:g} {top:g} {width:g} {end - top:g}">'
-        f"<defs>{shapes}</defs>{scene['ground']}{''.join(drawn)}</svg>\n"
+        f"<defs>{shapes}</defs>{ground}{''.join(drawn)}</svg>\n"
     )

@@ -227,7 +227,7 @@ def _lesson(game: Game, files: _Files) -> dict[str, Any] | None:
     steps = _as_json([asdict(step) for step in lesson.steps])
     picture = small_picture(played, lesson.picture).encode()
     entry = {
-        **{"goal": lesson.goal, "move": lesson.move, "end": lesson.end},
+        **{name: getattr(lesson, name) for name in ("goal", "move", "end", "marks")},
         "picture": _address(picture, f"rules/{game.name}", ".svg"),
         "steps": _address(steps, f"rules/{game.name}", ".lesson.json"),
         "options": played.options,

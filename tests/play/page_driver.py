@@ -237,9 +237,9 @@ class PageDriver:
         marks = self._marks.count()
         if target < marks:
             self._press_mark(target)
-            if self.is_touch and self.holds and self.label == before:
-                self._press_mark(target)  # the first touch only shows where it comes to rest
             choice = self.page.locator("#board .choice button")
+            if self.is_touch and self.label == before and not choice.count():
+                self._press_mark(target)  # the first touch only points
             if self.label == before and choice.count():
                 self.press(choice.first)
         else:

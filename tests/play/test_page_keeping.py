@@ -59,8 +59,8 @@ def _choice(level: Any) -> str:
 def test_a_stored_choice_that_is_not_whole_is_no_choice(driver: PageDriver, stored: str) -> None:
     _store(driver, "choice", stored)
     driver.open()
-    level = driver.choose(game="Corso").get_by_label("Level", exact=True)
-    assert level.input_value() == "3"
+    opponent = driver.choose(game="Corso").get_by_label("Opponent")
+    assert opponent.input_value() == "auto"
     driver.new_game(opponent="random")
     driver.play()
 

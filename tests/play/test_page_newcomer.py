@@ -9,7 +9,7 @@ import pytest
 from ludarium.envs import GAMES, make_game
 from ludarium.play.lesson import read_lesson
 
-from .page_driver import PageDriver
+from .page_driver import DESKTOP, PHONE, PageDriver, open_window
 
 MARK = """() => {
     document.querySelector("#board .hint").scrollIntoView({ block: "center" });
@@ -134,3 +134,66 @@ def test_a_new_game_offers_the_opponent_just_played(driver: PageDriver) -> None:
     assert dialog.get_by_label("Opponent").input_value() == "level"
     assert dialog.get_by_label("Level", exact=True).input_value() == "2"
     assert dialog.get_by_label("Second").is_checked()
+
+
+# What is seen.
+
+
+def test_a_chain_reaction_runs_outwards_unless_motion_is_unwelcome(browser: Any, site: str) -> None:
+    delays = (
+        "[...document.querySelectorAll('#board .come')].map((each) => each.style.animationDelay)"
+    )
+    for motion in ("no-preference", "reduce"):
+        with open_window(browser, site, DESKTOP, reduced_motion=motion) as driver:
+            driver.open("#g=corso&m=12.6.7.18")
+            driver.press_at(*driver.on_screen(400, 504))
+            assert driver.moves[-1] == "c3!"
+            found = {int(delay.removesuffix("ms")) for delay in driver.page.evaluate(delays)}
+            assert found == ({0, 134, 190, 268, 300} if motion == "no-preference" else set())
+
+
+def test_exchanged_pieces_slide_to_each_other(browser: Any, site: str) -> None:
+    with open_window(browser, site, DESKTOP, reduced_motion="no-preference") as driver:
+        driver.open("#g=osiron")
+        driver.play()
+        assert driver.page.locator("#board .slid").count() >= 2
+        assert (
+            driver.page.locator("#board .gone").count()
+            <= driver.page.locator("#board .come").count()
+        )
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE | {"width": 390}], ids=["desktop", "phone"])
+def test_every_text_of_obelisk_can_be_read(browser: Any, site: str, size: dict[str, int]) -> None:
+    texts = """() => [...document.querySelectorAll("#board text")]
+        .filter((each) => each.getClientRects().length && !each.closest("defs"))
+        .map((each) => [each.textContent,
+            each.getAttribute("font-size") * each.getScreenCTM().a])"""
+    with open_window(browser, site, size) as driver:
+        for moves in ("", "&m=7.30"):
+            driver.open(f"#g=obelisk&seat=0&opponent=random{moves}")
+            found = driver.page.evaluate(texts)
+            assert {"You", "Random mover"} <= {text for text, _ in found}
+            assert [text for text, pixels in found if pixels < 11.9] == []
+
+
+def test_a_turned_board_takes_the_same_moves(driver: PageDriver) -> None:
+    driver.open("#g=corso")
+    driver.page.get_by_role("button", name="Turn the board").click()
+    across, down = driver.on_screen(400, 504)  # the middle stays where it is
+    driver.press_at(across + 200, down)
+    assert driver.moves == ["b3"] or driver.moves == ["a3"]
+    driver.page.locator("#board").focus()
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        driver.page.keyboard.press(key)
+    assert driver.moves[1] in ("b3", "a3")
+
+
+def test_places_too_near_for_a_finger_take_a_second_tap(browser: Any, site: str) -> None:
+    with open_window(browser, site, PHONE) as driver:
+        driver.open("#g=onyx&o=onyx")
+        driver._press_mark(40)
+        assert driver.moves == []
+        text = driver.message.removesuffix(": tap again to play it.")
+        driver._press_mark(40)
+        assert [move.capitalize() for move in driver.moves] == [text]

@@ -10,6 +10,7 @@ const MARKS = {
   "-1": { fill: "#9e4708", ink: "#ffffff", edge: LIGHT },
 };
 const SIZE = 27; // size of a mark's text
+const NAME = 30; // size of a player's name
 const LEAST_SHARE = 0.005; // smaller shares have no disc
 const LEAST_OWNER = 0.05; // cells with a weaker owner are not shown
 const WINS = -1; // marks a winning action among the threats
@@ -42,6 +43,16 @@ function symbol(scene, name, player, [x, y], scale, opacity = 1) {
   const group = el("svg:g", { transform: `translate(${x} ${y}) scale(${scale / 10})`, opacity });
   group.innerHTML = scene.symbols[name][player];
   return group;
+}
+
+/** The players' names, where each has a part of the picture, such as a tower. */
+export function namesOn({ handling }, names) {
+  if (handling?.stands.length !== 2) return [];
+  return handling.stands.map(([x, y, width], player) => {
+    const size = Math.min(NAME, (0.56 * width) / (0.58 * names[player].length));
+    const place = { x: x + 14, y: y + 42, "font-size": size, "font-weight": 700, fill: DARK };
+    return el("svg:text", place, names[player]);
+  });
 }
 
 const inReach = (scene) => discRadius(scene.spots.filter((spot) => spot !== null));

@@ -11,10 +11,10 @@ import { showEnding } from "./ending.js";
 import { ExactValues } from "./exact.js";
 import { forgetGame, holdGame, keepGame, keptGame, keptGames, letGoOfGame } from "./games.js";
 import { Hand } from "./hand.js";
-import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
+import { discsOf, exactMarks, namesOn, ownerMarks, threatMarks } from "./layers.js";
 import { GUIDE, Lesson } from "./lesson.js";
 import { LegalMoves, PlayedMoves } from "./moves.js";
-import { capital, playerName, PositionText, resultText, showPlayer, taskText, turnText } from "./panels.js";
+import { capital, playerName, PositionText, resultText, showPlayer, sitter, taskText, turnText } from "./panels.js";
 import {
   headersOf,
   linkIn,
@@ -64,7 +64,12 @@ const analyst = new Analyst(thinker, exact, session, {
     showClock();
   },
 });
-const boardView = new BoardView(byId("board"), { play, aim: say, miss: tellIllegal });
+const boardView = new BoardView(byId("board"), {
+  play,
+  aim: say,
+  miss: tellIllegal,
+  ask: (text) => complain(`${capital(text)}: tap again to play it.`, { isFault: false }),
+});
 const addressBar = new AddressBar();
 const keeping = new Throttle(keep, KEEPING_PAUSE);
 const hand = new Hand(byId("hand"), boardView, { play, say });
@@ -240,9 +245,9 @@ function goTo(work) {
 // Showing.
 
 function showAll() {
+  layOut();
   const { view, table } = session;
   boardView.setScene(table.scene);
-  layOut();
   const legal = table.legal(view);
   const playable = session.mayPlay ? legal : [];
   const { game, variant } = session.board;
@@ -254,7 +259,10 @@ function showAll() {
   legalMoves.show(playable);
   positionText.show(session);
   document.title = `${turnText(session)} · ${game.title} · ludarium`;
+  byId("icon").href = address(game.lesson?.picture ?? "icon.svg");
+  byId("flip").hidden = table.scene.handling !== null; // towers stand upright
   byId("note").textContent = table.scene.note;
+  byId("marks").textContent = `Small circle: you can move there. ${game.lesson?.marks ?? ""}`;
   showControls();
   showPlayed();
   analyst.update();
@@ -300,6 +308,7 @@ function keep() {
 
 /** Put the panels of the board beside it if there is more room than below. */
 function layOut() {
+  session.table.arrange(WIDE_WINDOW.matches || LOW_WINDOW.matches);
   const [, , width, height] = session.table.scene.box;
   const isTall = width < TALL * height;
   const isBeside = LOW_WINDOW.matches || (WIDE_WINDOW.matches && isTall);
@@ -323,7 +332,7 @@ function showLayer(name, setting) {
 function layersOf(view, legal) {
   const { table } = session;
   const { scene } = table;
-  const under = [];
+  const under = namesOn(scene, [0, 1].map((player) => sitter(session, player)));
   const layers = [];
   const legend = [];
   if (shown.ownership && scene.has_owners) {
@@ -739,9 +748,10 @@ async function openFirst() {
 
 function listen() {
   for (const window of [LOW_WINDOW, WIDE_WINDOW]) {
-    window.addEventListener("change", () => session.board && layOut());
+    window.addEventListener("change", () => session.board && showAll());
   }
   byId("new").addEventListener("click", askNew);
+  byId("flip").addEventListener("click", () => boardView.flip());
   byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("pagehide", () => {

@@ -27,7 +27,7 @@ function roleOf(session, player) {
 }
 
 /** The name on a player's panel: from the record that is studied, or else by the seat. */
-function sitter(session, player) {
+export function sitter(session, player) {
   const seat = session.seats[player];
   const name = playersOf(session.headers ?? {})?.[player];
   if (session.studying && name?.trim()) return name.slice(0, MOST_NAME);
