@@ -18,14 +18,16 @@ const WINS = -1; // marks a winning action among the threats
 const [ASIDE, LARGE, SMALL] = [0.6, 0.42, 0.36];
 
 /** The kinds of numbers that discs on actions can show of an analysis. */
-export const DISCS = { visits: "visits", policy: "prior", values: "values" };
+export const DISCS = { chances: "chances", visits: "visits", policy: "prior", values: "values" };
 
 /** The discs on the actions of a node, by action: null, or their colours and text. */
 export function discsOf({ found }, kind) {
   if (!found) return [];
-  if (kind === "values") {
-    return Array.from(found.actionValues, (value) => {
-      if (Number.isNaN(value)) return null;
+  if (kind === "values" || kind === "chances") {
+    const least = kind === "chances" ? LEAST_SHARE * found.simulations : 0;
+    return Array.from(found.actionValues, (value, action) => {
+      if (Number.isNaN(value) || found.visits[action] < least) return null;
+      if (kind === "chances") return { ...forAndAgainst(value), text: String(Math.round(50 + 50 * value)) };
       const text = (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2).replace(/^0/, "");
       return { ...forAndAgainst(value), text };
     });

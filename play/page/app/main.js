@@ -1,7 +1,7 @@
 /** The page: brings its parts together. */
 
 import { learnResult, suitingLevel } from "./adapting.js";
-import { Analyst, judgeAgain, lossesOf } from "./analyst.js";
+import { Analyst, judgeAgain, LEAST_LOSS, lossesOf } from "./analyst.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
@@ -115,17 +115,19 @@ const onAnalysis = {
     if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
+  tryAgain,
 };
 const clock = new Clock(byId("clock"), { runOut: (action) => session.moveOn(action), say });
 const shown = {
   tab: "moves",
   onBoard: true,
-  discs: "visits",
+  discs: "chances",
   threats: false,
   ownership: false,
   legend: "", // text about the layers on the board
   rules: null,
   loading: false,
+  retried: null, // the move for which a better one is sought
   hint: null, // the node for which a hint is sought
   unkept: null, // the game of which it was said that it is not kept
   message: "", // what the page has to say just now
@@ -203,7 +205,9 @@ function learn() {
 function play(action) {
   if (!session.mayPlay) return;
   if (!lesson.isOn) {
+    const { view } = session;
     session.play(action);
+    if (view === shown.retried?.parent) compare(session.view);
     return;
   }
   const { wanted } = lesson;
@@ -221,6 +225,32 @@ function play(action) {
 function playAgain(seats) {
   const { game, variant, table } = session.board;
   return start({ game, variant, diagram: table.diagram, seats }).catch(({ message }) => complain(message));
+}
+
+/** Go back to before a move that a review found bad, for another. */
+function tryAgain(node) {
+  shown.retried = node;
+  if (analyst.isOn) onAnalysis.turn(false); // which would tell
+  look(node.parent);
+  complain(`Find a better move than ${node.text}.`, { isFault: false });
+  byId("board").scrollIntoView({ block: "nearest" });
+}
+
+/** Tell whether a move is better than the one that it replaces; if not, go back to before it. */
+async function compare(node) {
+  const bad = shown.retried;
+  const tell = (text) => complain(text, { isFault: false });
+  tell(`Looking at ${node.text}…`);
+  const loss = await analyst.weigh(node).catch(() => undefined);
+  if (session.view !== node || shown.retried !== bad || loss === undefined) return;
+  if (loss < LEAST_LOSS) {
+    shown.retried = null;
+    tell(`Well found: ${node.text} is better than ${bad.text}.`);
+    return;
+  }
+  look(node.parent);
+  const isBetter = node !== bad && loss < bad.loss - LEAST_LOSS;
+  tell(`${capital(node.text)} is ${isBetter ? "better, but there is one better still" : "no better"}. Try another.`);
 }
 
 /** Look for the mistakes of the game, in the analysis. */
