@@ -418,6 +418,7 @@ test("a position is read row by row, and what says nothing is left out", () => {
     { name: "rank 1", places: [["a1", 2]], words: ["", "stone"] },
   ];
   assert.deepEqual(rowsInWords({ rows }, [0, 1, 0]), ["Rank 2: b2 stone."]);
+  assert.deepEqual(rowsInWords({ rows }, [1, 1, 0], [0, 1, 1]), ["Rank 2: a2 stone."]);
   assert.deepEqual(rowsInWords({ rows }, [1, 1, 1]), ["Rank 2: a2 stone, b2 stone.", "Rank 1: a1 stone."]);
 });
 

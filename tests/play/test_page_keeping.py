@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -604,6 +605,36 @@ def test_the_position_and_each_way_to_it_are_told_in_words(driver: PageDriver) -
         assert told in driver.label
     assert driver.page.title() == "Turn of player 1 (light) · Corso · ludarium"
     assert driver.page.locator("details li").all_inner_texts() == rows
+    driver.press_at(*driver.on_screen(*make_game("corso").action_spots()[7]))
+    assert said.inner_text() == (
+        "3. player 1 (light): c2. Rank 2: c2 light marble. Player 2 (dark), to move."
+    )
+
+
+@pytest.mark.parametrize("name", ["corso", "obsidio"])
+def test_a_game_is_played_to_its_end_by_keyboard_and_text_alone(
+    driver: PageDriver, name: str
+) -> None:
+    """Each move is found in the text of the position, and the next one is heard."""
+    size = "-size=7" if name == "obsidio" else ""
+    driver.open(f"#g={name}&o={name}{size}&seat=0&opponent=random")
+    for summary in ("Legal moves", "The position in words"):
+        driver.page.get_by_text(summary).press("Enter")
+    field = driver.page.get_by_label("Search the legal moves")
+    heard = driver.page.locator("#live")
+    for _ in range(200):
+        driver.wait_for_turn()
+        if driver.is_over:
+            break
+        rows = driver.page.locator("details li").all_inner_texts()
+        legal = driver.page.locator(".legal button").all_inner_texts()
+        places = {move.rstrip("!") for move in legal} - {"done", "swap"}
+        assert all(any(f"{place} " in row for row in rows) for place in places)
+        moves = len(driver.moves)
+        field.fill(legal[0])
+        field.press("Enter")
+        driver.wait_for(f"document.querySelectorAll('.move').length > {moves}")
+    assert re.search("has won|drawn", heard.inner_text())
 
 
 @pytest.mark.parametrize("text", ["{}", "https://example.org/play/{}"], ids=["short", "whole"])

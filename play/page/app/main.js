@@ -14,7 +14,7 @@ import { Hand } from "./hand.js";
 import { discsOf, exactMarks, namesOn, ownerMarks, threatMarks } from "./layers.js";
 import { GUIDE, Lesson } from "./lesson.js";
 import { LegalMoves, PlayedMoves } from "./moves.js";
-import { capital, playerName, PositionText, resultText, showPlayer, sitter, taskText, turnText } from "./panels.js";
+import { capital, playerName, PositionText, resultText, rowsInWords, showPlayer, sitter, taskText, turnText } from "./panels.js";
 import {
   headersOf,
   linkIn,
@@ -190,7 +190,9 @@ function sayMove(node) {
   const mover = playerName(session, node.parent.mover);
   const isLate = node.action === session.table.scene.clock?.action;
   const what = isLate ? `time is up, ${node.text}` : node.text;
-  say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
+  const [before, shownNow] = [node.parent, node].map((each) => session.table.at(each).view().shown);
+  const changes = rowsInWords(session.table.scene, shownNow, before).join(" ");
+  say(`${node.ply}. ${mover}: ${what}. ${changes} ${node === session.view ? standing() : ""}`);
 }
 
 /** Let an opponent that adapts learn from the result of a game from the start. */
