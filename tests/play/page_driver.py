@@ -95,7 +95,7 @@ class PageDriver:
         self.asks = not fragment  # a page without an address to follow asks what to play
         self.page.goto("about:blank")
         self.page.goto(self.address + fragment)
-        self.page.wait_for_selector("#board .ground")
+        self.page.wait_for_selector("dialog .cards" if self.asks else "#board .ground")
 
     def press(self, element: Any) -> None:
         """Click, or touch, an element."""

@@ -263,8 +263,10 @@ def test_threats_and_owners_are_those_of_python(driver: PageDriver) -> None:
 
 def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> None:
     driver.page.route("**/games/corso-*.wasm", lambda route: route.fulfill(status=404))
-    driver.page.goto(driver.address)
-    driver.page.wait_for_selector("#message:has-text('rules of the game')")
+    driver.open()
+    dialog = driver.choose(game="Corso")
+    dialog.get_by_role("button", name="Play", exact=True).click()
+    driver.page.wait_for_selector("dialog .told:has-text('rules of the game')")
     driver.page.unroute("**/games/corso-*.wasm")
     driver.new_game(opponent="random")
     driver.play()

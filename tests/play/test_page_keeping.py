@@ -242,7 +242,8 @@ def test_two_windows_on_one_game_lose_nothing_of_each_other(driver: PageDriver) 
     driver.new_game(opponent="person", game="Corso")
     driver.play()
     current = "JSON.parse(sessionStorage['ludarium.current']).id"
-    driver.wait_for(f"localStorage[`ludarium.game.${{{current}}}`]?.includes('c') ?? false")
+    moved = """?.includes('"moves":["') ?? false"""
+    driver.wait_for(f"localStorage[`ludarium.game.${{{current}}}`]{moved}")
     game = driver.page.evaluate(current)
     first, driver.page = driver.page, driver.context.new_page()
     driver.open(f"{CORSO}&m=0")

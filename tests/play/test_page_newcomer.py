@@ -136,6 +136,20 @@ def test_a_new_game_offers_the_opponent_just_played(driver: PageDriver) -> None:
     assert dialog.get_by_label("Second").is_checked()
 
 
+def test_a_visitor_who_chooses_nothing_sees_a_board_that_is_loaded_only_then(
+    driver: PageDriver,
+) -> None:
+    asked: list[str] = []
+    driver.page.on("request", lambda request: asked.append(request.url))
+    driver.open()
+    driver.page.wait_for_timeout(500)
+    assert not [url for url in asked if url.endswith(".wasm")]
+    driver.page.keyboard.press("Escape")
+    driver.page.wait_for_selector("#board .ground > *", state="attached")
+    driver.play()
+    assert len(driver.moves) == 1
+
+
 # What is seen.
 
 

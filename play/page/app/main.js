@@ -609,7 +609,7 @@ function askNew() {
     chosen.diagram = session.table.diagram ?? chosen.diagram;
   }
   const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
-  setupDialog(
+  const dialog = setupDialog(
     catalog,
     chosen,
     { goOn: canGoOn ? session.board.variant.id : null },
@@ -621,6 +621,14 @@ function askNew() {
       },
     },
   );
+  dialog.addEventListener("close", () => session.board || showFirst().catch(({ message }) => complain(message)));
+}
+
+/** Show the board of the first game, for somebody who has chosen none. */
+async function showFirst() {
+  const [game] = catalog.games;
+  const board = await setUp({ game, variant: game.variants[0] });
+  if (!session.board) begin(board, { seats: [PERSON, PERSON] }, { isFirst: true });
 }
 
 /** The players, if an address names an opponent; null otherwise. */
@@ -765,17 +773,18 @@ function key(event) {
   event.preventDefault();
 }
 
-/** Show the target of the address, or else the first game and the setup dialog. */
+/** Show the target of the address, or else the setup dialog, for which no game needs to be loaded. */
 async function openFirst() {
   complain("");
   if (await resumeCurrent(location.hash)) return;
   if (await follow(location.hash)) return;
   const problem = shown.message;
-  const game = catalog.games[0];
-  const seats = [PERSON, PERSON];
-  begin(await setUp({ game, variant: game.variants[0] }), { seats }, { isFirst: true });
-  if (problem) complain(problem);
-  else askNew();
+  if (!problem) {
+    askNew();
+    return;
+  }
+  await showFirst();
+  complain(problem);
 }
 
 function listen() {
@@ -783,7 +792,7 @@ function listen() {
     window.addEventListener("change", () => session.board && showAll());
   }
   byId("new").addEventListener("click", askNew);
-  byId("flip").addEventListener("click", () => boardView.flip());
+  byId("flip").addEventListener("click", () => session.board && boardView.flip());
   byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("pagehide", () => {

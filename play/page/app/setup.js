@@ -96,6 +96,7 @@ function select(label, entries, value, onchange) {
  * @param {object} on
  * @param {(choice: {game, variant, diagram, seats, goOn: boolean}) => Promise<void>} on.start
  * @param {(game: object) => Promise<void>} on.teach begin the guided game.
+ * @returns {HTMLDialogElement}
  */
 export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
   const body = el("div", { class: "setup" });
@@ -355,6 +356,7 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
   );
   const dialog = openDialog("New game", form);
   draw("game");
+  return dialog;
 }
 
 function sentence(text) {
