@@ -335,6 +335,7 @@ def test_a_game_is_left_in_each_phase(driver: PageDriver, name: str) -> None:
     ways = {follow: None, begin: None, load: None, resume: begun}
     for link in _phases(name):
         for leave, label in ways.items():
+            driver.wait_for(f"location.hash !== {json.dumps(link)}")  # it follows a little later
             driver.page.evaluate("link => (location.hash = link)", link)
             driver.wait_for(f"document.querySelector('#playing').textContent.startsWith("
                             f"{json.dumps(GAMES[name].title)})")  # fmt: skip
@@ -591,6 +592,7 @@ def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
 def test_the_position_and_each_way_to_it_are_told_in_words(driver: PageDriver) -> None:
     driver.open(f"{CORSO}&m=12.6")
     driver.page.get_by_text("The position in words").press("Enter")
+    driver.page.wait_for_selector("details li")
     rows = driver.page.locator("details li").all_inner_texts()
     assert rows[3] == "Rank 2: a2 open, b2 dark marble, c2 open, d2 open, e2 open."
     said = driver.page.locator("#live")
@@ -621,6 +623,7 @@ def test_a_game_is_played_to_its_end_by_keyboard_and_text_alone(
     driver.open(f"#g={name}&o={name}{size}&seat=0&opponent=random")
     for summary in ("Legal moves", "The position in words"):
         driver.page.get_by_text(summary).press("Enter")
+    driver.page.wait_for_selector("details li")
     field = driver.page.get_by_label("Search the legal moves")
     heard = driver.page.locator("#live")
     for _ in range(200):

@@ -130,7 +130,6 @@ export class BoardView {
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
-    this.#container.classList.toggle("wide", width > 1.5 * height);
     this.#choice = null;
     this.#node = null;
     this.#turn(this.#isFlipped && !scene.handling);

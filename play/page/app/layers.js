@@ -51,9 +51,9 @@ function symbol(scene, name, player, [x, y], scale, opacity = 1) {
 export function namesOn({ handling }, names) {
   if (handling?.stands.length !== 2) return [];
   return handling.stands.map(([x, y, width], player) => {
-    const size = Math.min(NAME, (0.56 * width) / (0.58 * names[player].length));
-    const place = { x: x + 14, y: y + 42, "font-size": size, "font-weight": 700, fill: DARK };
-    return el("svg:text", place, names[player]);
+    const [name] = names[player].split(/[,(]/); // as in Level 3, adapting
+    const size = Math.min(NAME, (0.54 * width) / (0.62 * name.length));
+    return el("svg:text", { x: x + 14, y: y + 42, "font-size": size, "font-weight": 700, fill: DARK }, name);
   });
 }
 

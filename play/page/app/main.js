@@ -293,7 +293,7 @@ function showAll() {
   document.title = `${turnText(session)} · ${game.title} · ludarium`;
   byId("icon").href = address(game.lesson?.picture ?? "icon.svg");
   byId("flip").hidden = table.scene.handling !== null; // towers stand upright
-  byId("note").textContent = table.scene.note;
+  byId("note").textContent = game.lesson?.marks ? "" : table.scene.note;
   byId("marks").textContent = `Small circle: you can move there. ${game.lesson?.marks ?? ""}`;
   showControls();
   showPlayed();
@@ -344,7 +344,10 @@ function layOut() {
   const [, , width, height] = session.table.scene.box;
   const isTall = width < TALL * height;
   const isBeside = LOW_WINDOW.matches || (WIDE_WINDOW.matches && isTall);
-  document.querySelector(".table").classList.toggle("beside", isBeside);
+  const styles = { beside: isBeside, wide: width > 1.5 * height, taught: lesson.isOn };
+  for (const [name, isOn] of Object.entries(styles)) {
+    document.querySelector(".table").classList.toggle(name, isOn);
+  }
 }
 
 function showClock() {
