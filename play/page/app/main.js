@@ -260,7 +260,8 @@ async function review() {
   selectTab("analysis");
   await showAnalysis();
   byId("panel-analysis").scrollIntoView({ block: "nearest" });
-  onAnalysis.review();
+  await onAnalysis.review();
+  document.querySelector("#panel-analysis .review")?.scrollIntoView({ block: "nearest" });
 }
 
 function look(node) {
@@ -301,10 +302,17 @@ function showAll() {
   showClock();
   showBoard(legal);
   showEvaluation();
-  if (lesson.wanted !== null) boardView.hint(lesson.wanted);
+  if (lesson.wanted !== null) showWanted(lesson.wanted);
   if (!lesson.isOn) showEnding(byId("ending"), session, { play: playAgain, review: analyst.isThere ? review : null });
   addressBar.show(fragment());
   keeping.ask();
+}
+
+/** Mark what a guided game asks for; on a phone, where a tall board shows it. */
+function showWanted(action) {
+  boardView.hint(action);
+  if (WIDE_WINDOW.matches || !session.table.scene.handling) return;
+  document.querySelector("#board .hint").scrollIntoView({ block: "center" });
 }
 
 /** The address of what is on view. */
