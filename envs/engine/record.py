@@ -28,7 +28,7 @@ from ludarium.base.numbers import SEED_LIMIT
 
 from .game import Game
 from .options import check_stored
-from .position import Position
+from .position import Position, split_moves
 
 #: Limits on the depth of variations, and on the moves of all variations together.
 MOST_DEPTH = 8
@@ -85,13 +85,6 @@ def make_record(
         if forfeit.action is not None:
             record["illegal_action"] = game.action_names[forfeit.action]
     return record
-
-
-def split_moves(game: Game, text: str) -> list[str]:
-    """Split a text into moves: at commas and line ends, and at spaces if no move has one."""
-    has_spaces = any(" " in word for word in game.words)
-    pieces = re.split(r"[,\r\n]" if has_spaces else r"[,\s]", text)
-    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 def read_record_file(
