@@ -58,6 +58,42 @@ def split_moves(game: Game, text: str) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
+def starts_in(
+    game: Game, options: Mapping[str, Any] | None, count: int = 1
+) -> list[Position] | None:
+    """The positions at which games begin, by the option ``position`` of a reset.
+
+    Args:
+        game: the rules.
+        options: what `reset` got: a text under ``position``, or a list of ``count`` texts.
+        count: how many games begin.
+
+    Returns:
+        A position for each game, one object for equal texts; None without the option.
+
+    Raises:
+        ValueError: a text is no position of the game, or the game is over there; or there are more
+            or fewer than ``count``.
+    """
+    given = None if options is None else options.get("position")
+    if given is None:
+        return None
+    texts = list(given) if isinstance(given, list | tuple) else [given] * count
+    if len(texts) != count:
+        raise ValueError(
+            f"position has {len(texts)} texts; give one, or {count}: one for each game"
+        )
+    positions: dict[Any, Position] = {}
+    for text in texts:
+        if not isinstance(text, str) or text not in positions:
+            positions[text] = Position.from_text(game, text)
+            if positions[text].is_over:
+                raise ValueError(
+                    f"the game is over at {quoted(text)}: give a position to play on from"
+                )
+    return [positions[text] for text in texts]
+
+
 class Position:
     """A game being played.
 
@@ -255,6 +291,12 @@ class Position:
         self.mover = code & 1
         self.outcome = code >> 1
         return self.outcome
+
+    def _go_to(self, states: np.ndarray) -> None:
+        """Take the place of another position, structured [1], of the same game."""
+        self._states[:] = states
+        self._mask = None
+        self.mover, self.outcome = int(states["mover"][0]), int(states["outcome"][0])
 
     def _number(self, action: Any) -> int:
         """The number of an action, legal or not; `IllegalActionError` if it is not one."""
