@@ -93,8 +93,8 @@ class _Trial:
         self.game = game
         self.faults: dict[str, str] = {}
         copies: dict[ModuleType, ModuleType] = {}
-        self._rules = _plain(game.rules, copies)
-        self._view = None if game.view is None else _plain(game.view, copies)
+        self._rules = plain_module(game.rules, copies)
+        self._view = None if game.view is None else plain_module(game.view, copies)
         self._table = game.tables[0]
         self._choices = np.zeros(0, np.int64)  # how many choices each slot of the scene has
         self._where = ""
@@ -661,7 +661,7 @@ def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:
     return bool((one[field] != other[field]).any())
 
 
-def _plain(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
+def plain_module(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
     """A copy of a module with its compiled functions, and those that they call, in plain Python."""
     if module in copies:
         return copies[module]
@@ -670,10 +670,10 @@ def _plain(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleTy
     for name, value in vars(module).items():
         if isinstance(value, ModuleType):
             if any(hasattr(entry, "py_func") for entry in vars(value).values()):
-                setattr(copy, name, _plain(value, copies))
+                setattr(copy, name, plain_module(value, copies))
         elif hasattr(value, "py_func"):
             function: FunctionType = value.py_func
-            home = _plain(sys.modules[function.__module__], copies)
+            home = plain_module(sys.modules[function.__module__], copies)
             setattr(
                 copy,
                 name,

@@ -99,6 +99,18 @@ def test_a_search_tree_is_kept_along_a_game(session):
     assert one.wait(id="c")["rootInfo"]["visits"] == 0
 
 
+def test_a_query_may_begin_at_a_position(session):
+    one = session()
+    played = GAME.start()
+    played.play_moves(" ".join(MOVES))
+    one.send(id="there", position=played.text, moves=["b1"], simulations=20)
+    one.send(id="nowhere", position="- 0 cells=9*7", moves=[], simulations=20)
+    one.engine.close()
+    refused, answer = one.answers
+    assert (refused["id"], refused["field"]) == ("nowhere", "position")
+    assert len(answer["moveInfos"]) == 4
+
+
 def test_a_query_is_about_the_start_of_its_seed(session):
     game = Oddity()
     one = session(make_agent("uct:20", game, seed=1))
