@@ -285,9 +285,10 @@ class Obsidio(Game):
         for cell in np.flatnonzero(contents):
             token = contents[cell]
             if (token >= CONTROL) != (self.kinds[cell] == TARGET):
+                name = self.action_names[int(cell)]
                 raise ValueError(
-                    f"{_TEXT_SYMBOLS[token]} is on {self.action_names[cell]}; B and T stand on "
-                    "targets, such as b2, and b and t on all other cells"
+                    f"{_TEXT_SYMBOLS[token]} is on {name}; B and T stand on targets, such as b2, "
+                    "and b and t on all other cells"
                 )
             if token < CONTROL:
                 rules._influence(tables, state, cell, token - INFLUENCE)
