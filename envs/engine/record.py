@@ -11,9 +11,9 @@ whose name is then in ``illegal_action``. Any other ``result`` is not checked.
 ``seed`` matters where the start is random. ``position`` is the text of the position that the game
 began at; it is missing where that is the game's start. ``notes`` and ``variations`` may be missing:
 they hold texts, and lists of other lines, by the number of the move that they belong to. A line has
-the keys ``moves``, ``notes`` and ``variations``, and its first move replaces that move. Moves are numbered
-from the start of the game, in variations too. ``play/js/record.js`` reads and writes the same
-format.
+the keys ``moves``, ``notes`` and ``variations``, and its first move replaces that move. Moves are
+numbered from the first one of the record, in variations too. ``play/js/record.js`` reads and writes
+the same format.
 """
 
 from __future__ import annotations
