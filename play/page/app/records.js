@@ -127,6 +127,9 @@ export function readText(text, catalog, { game, variant, table }) {
     return { game, variant, diagram: table.diagram, record: { version, seed: table.seed, moves } };
   }
   const record = readRecord(text);
+  if (record.position) {
+    throw new Error("the record begins at a position; the page takes games from their start");
+  }
   const known = catalog.game(record.game);
   if (!known) throw new Error(`the record is of ${shortened(`${record.game}`)}, a game that is not here`);
   const found = catalog.withOptions(record.game, record.options);
