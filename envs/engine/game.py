@@ -35,6 +35,7 @@ from .position_text import PositionText, read_fields, write_fields
 from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
 from .spec import Spec
 from .views import NUM_FACTS, POINTS, TASK, Threats
+from .watched import plain_module
 
 if TYPE_CHECKING:
     from .draw.scene import Scene
@@ -608,8 +609,6 @@ class Game(ABC):
     @cached_property
     def plain_rules(self) -> Any:
         """The module of the rules in plain Python, which checks indices and compiles nothing."""
-        from .trial import plain_module  # it imports this module
-
         return plain_module(self.rules, {})
 
     def new_states(self, count: int) -> np.ndarray:

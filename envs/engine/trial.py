@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import sys
 import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -23,7 +22,7 @@ from .hooks import HOOKS
 from .position import Position
 from .rule import ONGOING, TRUNCATED, plain, seed_rng, state_dtype
 from .views import show_planes, write_planes
-from .watched import Reads, watched
+from .watched import Reads, plain_module, watched
 
 _HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # marks entries of an observation that nothing has written
@@ -659,30 +658,3 @@ def _fault_of_svg(elements: str) -> str | None:
 
 def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:
     return bool((one[field] != other[field]).any())
-
-
-def plain_module(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
-    """A copy of a module with its compiled functions, and those that they call, in plain Python."""
-    if module in copies:
-        return copies[module]
-    copy = copies[module] = ModuleType(module.__name__)
-    vars(copy).update(vars(module))
-    for name, value in vars(module).items():
-        if isinstance(value, ModuleType):
-            if any(hasattr(entry, "py_func") for entry in vars(value).values()):
-                setattr(copy, name, plain_module(value, copies))
-        elif hasattr(value, "py_func"):
-            function: FunctionType = value.py_func
-            home = plain_module(sys.modules[function.__module__], copies)
-            setattr(
-                copy,
-                name,
-                FunctionType(
-                    function.__code__,
-                    vars(home),
-                    function.__name__,
-                    function.__defaults__,
-                    function.__closure__,
-                ),
-            )
-    return copy

@@ -430,11 +430,12 @@ class Osiron(Game):
         """Read what the exchanges before a position have left, and find out whether it is over."""
         rules, tables = self.plain_rules, self.tables[0]
         exchanges = int(state.ply) - self.placements
-        state.mixed = rules._mixed_pairs(tables, int(state.light))
+        mixed: int = rules._mixed_pairs(tables, int(state.light))
+        state.mixed = mixed
         forbidden = text.field("forbidden")
         if forbidden:
             pair = self.text_to_action(state, forbidden)
-            playable = int(state.mixed) & int(tables.kinds[rules.movement(tables, state)])
+            playable = mixed & set_of(_KINDS[rules.movement(tables, state)])
             if pair >= self.num_pairs or not exchanges or not playable >> pair & 1:
                 raise ValueError(
                     f"forbidden is {quoted(forbidden)}; it is the pair that was exchanged last, if "

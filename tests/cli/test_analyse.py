@@ -140,7 +140,7 @@ def test_how_a_game_was_lost_that_its_moves_do_not_end(capsys):
     ("arguments", "message"),
     [
         (["chess"], "no game is called 'chess'; games: corso"),
-        (["tictactoe", "--moves", "a1 a1"], "move 2 of --moves: "),
+        (["tictactoe", "--moves", "a1 a1"], "--moves: move 2: "),
         (["tictactoe", "--moves", " ".join(MOVES)], "the game is over after these moves"),
         (["tictactoe", "--agent", "random"], "cannot say what it thinks"),
         (["tictactoe", "--picture", "game.svg"], "give one with --record"),
