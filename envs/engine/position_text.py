@@ -9,6 +9,7 @@ the board, and the fields of the record. ``docs/guide/positions.md`` has each ga
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -280,7 +281,7 @@ def _values(name: str, words: Sequence[str], dtype: np.dtype, size: int) -> list
 
 
 def _try_rules(game: Game, state: np.record) -> None:
-    """Refuse a position in which the rules, in plain Python, fail within a ply."""
+    """Refuse a position if rules in plain Python fail within a ply, or in a random game."""
     rules, table = game.plain_rules, watched(game.tables[0])
 
     def legal_actions(state: np.record) -> list[int]:
@@ -292,12 +293,14 @@ def _try_rules(game: Game, state: np.record) -> None:
 
     try:
         with np.errstate(all="raise"):
-            legal = legal_actions(state)
-            for action in legal:
+            for action in legal_actions(state):
                 after = np.array(state, game.state_dtype).reshape(1)[0]
                 rules.step(table, watched(after), action)
                 legal_actions(after)
+            after, lot = np.array(state, game.state_dtype).reshape(1)[0], random.Random(0)
+            while after.outcome == ONGOING:
+                rules.step(table, watched(after), lot.choice(legal_actions(after)))
+                if after.ply > game.max_plies:
+                    raise ValueError(f"a game has at most {game.max_plies} plies")
     except Exception as error:  # a stranger's position may lead the rules anywhere
         raise ValueError(f"the rules fail there: {type(error).__name__}: {error}") from None
-    if state.outcome == ONGOING and not legal:
-        raise ValueError("no action is legal there, and the game is not over")

@@ -1,4 +1,4 @@
-"""Rules in plain Python, and views of records and arrays that refuse indices below 0.
+"""Rules in plain Python, and views of records and arrays for them, that refuse indices below 0.
 
 numpy and compiled code count such an index from the end, so a step over an edge of the board
 silently ends on the other side. The views also note which fields of a record a call reads.
@@ -15,6 +15,33 @@ import numpy as np
 
 #: Attributes of a field whose use reads none of its entries.
 _UNREAD = {"dtype", "fill", "name", "ndim", "reads", "shape", "size"}
+
+
+def plain_module(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
+    """A copy of a module with its compiled functions, and those that they call, in plain Python."""
+    if module in copies:
+        return copies[module]
+    copy = copies[module] = ModuleType(module.__name__)
+    vars(copy).update(vars(module))
+    for name, value in vars(module).items():
+        if isinstance(value, ModuleType):
+            if any(hasattr(entry, "py_func") for entry in vars(value).values()):
+                setattr(copy, name, plain_module(value, copies))
+        elif hasattr(value, "py_func"):
+            function: FunctionType = value.py_func
+            home = plain_module(sys.modules[function.__module__], copies)
+            setattr(
+                copy,
+                name,
+                FunctionType(
+                    function.__code__,
+                    vars(home),
+                    function.__name__,
+                    function.__defaults__,
+                    function.__closure__,
+                ),
+            )
+    return copy
 
 
 class Reads:
@@ -179,30 +206,3 @@ def _refuse_negative(index: Any) -> None:
     for number in index if isinstance(index, tuple) else (index,):
         if isinstance(number, int | np.integer) and number < 0:
             raise IndexError(f"index {number} is below 0, and would count from the end")
-
-
-def plain_module(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
-    """A copy of a module with its compiled functions, and those that they call, in plain Python."""
-    if module in copies:
-        return copies[module]
-    copy = copies[module] = ModuleType(module.__name__)
-    vars(copy).update(vars(module))
-    for name, value in vars(module).items():
-        if isinstance(value, ModuleType):
-            if any(hasattr(entry, "py_func") for entry in vars(value).values()):
-                setattr(copy, name, plain_module(value, copies))
-        elif hasattr(value, "py_func"):
-            function: FunctionType = value.py_func
-            home = plain_module(sys.modules[function.__module__], copies)
-            setattr(
-                copy,
-                name,
-                FunctionType(
-                    function.__code__,
-                    vars(home),
-                    function.__name__,
-                    function.__defaults__,
-                    function.__closure__,
-                ),
-            )
-    return copy

@@ -282,7 +282,7 @@ class Obsidio(Game):
         state.stage = text.choice("turn", _STAGES)
         state.black = text.choice("swapped", ["yes"]) if self.options["swap_rule"] else 0
         colour = int(state.mover ^ state.black)
-        for cell in np.flatnonzero(contents):
+        for cell in np.flatnonzero(contents).tolist():
             token = contents[cell]
             if (token >= CONTROL) != (self.kinds[cell] == TARGET):
                 name = self.action_names[int(cell)]

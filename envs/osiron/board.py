@@ -435,7 +435,7 @@ class Osiron(Game):
         forbidden = text.field("forbidden")
         if forbidden:
             pair = self.text_to_action(state, forbidden)
-            playable = mixed & int(tables.kinds[rules.movement(tables, state)])
+            playable = mixed & set_of(_KINDS[rules.movement(tables, state)])
             if pair >= self.num_pairs or not exchanges or not playable >> pair & 1:
                 raise ValueError(
                     f"forbidden is {quoted(forbidden)}; it is the pair that was exchanged last, if "

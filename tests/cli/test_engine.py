@@ -99,18 +99,6 @@ def test_a_search_tree_is_kept_along_a_game(session):
     assert one.wait(id="c")["rootInfo"]["visits"] == 0
 
 
-def test_a_query_may_begin_at_a_position(session):
-    one = session()
-    played = GAME.start()
-    played.play_moves(" ".join(MOVES))
-    one.send(id="there", position=played.text, moves=["b1"], simulations=20)
-    one.send(id="nowhere", position="- 0 cells=9*7", moves=[], simulations=20)
-    one.engine.close()
-    refused, answer = one.answers
-    assert (refused["id"], refused["field"]) == ("nowhere", "position")
-    assert len(answer["moveInfos"]) == 4
-
-
 def test_a_query_is_about_the_start_of_its_seed(session):
     game = Oddity()
     one = session(make_agent("uct:20", game, seed=1))
@@ -122,6 +110,17 @@ def test_a_query_is_about_the_start_of_its_seed(session):
         assert answer["rootInfo"]["visits"] == 30 * (seed == 3)
         texts = [position.action_to_text(action) for action in position.legal_actions]
         assert sorted(info["move"] for info in answer["moveInfos"]) == sorted(texts)
+
+
+def test_a_query_may_begin_at_a_position(session):
+    one = session()
+    position = "- 1 ply=1 cells=1,8*0"
+    one.send(id="c", moves=["b2"], position=position, analyzeTurns=[0, 1])
+    assert one.wait(id="c", turnNumber=0)["rootInfo"]["currentPlayer"] == "player_1"
+    moves = {info["move"] for info in one.wait(id="c", turnNumber=1)["moveInfos"]}
+    assert moves.isdisjoint({"a1", "b2"})
+    one.send(id="d", moves=[], position="- 1 cells=1")
+    assert "is no position of tictactoe" in one.wait(field="position")["error"]
 
 
 def test_reports_and_an_end_by_request(session):
