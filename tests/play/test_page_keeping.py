@@ -614,13 +614,18 @@ def test_the_position_and_each_way_to_it_are_told_in_words(driver: PageDriver) -
     )
 
 
-@pytest.mark.parametrize("name", ["corso", "obsidio"])
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [
+        ("corso", "corso"),
+        ("obsidio", "obsidio-size=7"),
+    ],
+)
 def test_a_game_is_played_to_its_end_by_keyboard_and_text_alone(
-    driver: PageDriver, name: str
+    driver: PageDriver, name: str, board: str
 ) -> None:
     """Each move is found in the text of the position, and the next one is heard."""
-    size = "-size=7" if name == "obsidio" else ""
-    driver.open(f"#g={name}&o={name}{size}&seat=0&opponent=random")
+    driver.open(f"#g={name}&o={board}&seat=0&opponent=random")
     for summary in ("Legal moves", "The position in words"):
         driver.page.get_by_text(summary).press("Enter")
     driver.page.wait_for_selector("details li")
