@@ -139,7 +139,10 @@ class BoardGameEnv(AECEnv):
             ValueError: ``seed`` is not a seed, or ``position`` no position to play on from; nothing
                 is changed.
         """
-        starts = starts_in(self.game, options)
+        self._reset(seed, starts_in(self.game, options))
+
+    def _reset(self, seed: int | None, starts: list[Position] | None) -> None:
+        """`reset` with the positions that `starts_in` has found in its options."""
         if seed is not None:
             self.start_seed = checked_seed(seed)
             self._seeds = np.random.default_rng(self.start_seed)

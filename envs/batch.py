@@ -185,7 +185,7 @@ class BatchEnv:
         require_seed(seed)
         starts = starts_in(self.game, options, self.num_envs)
         if seed is not None:
-            self._choices["rng"] = seed_rng(require_seed(seed), self.num_envs)
+            self._choices["rng"] = seed_rng(seed, self.num_envs)
         self._some_over = True
         self._run(self.game.kernels.batch_start)
         if starts is not None:

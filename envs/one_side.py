@@ -363,8 +363,12 @@ class OneSide:
         self.batch.restart(games)
         if self._starts is not None:
             self.batch._begin_at(games, self._starts)
-        for game in games if self._actions else ():
-            self._texts[game] = None if self._starts is None else self._starts[game].text
+        if self._actions:
+            starts = self._starts
+            different = {id(start): start for start in starts or ()}
+            texts = {key: start.text for key, start in different.items()}
+            for game in games:
+                self._texts[game] = None if starts is None else texts[id(starts[game])]
 
     def _ready_opponents(self) -> Opponents:
         """The opponents; their random numbers come from this object's."""

@@ -118,7 +118,7 @@ class SingleAgentEnv(gymnasium.Env):
             ValueError: ``position`` in the options is no position to play on from; nothing is
                 changed.
         """
-        starts_in(self.game, options)  # refused before anything changes
+        starts = starts_in(self.game, options)  # refused before anything changes
         super().reset(seed=seed)
         begins = seed is not None or not self._has_begun
         self._is_over = True  # stays so if the opponent fails
@@ -128,7 +128,7 @@ class SingleAgentEnv(gymnasium.Env):
         self.seat = 1 if begins else self.seat  # `_begin` swaps the sides
         self._has_begun = True
         for _ in range(MOST_BEGINNINGS):
-            self._begin(options)
+            self._begin(starts)
             self._is_over = self.board._current().is_over  # before the agent's first turn
             if not self._is_over:
                 return self._observation(), self._info()
@@ -185,7 +185,7 @@ class SingleAgentEnv(gymnasium.Env):
         self._finish()
         self.board.close()
 
-    def _begin(self, options: dict[str, Any] | None) -> None:
+    def _begin(self, starts: list[Position] | None) -> None:
         """Start a new game, up to the agent's first turn."""
         if self._seats == "random":
             self.seat = int(self.np_random.integers(2))
@@ -194,7 +194,7 @@ class SingleAgentEnv(gymnasium.Env):
         else:
             self.seat = int(self._seats)
         board = self.board
-        board.reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0, options)
+        board._reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0, starts)
         if isinstance(self._made, Player):
             states = board._current()._states
             self._handle = GameInPlay(

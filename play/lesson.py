@@ -83,11 +83,7 @@ def small_picture(game: Game, moves: list[str]) -> str:
     Raises:
         ValueError: a move is malformed or not legal.
     """
-    position = before = game.start()
-    action = None
-    for text in moves:
-        before, action = position.copy(), position.text_to_action(text)
-        position.play(action)
+    position, action, before = game.played(moves)
     scene = describe_scene(game)
     shown = game.shown(position.state, action, before.state).tolist()
     left, top, width, height = scene["box"]

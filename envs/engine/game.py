@@ -498,12 +498,21 @@ class Game(ABC):
         Raises:
             ValueError: a move is malformed or not legal.
         """
+        position, action, before = self.played(moves)
+        return position.svg(action, before, layers={"legal": None})
+
+    def played(self, moves: Sequence[str]) -> tuple[Position, int | None, Position]:
+        """The position after moves, the last action (None without one), and the position before it.
+
+        Raises:
+            ValueError: a move is malformed or not legal.
+        """
         position = before = self.start()
         action = None
         for text in moves:
             before, action = position.copy(), position.text_to_action(text)
             position.play(action)
-        return position.svg(action, before, layers={"legal": None})
+        return position, action, before
 
     def _readme_path(self) -> Path:
         return Path(inspect.getfile(type(self))).with_name("README.md")

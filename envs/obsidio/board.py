@@ -285,7 +285,7 @@ class Obsidio(Game):
         for cell in np.flatnonzero(contents).tolist():
             token = contents[cell]
             if (token >= CONTROL) != (self.kinds[cell] == TARGET):
-                name = self.action_names[int(cell)]
+                name = self.action_names[cell]
                 raise ValueError(
                     f"{_TEXT_SYMBOLS[token]} is on {name}; B and T stand on targets, such as b2, "
                     "and b and t on all other cells"

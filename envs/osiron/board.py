@@ -99,6 +99,8 @@ PAIR_ENDS = _all_pairs()
 #: The pairs of each kind of exchange.
 _KINDS = (range(BORDERING_PAIRS), range(BORDERING_PAIRS, PAIRS))
 _PAIR_NAMES = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
+#: The same as they stand in the positions that repetition counts.
+_SEEN_PAIRS = [name.replace("-", "") for name in _PAIR_NAMES]
 
 
 def _circle_centres() -> list[Point]:
@@ -480,7 +482,7 @@ class Osiron(Game):
         """The `rules.position_key` in a word such as ``0ffe01b5c5``."""
         match = re.fullmatch(r"([0-9a-f]{6})([a-d][1-7][a-d][1-7])?(p?)", word)
         light = int(match[1], 16) if match else 0
-        names = [pair.replace("-", "") for pair in _PAIR_NAMES[: self.num_pairs]]
+        names = _SEEN_PAIRS[: self.num_pairs]
         if (
             light.bit_count() != SPACES // 2
             or not match
@@ -666,7 +668,7 @@ def _rows() -> list[Row]:
 def _seen_text(key: int) -> str:
     """The text of a `rules.position_key`: light spaces, forbidden pair, kind of movement."""
     pair = key >> SPACES & 63
-    name = _PAIR_NAMES[pair].replace("-", "") if pair < PAIRS else ""
+    name = _SEEN_PAIRS[pair] if pair < PAIRS else ""
     return f"{key & ALL_SPACES:06x}{name}{'p' if key >> SPACES + 6 else ''}"
 
 

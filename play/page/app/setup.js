@@ -157,19 +157,19 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
   }
 
   /** The rules in short, and the way to a guided game. */
-  function summary({ lesson, summary, credit, ...game }) {
+  function summary(game) {
+    const { lesson } = game;
     const named = lesson
       ? [["Goal", lesson.goal], ["A move", lesson.move], ["The end", lesson.end]]
-      : [["The game", sentence(summary)]];
+      : [["The game", sentence(game.summary)]];
     const style = isTaught(game) ? "" : "primary";
-    const whole = catalog.game(game.name);
     return el(
       "div",
       {},
       el("dl", { class: "short" }, named.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, text)])),
-      el("p", { class: "faint" }, `${credit}.`),
-      catalog.teaches(whole)
-        ? button("Show me how: a guided first game", () => begin(whole, () => teach(whole)), { class: style })
+      el("p", { class: "faint" }, `${game.credit}.`),
+      catalog.teaches(game)
+        ? button("Show me how: a guided first game", () => begin(game, () => teach(game)), { class: style })
         : null,
     );
   }
