@@ -75,12 +75,18 @@ class Query(msgspec.Struct, rename="camel"):
     id: str
     moves: list[str]
     seed: Annotated[int, Meta(ge=0)] = 0
+    position: str | None = None
     analyze_turns: list[_TurnNumber] | None = None
     simulations: Annotated[int, Meta(ge=0, le=10**9)] | None = None
     seconds: Annotated[float, Meta(ge=0, le=24 * 3600)] | None = None
     report_during_search_every: Annotated[float, Meta(ge=0.01, le=24 * 3600)] | None = None
     priority: _Priority = 0
     priorities: list[_Priority] | None = None
+
+    @property
+    def start(self) -> tuple[int, str | None]:
+        """Where the game begins: the seed, and the position, if there is one."""
+        return self.seed, self.position
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,10 @@ def _queried(query: Query, game: Game) -> list[QueriedPosition]:
         raise MisfitError(
             "priorities must have a number for each of analyzeTurns, all different", "priorities"
         )
-    position = game.start(query.seed)
+    try:
+        position = game.start(query.seed, query.position)
+    except ValueError as error:
+        raise MisfitError(str(error), "position") from None
     actions: list[int] = []
     positions, needed = {0: position.copy()}, set(numbers)
     for number, text in enumerate(moves, 1):
@@ -215,9 +224,9 @@ class Engine:
         self._is_aborted = False
         self._unheard: OSError | None = None  # from a failed write; then no more are tried
         self._numbers = itertools.count()
-        # The search that answered last, and the seed and actions that lead to its position.
+        # The search that answered last, and the start and actions that lead to its position.
         self._thinker: Thinker = make_thinker(agent, agent.game.start(0))
-        self._place: tuple[int, tuple[int, ...]] = 0, ()
+        self._place: tuple[tuple[int, str | None], tuple[int, ...]] = (0, None), ()
         self._thread = threading.Thread(target=self._run, name="ludarium engine", daemon=True)
         self._thread.start()
 
@@ -331,7 +340,7 @@ class Engine:
         except Exception as error:  # the next query may succeed
             reason = shortened(f"{type(error).__name__}: {error}")
             self._thinker = make_thinker(self.agent, self.agent.game.start(0))
-            self._place = 0, ()
+            self._place = (0, None), ()
             self._answer({"error": reason, **task.queried.head, "isDuringSearch": False})
 
     def _analyse(self, task: _Task) -> None:
@@ -359,13 +368,13 @@ class Engine:
 
     def _go_to(self, queried: QueriedPosition) -> None:
         """Set the thinker; keep the last one if the position descends from its own."""
-        seed, before = self._place
-        if seed == queried.query.seed and queried.actions[: len(before)] == before:
+        start, before = self._place
+        if start == queried.query.start and queried.actions[: len(before)] == before:
             for action in queried.actions[len(before) :]:
                 self._thinker.play(action)
         else:
             self._thinker = make_thinker(self.agent, queried.position)
-        self._place = queried.query.seed, queried.actions
+        self._place = queried.query.start, queried.actions
 
 
 def _is_meant(action: Action, queried: QueriedPosition) -> bool:

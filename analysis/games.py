@@ -108,6 +108,7 @@ def analyse_game(
     agent: Agent,
     budget: Budget | None = None,
     task: Task = UNWATCHED,
+    start: str | None = None,
 ) -> GameAnalysis:
     """Analyse every position of a game, from the start on.
 
@@ -121,6 +122,7 @@ def analyse_game(
         agent: agent that analyses, see `make_thinker`.
         budget: budget for each position, see `Thinker.think`.
         task: task that counts the moves; if stopped, the analysis ends with the results so far.
+        start: the text of the position that the game began at; None for the game's start.
 
     Raises:
         ValueError: there are no moves, or the agent cannot analyse positions.
@@ -130,7 +132,7 @@ def analyse_game(
     budget = budget or Budget()
     asked = budget.stop
     budget = replace(budget, stop=lambda: task.stopped or (asked is not None and asked()))
-    position = game.start(seed)
+    position = game.start(seed, start)
     thinker = make_thinker(agent, position)
     found: list[PositionAnalysis] = []
     values: list[float | None] = []

@@ -20,7 +20,15 @@ from ludarium.training.agents import make_agent
 from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, add_seed, output_file, read_count, read_seconds
+from .arguments import (
+    add_json,
+    add_options,
+    add_position,
+    add_seed,
+    output_file,
+    read_count,
+    read_seconds,
+)
 from .common import AGENTS_HELP, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
@@ -40,6 +48,7 @@ all cores; on a terminal the table is refreshed meanwhile. alphabeta and perfect
 
   ludarium analyse corso --moves "c3 b2"
   ludarium analyse corso --moves "c3 b2" --seconds 10
+  ludarium analyse corso --position "5/2O2/1X3/5/5 0"
   ludarium analyse onyx --option size=12 --simulations 1e5 --json
   ludarium analyse corso --agent runs/corso            your own agent
   ludarium analyse osiron --agent perfect              exact values
@@ -64,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="moves from the start on, with commas or spaces between them (commas if moves "
         "have spaces)",
     )
+    add_position(parser, "the position to begin with instead of the start")
     parser.add_argument(
         "--record", metavar="FILE", help="analyse this game: one that `play` saved, or plain moves"
     )
@@ -100,8 +110,8 @@ def run(given: argparse.Namespace) -> Result:
     game, agent, notes = agent_for(given.game, given.agent, options)
     for note in notes:
         warn(note)
-    position = game.start(given.seed)
-    moves = [text for _, text in play_moves(position, given.moves)]
+    position = game.start(given.seed, given.position)
+    moves = position.copy().play_all(play_moves(position, given.moves))
     if position.is_over:
         raise ValueError(f"the game is over after these moves:\n{position.board_text()}")
     thinker = make_thinker(agent, position)
@@ -115,6 +125,7 @@ def run(given: argparse.Namespace) -> Result:
         "options": dict(game.options),
         "seed": given.seed,
         "played": moves,
+        "position": position.text,
         **analysis.as_json(),
         "stopped": stop.is_set,
     }
@@ -160,7 +171,7 @@ def _run_game(given: argparse.Namespace) -> Result:
     if given.moves:
         raise ValueError("--record is a whole game: leave out --moves")
     game, seed, actions, forfeit, record = read_record(
-        given.record, given.game, read_options(given.option), given.seed
+        given.record, given.game, read_options(given.option), given.seed, given.position
     )
     agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
     with progress(can_stop=True) as task:
@@ -171,6 +182,7 @@ def _run_game(given: argparse.Namespace) -> Result:
             agent,
             _effort(given, _SIMULATIONS_OF_A_MOVE),
             task,
+            record.get("position"),
         )
     if given.picture is not None:
         plot_values(analysis, given.picture)

@@ -99,6 +99,13 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 
     parser.add_argument("--seed", type=read_seed, default=default, metavar="N", help=told)
 
 
+def add_position(parser: argparse._ActionsContainer, about: str) -> None:
+    """Add ``--position``, the text of a position."""
+    parser.add_argument(
+        "--position", metavar="TEXT", help=f"{about}, as docs/guide/positions.md writes it"
+    )
+
+
 def add_simulations(
     parser: argparse.ArgumentParser, about: str, default: int | None = None
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import Forfeit, check_record, read_record_file, split_moves
+from ludarium.envs.engine.record import Forfeit, check_record, read_record_file
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent, read_agent
@@ -76,7 +76,11 @@ def options_as_text(options: dict[str, Any]) -> list[str]:
 
 
 def read_record(
-    file: str, name: str | None = None, options: dict[str, Any] | None = None, seed: int = 0
+    file: str,
+    name: str | None = None,
+    options: dict[str, Any] | None = None,
+    seed: int = 0,
+    start: str | None = None,
 ) -> tuple[Game, int, list[int], Forfeit | None, dict[str, Any]]:
     """Read a game from a file: a record, or a plain list of moves if the game is known.
 
@@ -84,7 +88,8 @@ def read_record(
         file: path of the file.
         name: the game that the file must be of; None accepts every game, and no plain list.
         options: options of the game, for a plain list; a record must agree with them.
-        seed: seed of the start, for a plain list.
+        seed, start: seed of the start, or the text of a position that it began at, for a plain
+            list.
 
     Returns:
         The game, the seed of its start, the action numbers, how it was lost if these do not end it,
@@ -96,7 +101,7 @@ def read_record(
             other options than those given.
     """
     plain = None if name is None else make_game(name, **(options or {}))
-    record = read_record_file(file, plain, seed)
+    record = read_record_file(file, plain, seed, start)
     what = f"the game record in {quoted(file, 100)}"
     game, seed, actions, forfeit = check_record(record, GAMES, what)
     if plain is not None and game.name != name:
@@ -105,24 +110,21 @@ def read_record(
         raise ValueError(
             f"{named(file)} is a game of {game}: a record has its own options, leave out --option"
         )
+    if start is not None and record.get("position") != start:
+        raise ValueError(f"{named(file)} says itself where its game began: leave out --position")
     return game, seed, actions, forfeit, record
 
 
-def play_moves(position: Position, text: str) -> list[tuple[int, str]]:
-    """Play the moves of ``--moves``; return their action numbers and texts.
+def play_moves(position: Position, text: str) -> list[int]:
+    """Play the moves of ``--moves``; return their action numbers.
 
     Raises:
         ValueError: a move is malformed or illegal; the message has its number.
     """
-    played = []
-    for number, move in enumerate(split_moves(position.game, text), 1):
-        try:
-            action = position.text_to_action(move)
-        except ValueError as error:
-            raise ValueError(f"move {number} of --moves: {error}") from None
-        played.append((action, position.action_to_text(action)))
-        position.play(action)
-    return played
+    try:
+        return position.play_moves(text)
+    except ValueError as error:
+        raise ValueError(f"--moves: {error}") from None
 
 
 def game_and_agent(

@@ -29,7 +29,7 @@ from ludarium.training.agents.checkpoints import (
 from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS, settings_of
 
-from .arguments import add_options, add_simulations, read_count
+from .arguments import add_options, add_position, add_simulations, read_count
 from .common import AGENTS_HELP, FALLBACK, game_of, read_options
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terminal = parser.add_argument_group("in the terminal")
     terminal.add_argument("--terminal", action="store_true", help="play there")
     terminal.add_argument("--resume", metavar="FILE", help="continue a saved game")
+    add_position(terminal, "the position to begin with instead of the start")
     terminal.add_argument(
         "--json", action="store_true", help="the record of the game as JSON on standard output"
     )
@@ -104,7 +105,8 @@ def run(given: argparse.Namespace) -> int:
     word = given.opponent_or_game.partition(":")[0]
     if word.isidentifier() and find_kind(word) is None and not os.path.exists(word):
         find_game(word)  # an unknown word is taken for a game
-    asked = [f"--{name}" for name in ("terminal", "resume", "json") if getattr(given, name)]
+    of_terminal = ("terminal", "resume", "position", "json")
+    asked = [f"--{name}" for name in of_terminal if getattr(given, name)]
     of_page = ["--no-browser"] * given.no_browser + ["--port"] * (given.port is not None)
     if asked and of_page:
         raise ValueError(

@@ -17,7 +17,15 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, add_seed, add_threads, read_bytes, read_count
+from .arguments import (
+    add_json,
+    add_options,
+    add_position,
+    add_seed,
+    add_threads,
+    read_bytes,
+    read_count,
+)
 from .common import play_moves, read_options, read_record
 from .interrupt import STOPPED
 from .progress import progress
@@ -34,6 +42,7 @@ can be searched to the end.
   ludarium probe osiron --moves "b1-c1 c2-c1"
   ludarium probe corso --moves "c3 b2 b3 c3!"
   ludarium probe corso --option size=4                 the start of a smaller board
+  ludarium probe corso --position "5/2O2/1X3/5/5 0"    any position
   ludarium probe corso --moves "c3 b2" --outcome       only who wins: sooner
   ludarium probe onyx --record game.json               a game that `play` saved
   ludarium probe onyx --record game.json --back 8      8 plies before the end of it
@@ -51,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="moves from the start on, or from the end of the record on, with commas or spaces "
         "between them (commas if moves have spaces)",
     )
+    add_position(parser, "begin with this position instead of the start")
     parser.add_argument(
         "--record", metavar="FILE", help="begin with this game instead of the start"
     )
@@ -82,8 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Find the values; exit status 1 if some are undecided, 130 after Ctrl-C."""
-    game, seed, actions = _read_moves(given)
-    position = game.start(seed)
+    game, seed, start, actions = _read_moves(given)
+    position = game.start(seed, start)
     moves = position.play_all(actions)
     if position.is_over:
         raise ValueError(
@@ -102,6 +112,7 @@ def run(given: argparse.Namespace) -> Result:
         "options": dict(game.options),
         "seed": seed,
         "moves": moves,
+        "position": position.text,
         "source": prober.source,
         **_as_json(position, answers),
         "undecided": undecided,
@@ -154,18 +165,20 @@ def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
     return ", or ".join(ways)
 
 
-def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
-    """The game, the seed of its start and the actions that lead to the position asked about."""
+def _read_moves(given: argparse.Namespace) -> tuple[Game, int, str | None, list[int]]:
+    """The game, where it begins (seed, position), and the actions that lead from there."""
     options = read_options(given.option)
     seed: int = given.seed
+    start: str | None = given.position
     actions: list[int] = []
     if given.record is None:
         game = make_game(given.game, **options)
     else:
-        game, seed, actions, *_ = read_record(given.record, given.game, options, seed)
-    position = game.start(seed)
+        game, seed, actions, _, record = read_record(given.record, given.game, options, seed, start)
+        start = record.get("position")
+    position = game.start(seed, start)
     position.play_all(actions)
-    actions += [action for action, _ in play_moves(position, given.moves)]
+    actions += play_moves(position, given.moves)
     if given.back > len(actions):
         raise ValueError(f"--back {given.back}: there are {len(actions)} moves to take back")
-    return game, seed, actions[: len(actions) - given.back]
+    return game, seed, start, actions[: len(actions) - given.back]

@@ -14,9 +14,12 @@ from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.film import contact_sheet, gif
 from ludarium.envs.engine.draw.layers import HEATS, LAYERS
 from ludarium.envs.engine.draw.picture import png, size_of, with_result
+from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import Forfeit
+from ludarium.envs.registry import make_game
 
-from .arguments import add_options, output_file, read_count, read_seconds
+from .arguments import add_options, add_position, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, game_and_agent, read_options, read_record
 from .progress import progress
 
@@ -37,6 +40,7 @@ Draw a recorded game.
   ludarium render game.json --output game.png --every 4   a contact sheet: every fourth ply
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
+  ludarium render --game corso --position "5/2O2/1X3/5/5 0" --output position.svg
 
 RECORD is the file of a game record. It comes from `save` in `ludarium play --terminal` or from the
 page, or holds `env.unwrapped.to_record()` as JSON. With --game it may hold a plain list of moves
@@ -48,9 +52,15 @@ instead, such as "c3 b2 c3!"; see docs/guide/records.md.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "record", metavar="RECORD", help="the file of a game record, or of a plain list of moves"
+        "record",
+        metavar="RECORD",
+        nargs="?",
+        help="the file of a game record, or of a plain list of moves",
     )
-    parser.add_argument("--game", metavar="GAME", help="the game of a plain list of moves")
+    parser.add_argument(
+        "--game", metavar="GAME", help="the game of a position, or of a plain list of moves"
+    )
+    add_position(parser, "the position to draw, or at which a plain list of moves begins")
     add_options(parser)
     parser.add_argument(
         "--output",
@@ -109,12 +119,12 @@ def run(given: argparse.Namespace) -> int:
     target = given.output
     _check(given, target)
     options = read_options(given.option)
-    game, seed, actions, forfeit, _ = read_record(given.record, given.game, options)
+    game, seed, actions, forfeit, record = _read(given, options)
     plies = _plies(given, target, len(actions))
     agent = None
     if given.agent is not None:
         _, agent = game_and_agent(given.agent, dict(game.options), given.simulations, game.name)
-    position = game.start(seed)
+    position = game.start(seed, record.get("position"))
     pictures: dict[int, str] = {}
     before, last = None, None
     with progress() as task:
@@ -135,6 +145,17 @@ def run(given: argparse.Namespace) -> int:
     write_whole(target, content)
     output(f"{target}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
     return 0
+
+
+def _read(
+    given: argparse.Namespace, options: dict[str, Any]
+) -> tuple[Game, int, list[int], Forfeit | None, dict[str, Any]]:
+    """The game to draw, as `read_record` gives it; a position alone is a game without moves."""
+    if given.record is not None:
+        return read_record(given.record, given.game, options, start=given.position)
+    if given.game is None or given.position is None:
+        raise ValueError("name the file of a RECORD, or give --game GAME and --position TEXT")
+    return make_game(given.game, **options), 0, [], None, {"position": given.position}
 
 
 def _check(given: argparse.Namespace, target: Path) -> None:

@@ -62,17 +62,21 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
     """
     options = read_options(given.option)
     seed, saved_seat = random.SystemRandom().getrandbits(32), None
+    start: str | None = given.position
     moves: list[int] = []
     forfeit = None
     if given.resume is not None:
         name = given.opponent_or_game if given.opponent_or_game in GAMES else None
-        recorded, seed, moves, forfeit, saved = read_record(given.resume, name, options)
+        recorded, seed, moves, forfeit, saved = read_record(
+            given.resume, name, options, start=start
+        )
+        start = saved.get("position")
         options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
         if name is None:
             game_of([given.opponent_or_game], {}, recorded.name)  # refuses an agent of another game
     game, opponent, notes = _find_opponent(given, options)
-    position = game.start(seed)
-    session = _TerminalGame(position, seed, opponent, _command_line(given), given.json)
+    position = game.start(seed, start)
+    session = _TerminalGame(position, (seed, start), opponent, _command_line(given), given.json)
     for action in moves:
         session.play(action)
     session.forfeit = forfeit
@@ -134,7 +138,7 @@ def _command_line(given: argparse.Namespace) -> str:
 
 
 class _TerminalGame:
-    """A person, an agent, and the game between them.
+    """A person, an agent, and the game between them, which begins by a seed or at a position.
 
     Attributes:
         position: the present position.
@@ -146,13 +150,18 @@ class _TerminalGame:
     seat: int
 
     def __init__(
-        self, position: Position, seed: int, opponent: Agent, command: str, to_stderr: bool
+        self,
+        position: Position,
+        begin: tuple[int, str | None],
+        opponent: Agent,
+        command: str,
+        to_stderr: bool,
     ) -> None:
         self.position = position
         self.history: list[tuple[Position, str]] = []
         self.forfeit: Forfeit | None = None
         self._gone = ""  # the error, once the terminal is closed
-        self._seed = seed
+        self._seed, self._start = begin
         self._states = position.states  # the position and all actions, as the opponent sees them
         self._actions: list[int] = []
         self._opponent = opponent
@@ -182,7 +191,9 @@ class _TerminalGame:
     def record(self) -> dict[str, Any]:
         """The game so far, with the person's seat."""
         moves = [text for _, text in self.history]
-        record = make_record(self.position.game, self._seed, moves, self.position, self.forfeit)
+        record = make_record(
+            *(self.position.game, self._seed, moves, self.position, self.forfeit, self._start)
+        )
         return record | {"seat": self.seat}
 
     def play(self, action: int) -> str:
@@ -236,7 +247,9 @@ class _TerminalGame:
 
     def _game_of(self, seat: int) -> GameInPlay:
         """The game so far in the opponent's view, as this player."""
-        game = GameInPlay(self.position.game, 0, seat, self._seed, self._states, self._actions)
+        game = GameInPlay(
+            *(self.position.game, 0, seat, self._seed, self._states, self._actions, self._start)
+        )
         self._opponent.begin([game])
         return game
 

@@ -22,7 +22,7 @@ from ludarium.base.numbers import checked_flag, checked_seed, index
 from .engine.codec import shown
 from .engine.draw.picture import Window, pixels, with_result
 from .engine.game import Game
-from .engine.position import IllegalActionError, Position
+from .engine.position import IllegalActionError, Position, starts_in
 from .engine.record import Forfeit, make_record
 from .engine.rule import ONGOING, TRUNCATED
 from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
@@ -71,6 +71,7 @@ class BoardGameEnv(AECEnv):
 
     Attributes:
         start_seed: seed of this game's start, where starts are random.
+        start_position: the position that this game began at, as a text; None at the game's start.
         moves: the actions of this game so far, in the board's own frame; a new list each game.
         refusal: why the action by which this game was lost is illegal, as a text; else empty.
 
@@ -107,6 +108,7 @@ class BoardGameEnv(AECEnv):
         self._position: Position | None = None
         self._window: Window | None = None
         self.start_seed = 0
+        self.start_position: str | None = None
         self.refusal = ""
         self._seeds: np.random.Generator | None = None
         self._forfeit: Forfeit | None = None  # how the game was lost, if the rules let it go on
@@ -130,11 +132,17 @@ class BoardGameEnv(AECEnv):
         Args:
             seed: fixes this start, where starts are random, and those of the following
                 resets without a seed.
-            options: not used; a game's options are fixed when the environment is made.
+            options: ``{"position": text}`` begins at this position, see `Position.text`. A game's
+                options are fixed when the environment is made.
 
         Raises:
-            ValueError: ``seed`` is not a seed; nothing is changed.
+            ValueError: ``seed`` is not a seed, or ``position`` no position to play on from; nothing
+                is changed.
         """
+        self._reset(seed, starts_in(self.game, options))
+
+    def _reset(self, seed: int | None, starts: list[Position] | None) -> None:
+        """`reset` with the positions that `starts_in` has found in its options."""
         if seed is not None:
             self.start_seed = checked_seed(seed)
             self._seeds = np.random.default_rng(self.start_seed)
@@ -146,7 +154,12 @@ class BoardGameEnv(AECEnv):
         if self._position is None:
             self._position = self.game.start(self.start_seed)
         mask, planes = self._position._new_arrays()
-        self._position._restart(self.start_seed, mask, planes, self.canonical)
+        self.start_position = None if starts is None else starts[0].text
+        if starts is None:
+            self._position._restart(self.start_seed, mask, planes, self.canonical)
+        else:
+            self._position._go_to(starts[0]._states)
+            ((planes,), (mask,), _) = shown(self.game, starts[0]._states, self.canonical)
         self.moves: list[int] = []
         self._forfeit = None
         self.refusal = ""
@@ -309,11 +322,15 @@ class BoardGameEnv(AECEnv):
         before = last = None
         if self.moves:
             *earlier, last = self.moves
-            before = self.game.start(self.start_seed)
+            before = self._start()
             for action in earlier:
                 before.play(action)
         svg = self._current().svg(last, before)
         return svg if self._forfeit is None else with_result(svg, self._forfeit.told(self.game))
+
+    def _start(self) -> Position:
+        """The position in which this game began."""
+        return self.game.start(self.start_seed, self.start_position)
 
     def close(self) -> None:
         """Close the window, if there is one; `reset` and `render` may still be called."""
@@ -372,9 +389,11 @@ class BoardGameEnv(AECEnv):
     def to_record(self) -> dict[str, Any]:
         """The game so far as a JSON-ready dict (see ``engine.record``)."""
         self._current()
-        replayed = self.game.start(self.start_seed)
+        replayed = self._start()
         texts = replayed.play_all(self.moves)
-        return make_record(self.game, self.start_seed, texts, replayed, self._forfeit)
+        return make_record(
+            self.game, self.start_seed, texts, replayed, self._forfeit, self.start_position
+        )
 
 
 class GuardedBoardGameEnv(BoardGameEnv):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from ludarium.base.threads import available_cores, split
 
 from .engine.batch_kernels import choice_dtype, rows
 from .engine.game import Game
-from .engine.position import Position, checked_dtype, contents_of
+from .engine.position import Position, checked_dtype, contents_of, starts_in
 from .engine.rule import seed_rng
 from .registry import as_game
 
@@ -165,17 +165,39 @@ class BatchEnv:
         """The rule records, structured [N]; a copy."""
         return self._states.copy()
 
-    def reset(self, seed: int | np.random.SeedSequence | None = None) -> None:
+    def reset(
+        self,
+        seed: int | np.random.SeedSequence | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         """Restart all games; without a seed the games' random numbers continue.
 
+        Args:
+            seed: as for the class.
+            options: ``{"position": text}`` begins every game at this position, or each at its own
+                if it is a list of N texts, see `Position.text`. A game that ends, or that
+                `restart` names, restarts at the start of the game.
+
         Raises:
-            ValueError: ``seed`` is not a seed; nothing has changed then.
+            ValueError: ``seed`` is not a seed, or a text no position to play on from; nothing has
+                changed then.
         """
+        require_seed(seed)
+        starts = starts_in(self.game, options, self.num_envs)
         if seed is not None:
-            self._choices["rng"] = seed_rng(require_seed(seed), self.num_envs)
+            self._choices["rng"] = seed_rng(seed, self.num_envs)
         self._some_over = True
         self._run(self.game.batch_kernels.batch_start)
+        if starts is not None:
+            self._begin_at(np.arange(self.num_envs), starts)
         self._some_over = False
+
+    def _begin_at(self, games: np.ndarray, starts: Sequence[Position]) -> None:
+        """Put some of the games where they begin; ``starts`` has a position for every game."""
+        self._choices["mask"] = 0  # nothing is legal until all is in its place
+        for game in games:
+            self._states[game] = starts[game]._states[0]
+        self._run(self.game.batch_kernels.batch_show)
 
     def step(self, actions: Any) -> None:
         """Play one action in each game.

@@ -66,7 +66,7 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
     """
     game, seed, actions, forfeit = check_record(record, GAMES)
     env = GuardedBoardGameEnv(game, render_mode)
-    env.reset(seed)
+    env.reset(seed, {"position": record.get("position")})
     for action in actions:
         env.step(action)
     if forfeit is not None:

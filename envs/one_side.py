@@ -15,7 +15,7 @@ from ludarium.base.numbers import checked_whole
 from .aec import unit_box
 from .batch import BatchEnv
 from .engine.game import Game
-from .engine.position import Position
+from .engine.position import Position, starts_in
 from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
 from .opponents import (
     BOTH,
@@ -101,6 +101,8 @@ class OneSide:
         self._opponents: Opponents | None = None
         self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
         self._seeds = np.zeros(num_envs, np.int64)  # seeds of the starts, if a `Player` plays
+        self._starts: list[Position] | None = None  # where all games begin, during a reset
+        self._texts: list[str | None] = []  # where each began, if a `Player` plays
         self._in_play = np.zeros(num_envs, np.bool_)  # the opponent still has to learn of the end
         self._is_ready = False  # in every unfinished game the agent is to move
         self._random = np.random.default_rng()
@@ -124,13 +126,22 @@ class OneSide:
         """bool[N], whether each game is over."""
         return self._terminated | self._truncated
 
-    def reset(self, random: np.random.Generator | None = None) -> None:
+    def reset(
+        self,
+        random: np.random.Generator | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         """Start all games anew, each up to the agent's first turn.
 
         Args:
             random: fixes seats, random starts, openings and the opponents from here on;
                 without it, their random numbers continue.
+            options: as for `BatchEnv.reset`.
+
+        Raises:
+            ValueError: see `BatchEnv.reset`; nothing is changed.
         """
+        starts = starts_in(self.batch.game, options, len(self._every))
         self.abandon()
         if random is not None or self._opponents is None:
             self._random = random or self._random
@@ -138,7 +149,11 @@ class OneSide:
             self._opponents = self._ready_opponents()
         self._illegal_actions[:], self._refused = -1, self._refused[:0]
         self._seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
-        self._begin(self._every)
+        try:
+            self._starts = starts
+            self._begin(self._every)
+        finally:
+            self._starts = None  # games that restart by themselves begin at the game's start
         self._take_sides()
         self._is_ready = True
 
@@ -346,6 +361,14 @@ class OneSide:
                     self._seeds[game] = self._random.integers(2**63)
                     self.batch._choices["rng"][game] = seed_rng(int(self._seeds[game]))[0]
         self.batch.restart(games)
+        if self._starts is not None:
+            self.batch._begin_at(games, self._starts)
+        if self._actions:
+            starts = self._starts
+            different = {id(start): start for start in starts or ()}
+            texts = {key: start.text for key, start in different.items()}
+            for game in games:
+                self._texts[game] = None if starts is None else texts[id(starts[game])]
 
     def _ready_opponents(self) -> Opponents:
         """The opponents; their random numbers come from this object's."""
@@ -353,7 +376,10 @@ class OneSide:
         if not isinstance(self._made, Player):
             return in_batch(self._made)
         self._actions = [[] for _ in self._every]
-        return PlayerOpponents(self._made, self.batch, self._seats, self._seeds, self._actions)
+        self._texts = [None] * len(self._every)
+        return PlayerOpponents(
+            *(self._made, self.batch, self._seats, self._seeds, self._actions, self._texts)
+        )
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

@@ -13,6 +13,10 @@ does not accept raises ``ValueError``, an unknown parameter ``pyspiel.SpielError
 The additional parameter ``canonical`` is as for the environments: observations and actions as each
 player sees the board, where the game has a canonical turn.
 
+With the parameter ``position``, the text of a `Position`, every game begins there. Such a text has
+signs with a meaning in OpenSpiel's texts, so give it in a mapping:
+``pyspiel.load_game("ludarium_corso", {"position": "5/2O2/1X3/5/5 0"})``.
+
 A random start is drawn by `DRAWS` chance nodes in a row, whose outcomes are the digits of its seed:
 4, 2 and 7 give the start of seed 427. In a game with fewer than ten actions they are digits to the
 base of their number.
@@ -37,14 +41,14 @@ from ludarium.base.numbers import checked_flag
 
 from .engine.game import Game
 from .engine.options import Option
-from .engine.position import Position
+from .engine.position import Position, starts_in
 from .registry import GAMES
 
 #: Chance nodes before a random start. One with all the seeds as outcomes would have more of them
 #: than the game has actions, and OpenSpiel writes outcomes into masks of a player's actions.
 DRAWS = 3
 _MOST_OUTCOMES = 10
-_CANONICAL = "canonical"
+_CANONICAL, _POSITION = "canonical", "position"
 
 
 def register(kind: type[Game]) -> str:
@@ -68,9 +72,11 @@ class SpielGame(pyspiel.Game):
         rules: the `Game` that is played.
         canonical: whether observations and actions are as each player sees the board.
         num_outcomes: outcomes of each chance node; 0 where starts are not random.
+        begin: the position at which games begin; None for the game's start.
 
     Raises:
-        ValueError: a value that an option or ``canonical`` does not accept.
+        ValueError: a value that an option or ``canonical`` does not accept, or ``position`` is
+            no position to play on from.
     """
 
     kind: ClassVar[type[Game]]
@@ -79,8 +85,11 @@ class SpielGame(pyspiel.Game):
         given = dict(params or {})
         options = given.copy()
         self.canonical = checked_flag(_CANONICAL, options.pop(_CANONICAL, False))
+        position = options.pop(_POSITION, "") or None
         rules = self.kind(**_options(self.kind, options))
-        self.num_outcomes = min(_MOST_OUTCOMES, rules.num_actions) if rules.random_start else 0
+        starts = starts_in(rules, {_POSITION: position})
+        is_random = rules.random_start and starts is None
+        self.num_outcomes = min(_MOST_OUTCOMES, rules.num_actions) if is_random else 0
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_actions,
             max_chance_outcomes=self.num_outcomes,
@@ -90,11 +99,12 @@ class SpielGame(pyspiel.Game):
             utility_sum=0.0,
             max_game_length=rules.max_plies,
         )
-        super().__init__(_game_type(self.kind, rules.random_start), info, given)
+        super().__init__(_game_type(self.kind, is_random), info, given)
         self.rules = rules
+        self.begin = None if starts is None else starts[0]
 
     def __reduce__(self) -> tuple:
-        return _load, (str(self),)
+        return _load, (self.get_type().short_name, self.get_parameters())
 
     def new_initial_state(self) -> SpielState:
         """The start; where starts are random, the first chance node before it."""
@@ -102,7 +112,7 @@ class SpielGame(pyspiel.Game):
 
     def max_chance_nodes_in_history(self) -> int:
         """`DRAWS` where starts are random, else 0."""
-        return DRAWS if self.rules.random_start else 0
+        return DRAWS if self.num_outcomes else 0
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
         """The observer that writes observations of a state; OpenSpiel calls this."""
@@ -123,7 +133,11 @@ class SpielState(pyspiel.State):
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
         self.canonical = game.canonical
-        self._position: Position | None = None if game.rules.random_start else game.rules.start()
+        self._position: Position | None = None
+        if game.begin is not None:
+            self._position = game.begin.copy()
+        elif not game.num_outcomes:
+            self._position = game.rules.start()
         self._digits: list[int] = []  # of the start's seed, as far as they are drawn
 
     @property
@@ -225,9 +239,9 @@ class _Observer:
         return str(state)
 
 
-def _load(text: str) -> SpielGame:
+def _load(name: str, params: dict[str, Any]) -> SpielGame:
     """Unpickle a game; importing this module in another process registers the games."""
-    return pyspiel.load_game(text)
+    return pyspiel.load_game(name, params)
 
 
 def _game_type(kind: type[Game], random_start: bool = False) -> Any:
@@ -248,6 +262,7 @@ def _game_type(kind: type[Game], random_start: bool = False) -> Any:
         provides_observation_tensor=True,
         parameter_specification={
             _CANONICAL: False,
+            _POSITION: "",
             **{option.name: _default(option) for option in kind.option_list},
         },
     )

@@ -111,6 +111,7 @@ class PlayerOpponents:
         seats: int64[N], the opponent's player index in each game; it may change between games.
         seeds: int64[N], seeds of the games' starts, likewise; 0 where they are not random.
         actions: the actions so far in each, in the board's own frame; a new list for each game.
+        starts: the text of the position that each began at, None for the game's start.
     """
 
     def __init__(
@@ -120,12 +121,14 @@ class PlayerOpponents:
         seats: np.ndarray,
         seeds: np.ndarray,
         actions: list[list[int]],
+        starts: list[str | None],
     ) -> None:
         self._player = player
         self._batch = batch
         self._seats = seats
         self._seeds = seeds
         self._actions = actions
+        self._starts = starts
         self._handles: dict[int, GameInPlay] = {}
 
     def begin(self, games: np.ndarray) -> None:
@@ -138,6 +141,7 @@ class PlayerOpponents:
                 int(self._seeds[game]),
                 self._batch._states,
                 self._actions[game],
+                self._starts[game],
             )
         if len(games):
             self._player.begin([self._handles[game] for game in games.tolist()])

@@ -132,10 +132,17 @@ class BoardGameVecEnv(VecEnv):
         return super().seed(None if seed is None else checked_seed(seed))
 
     def reset(self) -> np.ndarray:
-        """Start all games anew, each up to the agent's first turn; observations [N, ...]."""
+        """Start all games anew, each up to the agent's first turn; observations [N, ...].
+
+        After ``set_options({"position": text})`` they begin there, see `BatchEnv.reset`.
+        """
+        texts = [options.get("position") for options in self._options]
         seed = self._seeds[0]
         begins = seed is not None or not self._has_begun
-        self.side.reset(np.random.default_rng(seed) if begins else None)
+        self.side.reset(
+            np.random.default_rng(seed) if begins else None,
+            {"position": texts} if any(texts) else None,
+        )
         self._has_begun = True
         self._reset_seeds()
         self._reset_options()

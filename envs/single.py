@@ -22,7 +22,7 @@ from gymnasium.error import ResetNeeded
 from .aec import AGENTS, BoardGameEnv, unit_box
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
-from .engine.position import IllegalActionError, Position
+from .engine.position import IllegalActionError, Position, starts_in
 from .engine.record import Forfeit
 from .opponents import (
     MOST_BEGINNINGS,
@@ -112,8 +112,13 @@ class SingleAgentEnv(gymnasium.Env):
 
         Args:
             seed: fixes seats, random starts and an opponent given by name from here on.
-            options: not used.
+            options: as for `BoardGameEnv.reset`.
+
+        Raises:
+            ValueError: ``position`` in the options is no position to play on from; nothing is
+                changed.
         """
+        starts = starts_in(self.game, options)  # refused before anything changes
         super().reset(seed=seed)
         begins = seed is not None or not self._has_begun
         self._is_over = True  # stays so if the opponent fails
@@ -123,7 +128,7 @@ class SingleAgentEnv(gymnasium.Env):
         self.seat = 1 if begins else self.seat  # `_begin` swaps the sides
         self._has_begun = True
         for _ in range(MOST_BEGINNINGS):
-            self._begin()
+            self._begin(starts)
             self._is_over = self.board._current().is_over  # before the agent's first turn
             if not self._is_over:
                 return self._observation(), self._info()
@@ -180,7 +185,7 @@ class SingleAgentEnv(gymnasium.Env):
         self._finish()
         self.board.close()
 
-    def _begin(self) -> None:
+    def _begin(self, starts: list[Position] | None) -> None:
         """Start a new game, up to the agent's first turn."""
         if self._seats == "random":
             self.seat = int(self.np_random.integers(2))
@@ -189,11 +194,12 @@ class SingleAgentEnv(gymnasium.Env):
         else:
             self.seat = int(self._seats)
         board = self.board
-        board.reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0)
+        board._reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0, starts)
         if isinstance(self._made, Player):
             states = board._current()._states
             self._handle = GameInPlay(
-                self.game, 0, 1 - self.seat, board.start_seed, states, board.moves
+                *(self.game, 0, 1 - self.seat, board.start_seed, states, board.moves),
+                board.start_position,
             )
             self._made.begin([self._handle])
         self._play_opponent()

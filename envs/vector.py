@@ -114,10 +114,11 @@ class VectorBoardGameEnv(VectorEnv):
         Args:
             seed: one integer for all games; it fixes seats, random starts and an opponent given by
                 name.
-            options: not used.
+            options: as for `BatchEnv.reset`: ``position`` is one text, or one for each game.
 
         Raises:
-            ValueError: ``options`` has a ``reset_mask``: games that end restart by themselves.
+            ValueError: see `BatchEnv.reset`; or ``options`` has a ``reset_mask``: games that end
+                restart by themselves.
         """
         if options and "reset_mask" in options:
             raise ValueError(
@@ -126,7 +127,7 @@ class VectorBoardGameEnv(VectorEnv):
             )
         super().reset(seed=seed)
         begins = seed is not None or not self._has_begun
-        self._side.reset(self.np_random if begins else None)
+        self._side.reset(self.np_random if begins else None, options)
         self._has_begun, self.closed = True, False
         self._steps[:] = 0
         return self.batch.observations.copy(), self._infos()

@@ -13,22 +13,37 @@ from markdown_it.token import Token
 
 from ludarium.envs import Game
 
+from .lesson import read_lesson
+
 _SCHEMES = ("https", "http", "mailto")
+_DECISIONS = r"<details><summary>Where the published rules are silent</summary>\1</details>"
 
 
 def rules_html(game: Game) -> str:
-    """The origin and the rules of a game, as an HTML fragment without scripts or raw HTML.
+    """The rules of a game, as an HTML fragment without scripts or raw HTML.
 
-    Players are numbered from 1, as on the page. The only images are pictures of positions, see
+    It begins with the goal, and ends with the origin. What the rules leave open is folded. Players
+    are numbered from 1, as on the page. The only images are pictures of positions, see
     `Game.pictured`, which are drawn here.
     """
-    told = [game.origin_section(), game.rules_section()]
-    if not told[1]:
-        told[1] = f"The rules of {game.title} are not written down."
-    html = "".join(markdown_html(text) for text in told if text)
-    html = _with_players_of_the_page(re.sub(r"<code>(player_[01])</code>", r"\1", html))
+    rules = game.rules_section() or f"The rules of {game.title} are not written down."
+    html = re.sub(r"<code>(player_[01])</code>", r"\1", markdown_html(rules))
+    html = re.sub(r"unless <code>\w+</code> says otherwise", "unless another is chosen", html)
+    html = re.sub(r"<h3>Decisions</h3>(.*?)(?=<h3>|\Z)", _DECISIONS, html, flags=re.DOTALL)
     usual = type(game)()
-    return html + "".join(_figure(usual, moves, told) for _, moves, told in game.pictured())
+    figures = "".join(_figure(usual, moves, told) for _, moves, told in game.pictured())
+    origin = markdown_html(game.origin_section())
+    return f"{_in_short(game)}{figures}{_with_players_of_the_page(html)}{origin}"
+
+
+def _in_short(game: Game) -> str:
+    """Goal, move and end in a few sentences."""
+    lesson = read_lesson(game)
+    if lesson is None:
+        return ""
+    told = (("Goal", lesson.goal), ("A move", lesson.move), ("The end", lesson.end))
+    rows = "".join(f"<dt>{word}</dt><dd>{escape(text)}</dd>" for word, text in told)
+    return f'<dl class="short">{rows}</dl>'
 
 
 def _with_players_of_the_page(text: str) -> str:

@@ -28,9 +28,11 @@ from ludarium.base.files import MEGABYTE, convert, read_json_file
 from ludarium.base.messages import quoted
 from ludarium.base.storage import take_place, writing
 from ludarium.base.threads import available_cores
+from ludarium.envs import Game
 from ludarium.training.runs.files import PARTIAL, make_folders
 
 from .build import scene_content
+from .lesson import read_lesson, small_picture
 from .parts import Say, module_part, network_part, solver_part
 from .variants import Variant
 from .wasm.exact import source_text
@@ -210,10 +212,28 @@ def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list
             text = rules_html(game).encode()
             about = {name: getattr(game, name) for name in ("name", "title", "credit", "summary")}
             games[game.name] = {**about, "rules": _address(text, f"rules/{game.name}", ".html")}
-            games[game.name]["variants"] = []
+            games[game.name] |= {"variants": [], "lesson": _lesson(game, files)}
             files[games[game.name]["rules"]] = text
         games[game.name]["variants"].append(entry)
     return files, list(games.values())
+
+
+def _lesson(game: Game, files: _Files) -> dict[str, Any] | None:
+    """The entry of a game's lesson, whose files are added; None without one."""
+    lesson = read_lesson(game)
+    if lesson is None:
+        return None
+    played = type(game)(**lesson.options)
+    steps = _as_json([asdict(step) for step in lesson.steps])
+    picture = small_picture(played, lesson.picture).encode()
+    entry = {
+        **{name: getattr(lesson, name) for name in ("goal", "move", "end", "marks")},
+        "picture": _address(picture, f"rules/{game.name}", ".svg"),
+        "steps": _address(steps, f"rules/{game.name}", ".lesson.json"),
+        "options": played.options,
+    }
+    files |= {entry["picture"]: picture, entry["steps"]: steps}
+    return entry
 
 
 def _entry(variant: Variant) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class MirrorAgent(Agent):
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Prepare to follow the games."""
         for game in games:
-            game.memory = _Follower(self.game.start(game.seed))
+            game.memory = _Follower(self.game.start(game.seed, game.start))
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """The next image if it is legal, else a random action."""

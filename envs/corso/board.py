@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from ..engine.draw.picture import (
 from ..engine.draw.scene import Role, Scene, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
+from ..engine.position_text import PositionText, rows_text
 from ..engine.rule import table_record
 from ..engine.spec import Spec
 from . import rules, view
@@ -43,7 +44,7 @@ _REASONS = (
     "{0} is dyed, and dyed cells cannot be used",
     "the marble on {0} is the opponent's",
 )
-_TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
+_TEXT_SYMBOLS = ".OXox"  # by what a cell holds
 _NAMES = ("light", "dark")
 _WORDS = ("open", *(f"{name} {what}" for what in ("marble", "dye") for name in _NAMES))
 _MARBLE_COLOURS = (("#ffffff", "#d9d4c6", "#6f695c"), ("#6b7280", "#1d2129", "#0c0e12"))
@@ -127,6 +128,18 @@ class Corso(Game):
         lines.append("  " + " ".join(cell_name(file, self.size)[0] for file in range(self.size)))
         return "\n".join([*lines, self.standing(state)])
 
+    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
+        return rows_text(state.cells, _TEXT_SYMBOLS, [self.size] * self.size), {}
+
+    def read_position(self, text: PositionText, state: np.record) -> None:
+        cells = text.rows(_TEXT_SYMBOLS, [self.size] * self.size)
+        state.cells[:] = cells
+        state.open_cells = cells.count(OPEN)
+        state.ply = _least_plies(cells, text.mover)
+        state.mover = text.mover
+        if state.open_cells == 0:
+            state.outcome = self.rules._result(self.rules.score(self.tables[0], state))
+
     def marks(self, state: np.record, player: int) -> str:
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
 
@@ -146,6 +159,30 @@ class Corso(Game):
             roles=[Role(name, _marble(24, player)) for player, name in enumerate(_NAMES)],
             rows=ranks(self.action_names, _WORDS),
         )
+
+
+def _least_plies(cells: list[int], mover: int) -> int:
+    """The fewest plies before a board, with this player to move.
+
+    Raises:
+        ValueError: no number of plies leads there.
+    """
+    marbles = [cells.count(MARBLE + player) for player in (0, 1)]
+    if not any(content >= DYE for content in cells) and marbles[0] != marbles[1] + mover:
+        raise ValueError(
+            f"without dye, player_0 has placed as many marbles as player_1 when it is to move, and "
+            f"one more otherwise: here {marbles[0]} and {marbles[1]}, and player_{mover} to move"
+        )
+    # Whoever has dye has placed one more marble, and expanded it.
+    least = [marbles[player] + 2 * (DYE + player in cells) for player in (0, 1)]
+    turns = max(least[1], least[0] - mover)  # of player 1
+    plies, filled = 2 * turns + mover, len(cells) - cells.count(OPEN)
+    if plies > filled:
+        raise ValueError(
+            f"{plies} plies or more lead to such marbles and dye, and fill as many cells or more: "
+            f"here {filled} are filled"
+        )
+    return plies
 
 
 def _marble(radius: float, player: int) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -33,6 +33,7 @@ from .check import check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
 from .options import Clock, Option, check_options
 from .position import Position
+from .position_text import PositionText, read_fields, write_fields
 from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
 from .spec import Spec
 from .views import NUM_FACTS, POINTS, TASK, Threats
@@ -256,6 +257,29 @@ class Game(ABC):
         """The marks of ``player``'s pieces in `board_text`, such as ``O, o``; or an empty text."""
         return ""
 
+    def write_position(self, state: np.record) -> tuple[str, Mapping[str, Any]]:
+        """The board and the fields of `Position.text`; empty fields are left out.
+
+        By default there is no board, and the fields are those of the record that are not zero.
+        """
+        return write_fields(self, state)
+
+    def read_position(self, text: PositionText, state: np.record) -> None:
+        """Write every field of ``state``, which is all zeros, from the text of a position.
+
+        By default it is what `write_position` writes, and the rules, in plain Python, must be able
+        to go on from there.
+
+        Args:
+            text: the text; ask it for the board and the fields.
+            state: a record, a view into an array.
+
+        Raises:
+            ValueError: something is malformed, or no game can reach the position; the message says
+                why, and what to write instead.
+        """
+        read_fields(self, text, state)
+
     def terminal_text(self, state: np.record) -> str:
         """The text before each move of a person: `board_text`, or a shorter text.
 
@@ -475,12 +499,21 @@ class Game(ABC):
         Raises:
             ValueError: a move is malformed or not legal.
         """
+        position, action, before = self.played(moves)
+        return position.svg(action, before, layers={"legal": None})
+
+    def played(self, moves: Sequence[str]) -> tuple[Position, int | None, Position]:
+        """The position after moves, the last action (None without one), and the position before it.
+
+        Raises:
+            ValueError: a move is malformed or not legal.
+        """
         position = before = self.start()
         action = None
         for text in moves:
             before, action = position.copy(), position.text_to_action(text)
             position.play(action)
-        return position.svg(action, before, layers={"legal": None})
+        return position, action, before
 
     def _readme_path(self) -> Path:
         return Path(inspect.getfile(type(self))).with_name("README.md")
@@ -579,9 +612,14 @@ class Game(ABC):
     def __deepcopy__(self, memo: dict) -> Game:
         return self  # rules do not change while they are played
 
-    def start(self, seed: int | np.random.SeedSequence | None = None) -> Position:
-        """A new game; ``seed`` matters only where the start is random."""
-        return Position(self, seed)
+    def start(
+        self, seed: int | np.random.SeedSequence | None = None, position: str | None = None
+    ) -> Position:
+        """A new game; ``seed`` matters only where the start is random.
+
+        With the text of a ``position``, the game begins there, see `Position.from_text`.
+        """
+        return Position(self, seed) if position is None else Position.from_text(self, position)
 
     def new_states(self, count: int) -> np.ndarray:
         """Allocate ``count`` zeroed positions: structured array [count]."""

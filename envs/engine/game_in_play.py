@@ -19,22 +19,31 @@ class GameInPlay:
         number: the game's number in the match, or in the vector of environments.
         seat: which player the agent is, 0 or 1.
         seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
+        start: the text of the position that the game began at; None at the game's start.
         forfeited_by: the player, 0 or 1, who lost the game by an illegal action; else None.
         memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
     """
 
     __slots__ = (
         *("_actions", "_row", "_states", "forfeited_by", "game", "memory", "number", "seat"),
-        "seed",
+        *("seed", "start"),
     )
 
     def __init__(
-        self, game: Game, number: int, seat: int, seed: int, states: np.ndarray, actions: list[int]
+        self,
+        game: Game,
+        number: int,
+        seat: int,
+        seed: int,
+        states: np.ndarray,
+        actions: list[int],
+        start: str | None = None,
     ) -> None:
         self.game = game
         self.number = number
         self.seat = seat
         self.seed = seed
+        self.start = start
         self._actions = actions
         self.forfeited_by: int | None = None
         self.memory: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from ludarium.base.numbers import checked_flag, index, require_seed
 from ludarium.machine.compiler import CompileError
 
 from .check import compile_error
+from .position_text import read_position, write_position
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -48,6 +50,49 @@ def checked_dtype(game: Game, dtype: Any) -> np.dtype:
             "and ones; use float32"
         )
     return chosen
+
+
+def split_moves(game: Game, text: str) -> list[str]:
+    """Split a text into moves: at commas and line ends, and at spaces if no move has one."""
+    has_spaces = any(" " in word for word in game.words)
+    pieces = re.split(r"[,\r\n]" if has_spaces else r"[,\s]", text)
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def starts_in(
+    game: Game, options: Mapping[str, Any] | None, count: int = 1
+) -> list[Position] | None:
+    """The positions at which games begin, by the option ``position`` of a reset.
+
+    Args:
+        game: the rules.
+        options: what `reset` got: a text under ``position``, or a list of ``count`` texts.
+        count: how many games begin.
+
+    Returns:
+        A position for each game, one object for equal texts; None without the option.
+
+    Raises:
+        ValueError: a text is no position of the game, or the game is over there; or there are more
+            or fewer than ``count``.
+    """
+    given = None if options is None else options.get("position")
+    if given is None:
+        return None
+    texts = list(given) if isinstance(given, list | tuple) else [given] * count
+    if len(texts) != count:
+        raise ValueError(
+            f"position has {len(texts)} texts; give one, or {count}: one for each game"
+        )
+    positions: dict[Any, Position] = {}
+    for text in texts:
+        if not isinstance(text, str) or text not in positions:
+            positions[text] = Position.from_text(game, text)
+            if positions[text].is_over:
+                raise ValueError(
+                    f"the game is over at {quoted(text)}: give a position to play on from"
+                )
+    return [positions[text] for text in texts]
 
 
 class Position:
@@ -115,6 +160,26 @@ class Position:
         position.mover = int(position._states["mover"][0])
         position.outcome = int(position._states["outcome"][0])
         return position
+
+    @classmethod
+    def from_text(cls, game: Game, text: str) -> Position:
+        """The position in a line of text, such as ``5/2O2/1X3/5/5 0``; see `text`.
+
+        Raises:
+            ValueError: the text is malformed, or no game can reach the position by its counts; the
+                message says why.
+        """
+        return cls.of_state(game, read_position(game, text))
+
+    @property
+    def text(self) -> str:
+        """The position as a line of text, from which `from_text` makes it again.
+
+        It has what decides the rest of the game, and nothing else: positions that were reached in
+        different ways and go on alike have the same text. ``docs/guide/positions.md`` has the
+        format of each game.
+        """
+        return write_position(self.game, self.state)
 
     def copy(self) -> Position:
         """An independent copy."""
@@ -228,6 +293,12 @@ class Position:
         self.outcome = code >> 1
         return self.outcome
 
+    def _go_to(self, states: np.ndarray) -> None:
+        """Take the place of another position, structured [1], of the same game."""
+        self._states[:] = states
+        self._mask = None
+        self.mover, self.outcome = int(states["mover"][0]), int(states["outcome"][0])
+
     def _number(self, action: Any) -> int:
         """The number of an action, legal or not; `IllegalActionError` if it is not one."""
         try:
@@ -249,6 +320,23 @@ class Position:
             texts.append(self.action_to_text(action))
             self.play(action)
         return texts
+
+    def play_moves(self, text: str) -> list[int]:
+        """Play moves out of one text, such as ``"c3 b2"``; return their action numbers.
+
+        Commas or line ends stand between them, or spaces if no move of the game has one.
+
+        Raises:
+            ValueError: a move is malformed or not legal; those before it have been played.
+        """
+        actions = []
+        for number, move in enumerate(split_moves(self.game, text), 1):
+            try:
+                actions.append(self.text_to_action(move))
+            except ValueError as error:
+                raise ValueError(f"move {number}: {error}") from None
+            self.play(actions[-1])
+        return actions
 
     def refusal(self, action: Any) -> str:
         """The error message for an action that is not legal here."""

@@ -8,11 +8,12 @@
 ``result`` holds the final rewards, or ``None`` while the game goes on. Where the moves do not end
 the game, a ``result`` with a winner says who has lost it: by resigning, or by an illegal action,
 whose name is then in ``illegal_action``. Any other ``result`` is not checked.
-``seed`` matters where the start is random. ``notes`` and ``variations`` may be missing: they hold
-texts, and lists of other lines, by the number of the move that they belong to. A line has the keys
-``moves``, ``notes`` and ``variations``, and its first move replaces that move. Moves are numbered
-from the start of the game, in variations too. ``play/js/record.js`` reads and writes the same
-format.
+``seed`` matters where the start is random. ``position`` is the text of the position that the game
+began at; it is missing where that is the game's start. ``notes`` and ``variations`` may be missing:
+they hold texts, and lists of other lines, by the number of the move that they belong to. A line has
+the keys ``moves``, ``notes`` and ``variations``, and its first move replaces that move. Moves are
+numbered from the first one of the record, in variations too. ``play/js/record.js`` reads and writes
+the same format.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ludarium.base.numbers import SEED_LIMIT
 
 from .game import Game
 from .options import check_stored
-from .position import Position
+from .position import Position, split_moves, starts_in
 
 #: Limits on the depth of variations, and on the moves of all variations together.
 MOST_DEPTH = 8
@@ -70,13 +71,18 @@ def make_record(
     moves: Sequence[str],
     position: Position,
     forfeit: Forfeit | None = None,
+    start: str | None = None,
 ) -> dict[str, Any]:
-    """The record of a game that reached ``position`` by ``moves``, and may have been lost there."""
+    """The record of a game that reached ``position`` by ``moves``, and may have been lost there.
+
+    ``start`` is the text of the position that it began at; None for the game's start.
+    """
     record: dict[str, Any] = {
         "game": game.name,
         "version": game.version,
         "options": dict(game.options),
         "seed": seed,
+        **({} if start is None else {"position": start}),
         "moves": list(moves),
         "result": list(position.rewards) if position.is_over else None,
     }
@@ -87,22 +93,19 @@ def make_record(
     return record
 
 
-def split_moves(game: Game, text: str) -> list[str]:
-    """Split a text into moves: at commas and line ends, and at spaces if no move has one."""
-    has_spaces = any(" " in word for word in game.words)
-    pieces = re.split(r"[,\r\n]" if has_spaces else r"[,\s]", text)
-    return [piece.strip() for piece in pieces if piece.strip()]
-
-
 def read_record_file(
-    path: str | os.PathLike[str], game: Game | None = None, seed: int = 0
+    path: str | os.PathLike[str],
+    game: Game | None = None,
+    seed: int = 0,
+    start: str | None = None,
 ) -> dict[str, Any]:
     """Read the record in a file, or a plain list of moves; `check_record` validates it.
 
     Args:
         path: path of the file.
         game: the game of a plain list of moves (see `split_moves`); None reads records only.
-        seed: seed of the start, for a plain list.
+        seed, start: seed of the start, or the text of a position that it began at, for a plain
+            list.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -115,7 +118,7 @@ def read_record_file(
             moves = split_moves(game, content.decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise ValueError(f"{name} holds neither a game record nor moves as text") from None
-        return make_record(game, seed, moves, game.start(seed))
+        return make_record(game, seed, moves, game.start(seed, start), start=start)
     record = load_json(content, f"a game record in {name}")
     if not isinstance(record, dict):
         raise ValueError(f"{name} holds no game record, but {_kind(record)}")
@@ -162,7 +165,11 @@ def check_record(
         game = kind(**check_stored(kind.option_list, record["options"]))
     except ValueError as error:
         raise ValueError(f"{what}: {shortened(str(error), 350)}") from None
-    position = game.start(seed)
+    try:
+        starts = starts_in(game, record)
+    except ValueError as error:
+        raise ValueError(f"position of {what}: {shortened(str(error), 350)}") from None
+    position = game.start(seed) if starts is None else starts[0].copy()
     actions = _play(position, record, 1, what)
     return game, seed, actions, _forfeit(position, record, what)
 

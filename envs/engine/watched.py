@@ -1,4 +1,4 @@
-"""Views of records and arrays, for checks of rules in plain Python, that refuse indices below 0.
+"""Views of records and arrays, for rules in plain Python, that refuse indices below 0.
 
 numpy and compiled code count such an index from the end, so a step over an edge of the board
 silently ends on the other side. The views also note which fields of a record a call reads.

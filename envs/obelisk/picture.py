@@ -25,7 +25,6 @@ from ..engine.draw.picture import (
     LIGHT,
     LINE,
     PAPER,
-    SMALL_TEXT,
     WIDTH,
     file_letter,
     fitted_text,
@@ -37,7 +36,7 @@ from ..engine.draw.picture import (
     svg_points,
     svg_text,
 )
-from ..engine.draw.scene import Handling, Role, Row, Scene, Slot, slots_at
+from ..engine.draw.scene import Aside, Handling, Role, Row, Scene, Slot, slots_at
 from ..engine.rule import table_record
 from .blocks import COLOURS, Block
 from .geometry import (
@@ -77,6 +76,7 @@ _ROD = "#b5ae9d"
 _X_ASIDE, _X_UP = 0.95, 0.37
 _Y_ASIDE, _Y_UP = -0.70, 0.50
 
+_TEXT = 26.0  # 12 px where the board is 370 px wide, as on a phone
 _GAP = 8.0
 _HALF = WIDTH / 2 - 1.5 * _GAP  # width of the panel of a tower
 _TOWER_UNIT = 30.0  # side of a cube
@@ -149,14 +149,17 @@ def scene(game: Obelisk) -> Scene:
         ground += _around_map(left + 240, HEAD + 62)
         columns += _map_places(left + 240, HEAD + 62)
     ground.append(_panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND))
-    ground.append(_panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game)))
-    ground.append(_text_at_right(_pile_top(game) + 22, "in circles: points", 20, FAINT))
+    pile = [
+        _panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game)),
+        _text_at_right(_pile_top(game) + 22, "in circles: points", _TEXT, FAINT),
+    ]
     words = ("active", "active", "passive", "passive", "", "")
-    states = [svg_text(0, 60, state, 24, INK) for state in ("over the top", "flat")]
+    states = [svg_text(0, 60, state, _TEXT, INK) for state in ("above nine", "flat")]
     in_hand = last_mark('<rect x="-76" y="112" width="152" height="160" rx="8"')
     return Scene(
         bottom=_pile_top(game) + _pile_height(game) + _GAP,
         ground=ground,
+        aside=Aside(_pile_top(game), pile),
         slots=[
             *_band(game),
             *_pile(game),
@@ -358,10 +361,10 @@ def _hands(game: Obelisk) -> Iterator[str]:
     """The block that a player has to place, one drawing for each type."""
     for block in game.catalogue.types:
         yield (
-            svg_text(0, 96, "to be placed:", SMALL_TEXT, INK)
+            svg_text(0, 96, "to place:", _TEXT, INK)
             + _defined(0, 236, block, 18, 116)
             + _value(56, 138, block)
-            + fitted_text(0, 254, block.id, 20, INK, 136)
+            + _fine(fitted_text(0, 254, block.id, _TEXT, INK, 136))
         )
 
 
@@ -371,7 +374,7 @@ def _band(game: Obelisk) -> list[Slot]:
     zone = [_zone_place(game, place) for place in (0, 1)]
     landing_places = [_landing_place(game, place) for place in range(PLACEMENTS)]
     left = [
-        _text_at_right(top + 24, f"black blocks left: {count}", SMALL_TEXT, INK)
+        _text_at_right(top + 24, f"black blocks left: {count}", _TEXT, INK)
         for count in range(black.count + 1)
     ]
     return [
@@ -396,7 +399,7 @@ def _zone_frame() -> str:
 def _empty_zone(game: Obelisk) -> str:
     frame = f'{_zone_frame()} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
     frames = [moved(*_zone_place(game, place), frame) for place in (0, 1)]
-    return "".join([_text_at_left(_band_top(game) + 24, "building zone", 24), *frames])
+    return "".join([_text_at_left(_band_top(game) + 24, "building zone", _TEXT), *frames])
 
 
 def _chosen_blocks(game: Obelisk) -> Iterator[str]:
@@ -405,7 +408,8 @@ def _chosen_blocks(game: Obelisk) -> Iterator[str]:
         yield (
             _defined(0, 0, block, 34, 160)
             + _value(_HALF / 2 - 34, 74 - _FOOT, block)
-            + fitted_text(0, 32, f"{block.id}, {len(block.cubes)} cubes", 24, INK, _HALF - 40)
+            + fitted_text(0, 26, block.id, _TEXT, INK, _HALF - 40)
+            + svg_text(0, 54, f"{len(block.cubes)} cubes", _TEXT, FAINT)
         )
 
 
@@ -413,8 +417,8 @@ def _legend(game: Obelisk, owner: int) -> str:
     """The legend above the landing places on a player's tower."""
     y = _band_top(game) + 24
     side = ("left", "right")[owner]
-    return _text_at_left(y, f"heights reached on the {side} tower", SMALL_TEXT) + _text_at_right(
-        y, "shaded: holes, black: over", SMALL_TEXT, FAINT
+    return _text_at_left(y, f"heights on the {side} tower", _TEXT) + _text_at_right(
+        y, "shaded: holes, black: over", _TEXT, FAINT
     )
 
 
@@ -428,7 +432,7 @@ def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
         name = orientation_text(orientation) if block != game.catalogue.black else "black"
         yield (
             f"<g {_fitted(42, 84, cubes, 18, 62)}>{_drawn(cubes, block.colour)}</g>"
-            + svg_text(42, 104, name, SMALL_TEXT, INK)
+            + svg_text(42, 104, name, _TEXT, INK)
         )
 
 
@@ -441,16 +445,16 @@ def _landings() -> list[str]:
 def _reached(game: Obelisk) -> list[str]:
     """The height reached at a landing place."""
     return [
-        svg_text(0, 0, str(height), 24, LIGHT if height > HEIGHT else INK)
+        svg_text(0, 0, str(height), _TEXT, LIGHT if height > HEIGHT else INK)
         for height in range(1, _levels(game) + 1)
     ]
 
 
 def _pile(game: Obelisk) -> list[Slot]:
     """The number of blocks in the common pile."""
-    y, most = _pile_top(game) + 22, game.catalogue.pile_size
-    counts = [_text_at_left(y, f"common pile: {count} blocks", 24) for count in range(most + 1)]
-    return [Slot(0, 0, counts)]
+    texts = (f"common pile: {count} blocks" for count in range(game.catalogue.pile_size + 1))
+    counts = [_text_at_left(22, text, _TEXT) for text in texts]
+    return [Slot(0, _pile_top(game), counts)]
 
 
 def _types_left(game: Obelisk) -> list[Slot]:
@@ -460,20 +464,27 @@ def _types_left(game: Obelisk) -> list[Slot]:
     for number, block in enumerate(game.catalogue.types):
         place = _pile_place(game, number)
         none, some = (
-            "".join(
-                fitted_text(0, 46 + 17 * line, words, 17, ink, width - 4)
-                for line, words in enumerate(_in_lines(block.id))
+            _fine(
+                "".join(
+                    fitted_text(0, 46 + 17 * line, words, 17, ink, width - 4)
+                    for line, words in enumerate(_in_lines(block.id))
+                )
             )
             for ink in (LINE, INK)
         )
         some += _defined(-4, 30, block, 15, 58) + _value(width / 2 - 18, -22, block)
         blocks.append(Slot(*place, [none, some]))
         several = [
-            svg_text(4 - width / 2, -24, f"{left}x", SMALL_TEXT, INK, "start")
+            svg_text(4 - width / 2, -24, f"{left}x", _TEXT, INK, "start")
             for left in range(2, block.count + 1)
         ]
         counts.append(Slot(*place, ["", "", *several]))
     return [*blocks, *counts]
+
+
+def _fine(text: str) -> str:
+    """A text that a small picture may leave out."""
+    return f'<g class="fine">{text}</g>'
 
 
 def _in_lines(name: str) -> list[str]:
@@ -492,8 +503,8 @@ def _in_lines(name: str) -> list[str]:
 def _value(x: float, y: float, block: Block) -> str:
     """The value of a block, in a circle."""
     return (
-        f'<circle cx="{x:g}" cy="{y:g}" r="15" fill="{PAPER}" stroke="{INK}" stroke-width="2"/>'
-        + svg_text(x, y, str(block.value), SMALL_TEXT, INK)
+        f'<circle cx="{x:g}" cy="{y:g}" r="17" fill="{PAPER}" stroke="{INK}" stroke-width="2"/>'
+        + svg_text(x, y, str(block.value), _TEXT, INK)
     )
 
 
@@ -503,12 +514,12 @@ def _value(x: float, y: float, block: Block) -> str:
 def _around_map(left: float, top: float) -> Iterator[str]:
     """The names of the columns around a map."""
     unit = _MAP_UNIT
-    yield svg_text(left + 1.5 * unit, top - 28, "from above", SMALL_TEXT, FAINT)
+    yield svg_text(left + 1.5 * unit, top - 28, "from above", _TEXT, FAINT)
     for step in range(SIDE):
         below = top + SIDE * unit + 14
-        yield svg_text(left + (step + 0.5) * unit, below, file_letter(step), SMALL_TEXT, FAINT)
+        yield svg_text(left + (step + 0.5) * unit, below, file_letter(step), _TEXT, FAINT)
         middle = top + (SIDE - 0.5 - step) * unit
-        yield svg_text(left - 12, middle, str(step + 1), SMALL_TEXT, FAINT)
+        yield svg_text(left - 12, middle, str(step + 1), _TEXT, FAINT)
 
 
 def _map_places(left: float, top: float) -> list[tuple[float, float]]:
@@ -692,13 +703,13 @@ def _behind_tower(corner: tuple[float, float]) -> Iterator[str]:
         yield _line((step, 0, 0), (step, SIDE, 0), FAINT, 0.7)
         yield _line((0, step, 0), (SIDE, step, 0), FAINT, 0.7)
     for step in range(SIDE):
-        yield svg_text(*_point(step + 0.5, -0.6, 0), file_letter(step), SMALL_TEXT, FAINT)
-        yield svg_text(*_point(-0.6, step + 0.5, 0), str(step + 1), SMALL_TEXT, FAINT)
+        yield svg_text(*_point(step + 0.5, -0.6, 0), file_letter(step), _TEXT, FAINT)
+        yield svg_text(*_point(-0.6, step + 0.5, 0), str(step + 1), _TEXT, FAINT)
     for level in range(1, HEIGHT + 1):
         x, y = _point(0, SIDE, level)
         colour = INK if level == HEIGHT else FAINT
         yield f'<path d="M{x - 14:.1f} {y:.1f}h6" stroke="{colour}"/>'
-        yield svg_text(round(x - 26, 1), round(y, 1), str(level), SMALL_TEXT, colour)
+        yield svg_text(round(x - 26, 1), round(y, 1), str(level), _TEXT, colour)
     yield _limit((0, 1, 2))
     yield "</g>"
 

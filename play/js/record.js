@@ -63,6 +63,9 @@ export function readRecord(text) {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new Error(`seed of the record is ${shown(seed)}; here it is from 0 to 2**53 - 1`);
   }
+  if (record.position !== undefined) {
+    throw new Error("the record begins at a position: only Python reads such records");
+  }
   if (illegal !== null && typeof illegal !== "string") {
     throw new Error(`illegal_action of the record is ${shown(illegal)}, not a text`);
   }

@@ -31,6 +31,29 @@ def here(monkeypatch, tmp_path):
     Path("game.json").write_text(json.dumps(make_record(position.game, 0, MOVES, position)))
 
 
+def test_commands_begin_at_a_position(capsys, monkeypatch):
+    text = "5/2O2/1X3/5/5 0"
+    at = ["corso", "--position", text]
+    words = ["analyse", *at, "--agent", "uct:10", "--moves", "c4!", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["position"] == "2o2/1ooo1/1Xo2/5/5 1"
+    small = ["probe", "corso", "--option", "size=3", "--position", "3/1O1/3 1", "--json"]
+    assert main(small) == 0
+    assert json.loads(capsys.readouterr().out)["mover"] == "player_1"
+    assert main(["render", "--game", *at, "--output", "corso.svg"]) == 0
+    assert 'marble1)"' in Path("corso.svg").read_text()
+    monkeypatch.setattr("sys.stdin", io.StringIO("c4!\nsave saved.json\nquit\n"))
+    assert main(["play", *at, "--opponent", "random", "--seat", "0", "--terminal"]) == 0
+    saved = json.loads(Path("saved.json").read_text())
+    assert (saved["position"], saved["moves"][0]) == (text, "c4!")
+    resumed = ["analyse", "corso", "--record", "saved.json"]
+    assert main([*resumed, "--agent", "uct:5"]) == 0
+    assert main([*resumed, "--position", "5/5/5/5/5 0"]) == 2
+    assert "says itself where its game began" in capsys.readouterr().err
+    assert main(["analyse", "corso", "--position", "5 0"]) == 2
+    assert "the board has 1 row, not 5" in capsys.readouterr().err
+
+
 def test_a_position_as_a_table(capsys):
     assert main(["analyse", "tictactoe", "--moves", "a1 b2, a2 c3", "--simulations", "500"]) == 0
     out, err = capsys.readouterr()
@@ -140,7 +163,7 @@ def test_how_a_game_was_lost_that_its_moves_do_not_end(capsys):
     ("arguments", "message"),
     [
         (["chess"], "no game is called 'chess'; games: corso"),
-        (["tictactoe", "--moves", "a1 a1"], "move 2 of --moves: "),
+        (["tictactoe", "--moves", "a1 a1"], "--moves: move 2: "),
         (["tictactoe", "--moves", " ".join(MOVES)], "the game is over after these moves"),
         (["tictactoe", "--agent", "random"], "cannot say what it thinks"),
         (["tictactoe", "--picture", "game.svg"], "give one with --record"),

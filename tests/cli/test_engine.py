@@ -112,6 +112,17 @@ def test_a_query_is_about_the_start_of_its_seed(session):
         assert sorted(info["move"] for info in answer["moveInfos"]) == sorted(texts)
 
 
+def test_a_query_may_begin_at_a_position(session):
+    one = session()
+    position = "- 1 ply=1 cells=1,8*0"
+    one.send(id="c", moves=["b2"], position=position, analyzeTurns=[0, 1])
+    assert one.wait(id="c", turnNumber=0)["rootInfo"]["currentPlayer"] == "player_1"
+    moves = {info["move"] for info in one.wait(id="c", turnNumber=1)["moveInfos"]}
+    assert moves.isdisjoint({"a1", "b2"})
+    one.send(id="d", moves=[], position="- 1 cells=1")
+    assert "is no position of tictactoe" in one.wait(field="position")["error"]
+
+
 def test_reports_and_an_end_by_request(session):
     one = session()
     one.send(id="long", moves=[], seconds=600, reportDuringSearchEvery=0.01)

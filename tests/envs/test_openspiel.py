@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.envs import GAMES, Game, make_game
+from ludarium.envs import GAMES, Game, Position, make_game
 from tests.games import CASES, random_game
 from tests.oddity import Oddity
 from tests.processes import ROOT, python
@@ -25,6 +25,20 @@ def load(kind: type[Game], options: dict[str, Any]) -> Any:
     if kind.name not in GAMES:
         openspiel.register(kind)
     return pyspiel.load_game(f"ludarium_{kind.name}", options)
+
+
+def test_games_begin_at_a_position() -> None:
+    text = "5/2O2/1X3/5/5 0"
+    game = pyspiel.load_game("ludarium_corso", {"position": text})
+    state = game.new_initial_state()
+    state.apply_action(17)
+    ours = Position.from_text(make_game("corso"), text)
+    ours.play(17)
+    assert state.legal_actions() == ours.legal_actions.tolist()
+    again = pickle.loads(pickle.dumps(game)).new_initial_state()
+    assert again.legal_actions() == game.new_initial_state().legal_actions()
+    with pytest.raises(ValueError, match="is no position of corso"):
+        pyspiel.load_game("ludarium_corso", {"position": "5 0"})
 
 
 @pytest.fixture(

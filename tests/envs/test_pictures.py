@@ -178,7 +178,9 @@ def test_layers_are_drawn_where_actions_lie(drawn_game: Game) -> None:
     svg = position.svg(layers=layers)
     root = ElementTree.fromstring(svg)
     groups = {
-        group.attrib["class"]: group for group in root.iter(f"{_SVG}g") if "class" in group.attrib
+        group.attrib["class"]: group
+        for group in root.iter(f"{_SVG}g")
+        if group.attrib.get("class", "").startswith("layer")
     }
     placed = (~np.isnan(drawn_game.action_spots()[position.legal_actions, 0])).sum()
     assert set(groups) == {"layer legal", "layer policy visits values"}

@@ -16,7 +16,7 @@ const { forgetGame, holdGame, keepGame, keptGame, keptGames, letGoOfGame } =
 const { rowsInWords } = await load("app/panels.js");
 const { headersOf, linkIn, lossOf, playRecord, readText, recordOf, textOf } =
   await load("app/records.js");
-const { fits, isSeat, readSeat, seatJob, seatName } = await load("app/seats.js");
+const { fits, isSeat, levelInWords, readSeat, seatJob, seatName } = await load("app/seats.js");
 const { Session } = await load("app/session.js");
 const { AddressBar, playMoves, readFragment, writeFragment } = await load("app/share.js");
 const { Table } = await load("app/table.js");
@@ -418,6 +418,7 @@ test("a position is read row by row, and what says nothing is left out", () => {
     { name: "rank 1", places: [["a1", 2]], words: ["", "stone"] },
   ];
   assert.deepEqual(rowsInWords({ rows }, [0, 1, 0]), ["Rank 2: b2 stone."]);
+  assert.deepEqual(rowsInWords({ rows }, [1, 1, 0], [0, 1, 1]), ["Rank 2: a2 stone."]);
   assert.deepEqual(rowsInWords({ rows }, [1, 1, 1]), ["Rank 2: a2 stone, b2 stone.", "Rank 1: a1 stone."]);
 });
 
@@ -522,6 +523,11 @@ test("seats are read, checked and named", () => {
     named.map((seat) => seatName(seat, LEVELS)),
     ["Level 3, adapting", "Level 3", "Network, 1 simulation", "Network, 2 s a move"],
   );
+  assert.deepEqual([1, 2, 3].map((level) => levelInWords(level, LEVELS)), [
+    "1 of 3: beats random moves about half of the time",
+    "2 of 3, easy: beats a beginner four of five times",
+    "3 of 3: beats a beginner 19 of 20 times",
+  ]);
   assert.deepEqual(seatJob(named[3], LEVELS), { time: 2000, settings: { simulations: 1600 } });
   assert.deepEqual(
     named.map((seat) => fits(seat, { variant, levels: LEVELS })),

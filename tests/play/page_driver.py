@@ -19,9 +19,9 @@ PHONE = {"width": 360, "height": 740}
 PATIENCE = 120.0  # seconds; only what does not happen at all takes so long, on a busy machine too
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPPONENTS = {
-    "random": "A random mover",
-    "level": "A level of the agent",
-    "auto": "A level that adapts to me",
+    "random": "Random moves",
+    "level": "A level that I choose",
+    "auto": "One that suits me",
     "person": "A person beside me",
 }
 
@@ -95,7 +95,7 @@ class PageDriver:
         self.asks = not fragment  # a page without an address to follow asks what to play
         self.page.goto("about:blank")
         self.page.goto(self.address + fragment)
-        self.page.wait_for_selector("#board .ground")
+        self.page.wait_for_selector("dialog .cards" if self.asks else "#board .ground")
 
     def press(self, element: Any) -> None:
         """Click, or touch, an element."""
@@ -237,9 +237,9 @@ class PageDriver:
         marks = self._marks.count()
         if target < marks:
             self._press_mark(target)
-            if self.is_touch and self.holds and self.label == before:
-                self._press_mark(target)  # the first touch only shows where it comes to rest
             choice = self.page.locator("#board .choice button")
+            if self.is_touch and self.label == before and not choice.count():
+                self._press_mark(target)  # the first touch only points
             if self.label == before and choice.count():
                 self.press(choice.first)
         else:

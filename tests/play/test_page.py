@@ -140,9 +140,16 @@ def test_resigning_asks_first_and_ends_the_game(driver: PageDriver) -> None:
 def test_analysis_shows_values_shares_and_mistakes(driver: PageDriver) -> None:
     driver.open(f"{CORSO}&m=12.6.7")
     driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#tab-details").click()
     driver.page.locator("#analysis-size").select_option("50")
     driver.page.locator("#analysis-on").check()
     driver.wait_for("/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)")
+    best = driver.page.locator(".chances li").all_text_contents()
+    assert 1 <= len(best) <= 4
+    assert all(re.fullmatch(r"\S+ \d+ %|\S+ (win|loss).*", text) for text in best)
+    chances = driver.page.locator("#board .shares text").all_text_contents()
+    assert best[0].split()[1] in chances
+    driver.page.locator("#analysis-discs").select_option("visits")
     shares = driver.page.locator("#board .shares text").all_text_contents()
     assert 85 <= sum(map(int, shares)) <= 105
     driver.page.locator("#review").click()
@@ -191,6 +198,7 @@ def test_exact_values_are_those_of_python(driver: PageDriver) -> None:
     signs = {1: "+", 0: "=", -1: "\u2212"}
     expected = [f"{signs[a.outcome]}{abs(a.lead)}" if a.outcome else "=" for a in answers.values()]
     assert sorted(marks) == sorted(expected)
+    driver.page.locator("#tab-details").click()
     driver.page.locator("#analysis-seconds").select_option("0")
     driver.page.locator("#analysis-board").uncheck()
     assert driver.page.locator("#board .layers text").count() == 0
@@ -200,10 +208,24 @@ def test_a_review_tells_exactly_what_was_thrown_away(driver: PageDriver) -> None
     _, link = _late()
     driver.open(link)
     driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#tab-details").click()
     driver.page.locator("#analysis-size").select_option("50")
     driver.page.locator("#review").click()
     driver.page.wait_for_selector("#review:enabled", timeout=60_000)
     assert "it was won, then lost (exact)" in driver.page.locator(".review ol").inner_text()
+    again = driver.page.get_by_role("button", name=re.compile("^Try move"))
+    again.first.click()
+    assert driver.message.startswith("Find a better move than ")
+    bad = driver.message.split()[-1].rstrip(".")
+    place = driver.label
+    driver.page.get_by_text("Legal moves").click()
+    legal = driver.page.locator(".legal")
+    legal.get_by_role("button", name=bad, exact=True).click()
+    driver.wait_for("document.querySelector('#message').textContent.includes('no better')")
+    assert driver.label == place
+    better = driver.page.locator(".review li").first.inner_text().split("better was ")[1].split()[0]
+    legal.get_by_role("button", name=better, exact=True).click()
+    driver.wait_for("document.querySelector('#message').textContent.includes('Well found')")
     judged = driver.page.locator(".move").all_text_contents()
     assert any(text.endswith("??") for text in judged)
     driver.page.reload()
@@ -215,6 +237,7 @@ def test_missing_exact_values_are_told_and_the_rest_goes_on(driver: PageDriver) 
     driver.page.route("**/exact/**", lambda route: route.fulfill(status=404))
     driver.open(_late()[1])
     driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#tab-details").click()
     driver.page.locator("#analysis-size").select_option("50")
     driver.page.locator("#analysis-on").check()
     driver.page.wait_for_selector("#message:not([hidden])")
@@ -240,8 +263,10 @@ def test_threats_and_owners_are_those_of_python(driver: PageDriver) -> None:
 
 def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> None:
     driver.page.route("**/games/corso-*.wasm", lambda route: route.fulfill(status=404))
-    driver.page.goto(driver.address)
-    driver.page.wait_for_selector("#message:has-text('rules of the game')")
+    driver.open()
+    dialog = driver.choose(game="Corso")
+    dialog.get_by_role("button", name="Play", exact=True).click()
+    driver.page.wait_for_selector("dialog .told:has-text('rules of the game')")
     driver.page.unroute("**/games/corso-*.wasm")
     driver.new_game(opponent="random")
     driver.play()

@@ -132,6 +132,7 @@ def test_agents_think_about_the_start_that_was_set_up(driver: PageDriver) -> Non
 
     driver.open(fragment)
     driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#tab-details").click()
     driver.page.locator("#analysis-seconds").select_option("0")  # the network's values only
     driver.page.locator("#analysis-size").select_option("50")
     driver.page.locator("#analysis-on").check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,8 @@ def _choice(level: Any) -> str:
 def test_a_stored_choice_that_is_not_whole_is_no_choice(driver: PageDriver, stored: str) -> None:
     _store(driver, "choice", stored)
     driver.open()
-    level = driver.choose(game="Corso").get_by_label("Level", exact=True)
-    assert level.input_value() == "3"
+    opponent = driver.choose(game="Corso").get_by_label("Opponent")
+    assert opponent.input_value() == "auto"
     driver.new_game(opponent="random")
     driver.play()
 
@@ -241,7 +242,8 @@ def test_two_windows_on_one_game_lose_nothing_of_each_other(driver: PageDriver) 
     driver.new_game(opponent="person", game="Corso")
     driver.play()
     current = "JSON.parse(sessionStorage['ludarium.current']).id"
-    driver.wait_for(f"localStorage[`ludarium.game.${{{current}}}`]?.includes('c') ?? false")
+    moved = """?.includes('"moves":["') ?? false"""
+    driver.wait_for(f"localStorage[`ludarium.game.${{{current}}}`]{moved}")
     game = driver.page.evaluate(current)
     first, driver.page = driver.page, driver.context.new_page()
     driver.open(f"{CORSO}&m=0")
@@ -333,6 +335,7 @@ def test_a_game_is_left_in_each_phase(driver: PageDriver, name: str) -> None:
     ways = {follow: None, begin: None, load: None, resume: begun}
     for link in _phases(name):
         for leave, label in ways.items():
+            driver.wait_for(f"location.hash !== {json.dumps(link)}")  # it follows a little later
             driver.page.evaluate("link => (location.hash = link)", link)
             driver.wait_for(f"document.querySelector('#playing').textContent.startsWith("
                             f"{json.dumps(GAMES[name].title)})")  # fmt: skip
@@ -589,6 +592,7 @@ def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
 def test_the_position_and_each_way_to_it_are_told_in_words(driver: PageDriver) -> None:
     driver.open(f"{CORSO}&m=12.6")
     driver.page.get_by_text("The position in words").press("Enter")
+    driver.page.wait_for_selector("details li")
     rows = driver.page.locator("details li").all_inner_texts()
     assert rows[3] == "Rank 2: a2 open, b2 dark marble, c2 open, d2 open, e2 open."
     said = driver.page.locator("#live")
@@ -604,6 +608,42 @@ def test_the_position_and_each_way_to_it_are_told_in_words(driver: PageDriver) -
         assert told in driver.label
     assert driver.page.title() == "Turn of player 1 (light) · Corso · ludarium"
     assert driver.page.locator("details li").all_inner_texts() == rows
+    driver.press_at(*driver.on_screen(*make_game("corso").action_spots()[7]))
+    assert said.inner_text() == (
+        "3. player 1 (light): c2. Rank 2: c2 light marble. Player 2 (dark), to move."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [
+        ("corso", "corso"),
+        ("obsidio", "obsidio-size=7"),
+    ],
+)
+def test_a_game_is_played_to_its_end_by_keyboard_and_text_alone(
+    driver: PageDriver, name: str, board: str
+) -> None:
+    """Each move is found in the text of the position, and the next one is heard."""
+    driver.open(f"#g={name}&o={board}&seat=0&opponent=random")
+    for summary in ("Legal moves", "The position in words"):
+        driver.page.get_by_text(summary).press("Enter")
+    driver.page.wait_for_selector("details li")
+    field = driver.page.get_by_label("Search the legal moves")
+    heard = driver.page.locator("#live")
+    for _ in range(200):
+        driver.wait_for_turn()
+        if driver.is_over:
+            break
+        rows = driver.page.locator("details li").all_inner_texts()
+        legal = driver.page.locator(".legal button").all_inner_texts()
+        places = {move.rstrip("!") for move in legal} - {"done", "swap"}
+        assert all(any(f"{place} " in row for row in rows) for place in places)
+        moves = len(driver.moves)
+        field.fill(legal[0])
+        field.press("Enter")
+        driver.wait_for(f"document.querySelectorAll('.move').length > {moves}")
+    assert re.search("has won|drawn", heard.inner_text())
 
 
 @pytest.mark.parametrize("text", ["{}", "https://example.org/play/{}"], ids=["short", "whole"])

@@ -31,18 +31,21 @@ def hook(event, arguments):
         path, mode, flags = arguments
         writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (
             isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT))
+        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT, *MEMORY))
         if writes or not (own or isinstance(path, int)):
             seen.add(f"open {path!r} {mode!r}")
+    elif event == "compile" and arguments[1] == "<unknown>":
+        pass  # numpy reads an array's header by ast.literal_eval, which makes a tree and no code
     elif event.startswith(FORBIDDEN):
         seen.add(f"{event} {str(arguments)[:200]}")
 
 ROOT = sys.argv[2]
+MEMORY = "/proc/meminfo", "/sys/fs/cgroup/"  # how much is free, before a reader takes some
 folder = Path(tempfile.mkdtemp())
 sys.addaudithook(hook)
 position = TicTacToe().start()
 position.play(0)
-position.refusal(0)  # loads the code that replayed games need to say why
+position.refusal(0)
 for reader in READERS:
     good = reader.good()
     path = folder / (reader.file or "file")
@@ -69,7 +72,7 @@ assert seen, "the hook sees nothing"
 """
 
 
-@pytest.mark.parametrize("cases", [3])
+@pytest.mark.parametrize("cases", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_nothing_executes_while_hostile_files_are_read(cases: int) -> None:
-    done = python(PROGRAM, cases, ROOT, cwd=ROOT)
+    done = python(PROGRAM, cases, ROOT, cwd=ROOT, environment={"LUDARIUM_CODE": "plain"})
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

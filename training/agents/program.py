@@ -301,7 +301,7 @@ class ProgramAgent(Agent):
         told = {"simulations": self.budget.simulations, "seconds": self.budget.seconds}
         told = {key: value for key, value in told.items() if value is not None}
         for each in games:
-            position = self.game.start(each.seed)
+            position = self.game.start(each.seed, each.start)
             texts = position.play_all(each.actions)
             if position != each.position:
                 raise ValueError(
@@ -309,7 +309,8 @@ class ProgramAgent(Agent):
                 )
             seed = {"seed": each.seed} if self.game.random_start else {}
             played.append((position, texts))
-            requests.append({"moves": texts, **seed, **told})
+            begun = {} if each.start is None else {"position": each.start}
+            requests.append({"moves": texts, **seed, **begun, **told})
         answers = program.ask(requests, self._limit + (self.budget.seconds or 0.0))
         return np.array(
             [_action(program, *each, answer) for each, answer in zip(played, answers, strict=True)],

@@ -157,6 +157,19 @@ class Row:
     words: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Aside:
+    """The lower part of a tall picture, which a program with a wide window may put at the right.
+
+    Attributes:
+        top: where it begins, in user units; all slots from there on belong to it.
+        ground: SVG elements that are always there.
+    """
+
+    top: float
+    ground: Sequence[str]
+
+
 def ranks(names: Sequence[str], words: Sequence[str], first: int = 0) -> list[Row]:
     """The ranks of a board in words, the highest first; a place has a name such as ``c5``.
 
@@ -187,6 +200,7 @@ class Scene:
         handling: how pieces are taken in hand and put down, for such programs; or None.
         diagram: how people set up a start of their own, in games that have that; or None.
         rows: the position in words; empty if nobody has written them.
+        aside: the lower part of a tall picture; or None.
     """
 
     bottom: float
@@ -198,6 +212,7 @@ class Scene:
     handling: Handling | None = None
     diagram: Diagram | None = None
     rows: Sequence[Row] = ()
+    aside: Aside | None = None
 
 
 def scene_document(
@@ -211,7 +226,8 @@ def scene_document(
     elements = [f'<rect width="{WIDTH:g}" height="{height:g}" fill="{PAPER}"/>']
     for player, number in enumerate(game.facts(state)[ROLE : ROLE + 2]):
         elements += _side(game, state, player, scene.roles[number])
-    elements += [*scene.ground, *filter(None, drawn)]
+    beside = () if scene.aside is None else scene.aside.ground
+    elements += [*scene.ground, *beside, *filter(None, drawn)]
     line = scene.bottom + FOOT / 2
     told = "" if last_action is None else _last_ply(game, state, last_action, before)
     # Both get smaller where they must, the note only while it has half of the line.
@@ -286,7 +302,8 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``diagram``: a `Diagram`, or null;
         - ``rows``: each `Row`, with the slots of its ``places`` as ``[name, slot]``;
         - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
-        - ``symbols``: marks of layers, see `layers.SYMBOLS`.
+        - ``symbols``: marks of layers, see `layers.SYMBOLS`;
+        - ``aside``: the ``top`` and the ``ground`` of an `Aside`; absent without one.
     """
     scene = game.drawn_scene
     kinds: dict[tuple[tuple[str, ...], bool], int] = {}
@@ -335,6 +352,11 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "cells": _spots(cell_spots(game)),
         "has_owners": game.has_owners,
         "symbols": SYMBOLS,
+        **(
+            {}
+            if scene.aside is None
+            else {"aside": {"top": scene.aside.top, "ground": "".join(scene.aside.ground)}}
+        ),
     }
 
 

@@ -2,16 +2,17 @@
 
 import { DISCS } from "./layers.js";
 import { button, el, selection, signed } from "./dom.js";
-import { valueFor0 } from "./analyst.js";
+import { LEAST_LOSS, valueFor0 } from "./analyst.js";
 import { exactAction, exactAnswer, exactBest } from "./exact.js";
 import { judgement } from "./moves.js";
 import { capital, playerName } from "./panels.js";
+import { setUpTabs } from "./tabs.js";
 import { MOST_SIMULATIONS } from "./seats.js";
 
 const BEST = 8; // moves in the table
+const FEW = 4; // moves in the list
 const SECONDS = [0, 3, 10, 30, 120]; // choices of the time for exact values
 const WORST = 8; // moves in the review
-const LEAST_LOSS = 0.1; // smaller losses are not in the review
 const GRAPH = { width: 600, height: 120, margin: 6 };
 
 /** Draw the bar of the value: the first player's share is on the left. */
@@ -44,10 +45,10 @@ function standing(session, value) {
 /** Who is ahead and by how much: in words, and as a mark that points to that player's side. */
 function lead(session, value) {
   if (value === null) return { words: "not known yet", mark: "…" };
-  const by = Math.abs(value).toFixed(2);
-  if (by === "0.00") return { words: "even", mark: by };
+  const by = chance(Math.abs(value));
+  if (by === chance(0)) return { words: "even", mark: by };
   const leader = value > 0 ? 0 : 1;
-  const words = `${playerName(session, leader)} is ahead by ${by}`;
+  const words = `${playerName(session, leader)} wins with a chance of ${by}`;
   return { words, mark: leader === 0 ? `◂ ${by}` : `${by} ▸` };
 }
 
@@ -63,7 +64,9 @@ export class AnalysisView {
   #threats;
   #owners;
   #legend = el("p", { class: "faint legend" });
+  #best = el("div");
   #findings = el("div");
+  #details = el("div");
 
   constructor(container, analyst, on) {
     this.#analyst = analyst;
@@ -76,16 +79,19 @@ export class AnalysisView {
     this.#switches = el(
       "div",
       { class: "switches" },
-      labelled(this.#switch, "Analysis"),
+      labelled(this.#switch, "Show the best moves"),
       labelled(onBoard, "On the board"),
-      this.#simulations,
-      this.#discs,
-      this.#seconds,
     );
+    const panel = (name, ...content) =>
+      el("div", { id: `panel-${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}` }, content);
+    const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Parts of the analysis" });
+    const more = el("div", { class: "switches" }, this.#simulations, this.#discs, this.#seconds);
     this.#threats = labelled(checkBox("layer-threats", false, on.threats), "Threats");
     this.#owners = labelled(checkBox("layer-ownership", false, on.ownership), "Who will own what");
     const layers = el("div", { class: "switches" }, this.#threats, this.#owners);
-    container.append(layers, this.#legend, this.#switches, this.#findings);
+    const best = panel("best", this.#best, layers, this.#legend);
+    container.append(this.#switches, tabs, best, panel("details", more, this.#details), this.#findings);
+    setUpTabs(tabs, { best: "Best moves", details: "Details" }, () => {});
   }
 
   /**
@@ -104,12 +110,15 @@ export class AnalysisView {
     this.#switch.checked = isOn;
     if (!isThere) {
       const told = "There is no network for this board, so there is no analysis.";
-      this.#findings.replaceChildren(el("p", { class: "faint" }, told));
+      this.#best.replaceChildren(el("p", { class: "faint" }, told));
+      this.#details.replaceChildren();
+      this.#findings.replaceChildren();
       return;
     }
     const focused = this.#findings.contains(document.activeElement);
+    this.#best.replaceChildren(isOn ? chances(session, this.#on) : "");
+    this.#details.replaceChildren(isOn ? bestMoves(session, this.#analyst, this.#on) : "");
     this.#findings.replaceChildren(
-      isOn ? bestMoves(session, this.#analyst, this.#on) : "",
       graph(session, this.#on),
       review(session, this.#analyst, this.#on),
     );
@@ -146,19 +155,63 @@ function sizes(analyst, on) {
   return selection(names, options, analyst.simulations, (value) => on.size(Number(value)));
 }
 
+/** Why no move can be told of a position, or null. */
+function nothingTold({ view: { isOver, found, exact }, agent }) {
+  const told = isOver
+    ? "The game is over here."
+    : found || exact
+      ? null
+      : agent
+        ? "The analysis waits until the agent has moved."
+        : "Analysing…";
+  return told && el("p", { class: "faint" }, told);
+}
+
+/** The moves of which something is known, the best first. */
+function known({ view, table }) {
+  return table
+    .legal(view)
+    .filter(({ action }) => view.found?.visits[action] > 0 || exactAction(view, action))
+    .sort((one, other) => place(view, one.action) - place(view, other.action));
+}
+
+/** The chance to win for a value from -1 to 1; a draw counts as half. */
+const chance = (value) => `${Math.round(50 + 50 * value)} %`;
+
+/** A few moves with the chance to win, or with what they are worth exactly. */
+function chances(session, on) {
+  const nothing = nothingTold(session);
+  if (nothing) return nothing;
+  const { view } = session;
+  const name = playerName(session, view.mover);
+  return el(
+    "div",
+    {},
+    el("p", { class: "faint" }, `Chance to win for ${name}, a draw counted as half:`),
+    el(
+      "ol",
+      { class: "chances" },
+      known(session)
+        .slice(0, FEW)
+        .map((move) => {
+          const exact = exactAction(view, move.action) && exactCell(view, move.action);
+          const told = exact || el("strong", {}, chance(view.found.actionValues[move.action]));
+          return el("li", {}, moveButton(session, move, on), " ", told);
+        }),
+    ),
+  );
+}
+
+function moveButton(session, { action, text }, on) {
+  if (!session.mayPlay) return text;
+  return button(text, () => on.play(action), { class: "small", title: `Play ${text}` });
+}
+
 function bestMoves(session, analyst, on) {
-  const node = session.view;
-  if (node.isOver) return el("p", { class: "faint" }, "The game is over here.");
-  const { found, exact } = node;
-  if (!found && !exact) {
-    const told = session.agent ? "The analysis waits until the agent has moved." : "Analysing…";
-    return el("p", { class: "faint" }, told);
-  }
-  const legal = session.table.legal(node);
-  const moves = legal
-    .filter(({ action }) => found?.visits[action] > 0 || exactAction(node, action))
-    .sort((one, other) => place(node, one.action) - place(node, other.action))
-    .slice(0, BEST);
+  const nothing = nothingTold(session);
+  if (nothing) return nothing;
+  const { found, exact } = session.view;
+  const moves = known(session).slice(0, BEST);
   const heads = ["Move", exact ? "Exact" : "", ...(found ? ["Value", "Visits", "Prior"] : [])];
   return el(
     "div",
@@ -183,7 +236,8 @@ function bestMoves(session, analyst, on) {
 function place(node, action) {
   const known = exactAction(node, action);
   const rank = known === null ? 1 : { 1: 0, 0: 2, "-1": 3 }[known.outcome];
-  const order = node.exact ? node.exact.actions.findIndex((each) => each.action === action) : 0;
+  const isAsGood = (each) => ["outcome", "lead", "plies"].every((key) => each[key] === known[key]);
+  const order = known ? node.exact.actions.findIndex(isAsGood) : 0;
   const isOrdered = known !== null && (known.lead !== null || known.plies !== null);
   const visits = node.found ? node.found.visits[action] / (1 + node.found.simulations) : 0;
   return 1000 * rank + (isOrdered ? order : 0) - visits;
@@ -193,16 +247,14 @@ const searched = (session, { simulations, proven }) =>
   `Values for ${playerName(session, session.view.mover)}, from −1 to +1; ${simulations} ` +
   `simulations${proven ? "; proven" : ""}`;
 
-function row(session, { action, text }, on) {
+function row(session, move, on) {
   const { found, exact } = session.view;
-  const move = session.mayPlay
-    ? button(text, () => on.play(action), { class: "small", title: `Play ${text}` })
-    : text;
-  const cells = [move];
+  const { action } = move;
+  const cells = [moveButton(session, move, on)];
   if (exact) cells.push(exactCell(session.view, action));
   if (found) {
     const isTried = found.visits[action] > 0;
-    cells.push(isTried ? signed(found.actionValues[action]) : "–", String(found.visits[action]));
+    cells.push(isTried ? signed(found.actionValues[action]) : "", String(found.visits[action]));
     cells.push(found.prior ? `${Math.round(100 * found.prior[action])} %` : "");
   }
   return el("tr", {}, cells.map((cell) => el("td", {}, cell)));
@@ -210,7 +262,7 @@ function row(session, { action, text }, on) {
 
 function exactCell(node, action) {
   const known = exactAction(node, action);
-  if (!known) return el("span", { class: "faint" }, "–");
+  if (!known) return "";
   const kind = { 1: "win", 0: "draw", "-1": "loss" }[known.outcome];
   return el("span", { class: `exact ${kind}` }, known.text);
 }
@@ -321,7 +373,7 @@ function review(session, analyst, on) {
     ? "Analyses every position of the game, and shows which moves lost most."
     : bad.length
       ? "The moves that lost most, and what was better:"
-      : `None of the ${judged.length} moves lost more than ${LEAST_LOSS}.`;
+      : `None of the ${judged.length} moves was a mistake.`;
   return el(
     "div",
     { class: "review" },
@@ -351,14 +403,17 @@ function badMove(session, node, on) {
     ),
     ` ${you}${whatItLost(node)}`,
     better ? el("span", { class: "better" }, `; better was ${better}`) : "",
+    session.isStudy
+      ? button("Try again", () => on.tryAgain(node), { class: "small", "aria-label": `Try move ${node.ply} again` })
+      : "",
   );
 }
 
 /** The loss of a move in words: exact if both positions are known. */
 function whatItLost(node) {
-  if (!node.isExact) return `lost ${node.loss.toFixed(2)}`;
   const sign = node.parent.mover === 0 ? 1 : -1;
   const [before, after] = [node.parent, node].map((each) => sign * valueFor0(each));
+  if (!node.isExact) return `the chance fell from ${chance(before)} to ${chance(after)}`;
   const words = { 1: "won", 0: "drawn", "-1": "lost" };
   return `it was ${words[before]}, then ${words[after]} (exact)`;
 }

@@ -6,6 +6,8 @@ const REVIEW_TIME = 3000; // ms for the exact values of a position in a review
 const FAILURES = 3; // positions in a row without exact values after which a review asks for no more
 const SEEN = { algorithm: "puct" }; // settings of an analysis: PUCT's visits show how good moves are
 
+export const LEAST_LOSS = 0.1; // smaller losses are no mistakes
+
 /** The value of a node for player 0, from -1 to 1, or null if it is not known. */
 export function valueFor0(node) {
   if (node.outcome === 1) return 1;
@@ -188,6 +190,17 @@ export class Analyst {
   #solve(node, run) {
     const { record } = this.#session.table.at(node);
     return this.#exact.find(node, record, { ...run, onFound: () => this.#tell.found() });
+  }
+
+  /** What a move has lost, see `judge`; undefined where nothing can tell. */
+  async weigh(node) {
+    const { signal } = new AbortController();
+    const stop = { signal };
+    for (const each of [node.parent, node]) {
+      if (this.hasNetwork && this.#lacks(each)) await this.#think(each, this.simulations, stop);
+    }
+    judge(node);
+    return node.loss;
   }
 
   stopReview() {

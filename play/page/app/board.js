@@ -7,6 +7,10 @@ const SAME = 1; // units within which two spots are one
 const REACH = [44, 100]; // bounds of the reach: how far a click may be from its spot, in units
 const HELD_REACH = 150; // how far a click may be from a held piece's place
 const OVERLAP = 0.5; // share of the reach within which two places overlap
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const MOTION = 300; // ms in which the effects of a move begin, the nearest first; each takes as long as in style.css
+const NEAR = 40; // units within which a slot belongs to a place that an action joins
+const FINGER = 30; // px: places that are nearer to each other want a second tap
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** The SVG of a slot that shows a number, around the origin. */
@@ -56,6 +60,7 @@ export class BoardView {
   #onPlay;
   #onAim;
   #onMiss;
+  #onAsk;
   #scene = null;
   #parts = null;
   #position = []; // the number that each slot shows in the position
@@ -71,6 +76,7 @@ export class BoardView {
   #pressed = null; // likewise, the place where a drag has begun
   #hand = null;
   #preview = null; // the hand's preview
+  #isFlipped = false;
   #isTouch = false; // the last pointer is a finger
   #swallow = (click) => click.stopImmediatePropagation(); // the click that may follow a drag
 
@@ -82,9 +88,11 @@ export class BoardView {
    *   point at, joined by "or".
    * @param {(action: number | null) => void} on.miss a click means no legal action; the argument is
    *   the action of its place, if it has one.
+   * @param {(text: string) => void} on.ask a finger points at an action among many: its next tap plays.
    */
-  constructor(container, { play, aim, miss }) {
+  constructor(container, { play, aim, miss, ask }) {
     this.#container = container;
+    this.#onAsk = ask;
     this.#onPlay = play;
     this.#onAim = aim;
     this.#onMiss = miss;
@@ -93,7 +101,7 @@ export class BoardView {
     container.addEventListener("pointerdown", (event) => this.#press(event));
     container.addEventListener("pointerup", (event) => this.#release(event));
     container.addEventListener("pointermove", (event) => this.#hover(event));
-    container.addEventListener("pointerleave", () => this.#leave());
+    container.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.#leave());
     container.addEventListener("keydown", (event) => this.#key(event));
     container.addEventListener("blur", () => this.#leave());
   }
@@ -109,19 +117,40 @@ export class BoardView {
     this.#scene = scene;
     const [, , width, height] = scene.box;
     const svg = el("svg:svg", { viewBox: scene.box.join(" "), "aria-hidden": "true" });
-    const picture = svg.appendChild(el("svg:g", { id: "board-picture" }));
+    const all = svg.appendChild(el("svg:g"));
+    const picture = all.appendChild(el("svg:g", { id: "board-picture" }));
     const group = (home) => (name) => home.appendChild(el("svg:g", { class: name }));
     const [ground, slots] = ["ground", "slots"].map(group(picture));
     const names = ["under", "hints", "shares", "layers", "hint", "pick", "aim"];
-    const [under, hints, shares, layers, hint, pick, aim] = names.map(group(svg));
-    ground.innerHTML = scene.ground;
+    const [under, hints, shares, layers, hint, pick, aim] = names.map(group(all));
+    ground.innerHTML = scene.ground + (scene.aside?.ground ?? "");
     slots.append(...scene.slots.map((slot) => el("svg:g", { transform: placeOf(slot) })));
     const drawn = { under, hints, shares, layers, hint, pick, aim };
-    this.#parts = { svg, slots: [...slots.children], ...drawn };
+    this.#parts = { svg, all, slots: [...slots.children], ...drawn };
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
     this.#choice = null;
+    this.#node = null;
+    this.#turn(this.#isFlipped && !scene.handling);
+  }
+
+  /** Show the board from the other side. */
+  flip() {
+    this.#isFlipped = !this.#isFlipped;
+    this.#closeChoice();
+    this.#turn(this.#isFlipped);
+  }
+
+  #turn(isFlipped) {
+    const [left, top, width, height] = this.#scene.box;
+    const way = `rotate(180 ${left + width / 2} ${top + height / 2})`;
+    this.#parts.all.setAttribute("transform", isFlipped ? way : "");
+    this.#container.classList.toggle("flipped", isFlipped);
+  }
+
+  get #isTurned() {
+    return this.#container.classList.contains("flipped");
   }
 
   /**
@@ -139,6 +168,7 @@ export class BoardView {
    */
   show({ node, shown, legal, mayPlay, discs, under, layers, label }) {
     const isNew = node !== this.#node || mayPlay !== this.#mayPlay;
+    const isMove = node !== this.#node && node.parent !== null && node.parent === this.#node;
     this.#node = node;
     this.#mayPlay = mayPlay;
     if (isNew) {
@@ -150,7 +180,7 @@ export class BoardView {
     }
     this.#container.setAttribute("aria-label", label);
     this.#position = shown;
-    this.#drawSlots(true);
+    this.#drawSlots(true, isMove ? node.action : null);
     const there = legal.filter(({ action }) => this.#spot(action) !== null);
     const spots = there.map(({ action }) => this.#spot(action));
     this.#radius = discRadius(spots);
@@ -179,7 +209,7 @@ export class BoardView {
     this.#drawSlots(false);
   }
 
-  #drawSlots(fades) {
+  #drawSlots(fades, action = null) {
     const shown = Array.from(this.#position);
     const changed = new Set();
     for (const [first, last] of this.#preview ? this.#scene.handling.slots : []) {
@@ -193,14 +223,36 @@ export class BoardView {
     this.#parts.slots.forEach((slot, number) => {
       slot.classList.toggle("ghost", changed.has(number));
       if (shown[number] === this.#shown[number]) return;
-      if (fades && this.#shown[number] !== -1) fresh.push(slot);
+      if (fades && this.#shown[number] !== -1) fresh.push({ slot, number, old: this.#shown[number] });
       this.#shown[number] = shown[number];
       slot.innerHTML = shapesOf(this.#scene, number, shown[number]);
       slot.classList.remove("fresh");
     });
+    if (action !== null && !STILL.matches) {
+      this.#animate(action, fresh);
+      return;
+    }
     // One layout for all of them, so that their fades begin again.
     if (fresh.length) this.#parts.svg.getBoundingClientRect();
-    for (const slot of fresh) slot.classList.add("fresh");
+    for (const { slot } of fresh) slot.classList.add("fresh");
+  }
+
+  /** Let the effects of an action begin one after the other, outwards, and exchanged pieces slide. */
+  #animate(action, changed) {
+    const { slots, ends } = this.#scene;
+    const from = this.#scene.handling ? null : this.#spot(action);
+    const away = ({ number }) => (from ? distance(slots[number], from) : 0);
+    const most = Math.max(...changed.map(away), 1);
+    const joined = this.#joinsTwo(action) ? ends[action] : [];
+    for (const each of changed) {
+      const { slot, number, old } = each;
+      const wait = `animation-delay: ${Math.round((MOTION * away(each)) / most)}ms`;
+      const other = joined.findIndex((end) => distance(end, slots[number]) < NEAR);
+      const way = other < 0 ? null : [0, 1].map((axis) => joined[1 - other][axis] - joined[other][axis]);
+      const before = way ? "" : `<g class="gone" style="${wait}">${shapesOf(this.#scene, number, old)}</g>`;
+      const style = way ? `--x: ${way[0]}px; --y: ${way[1]}px` : wait;
+      slot.innerHTML = `${before}<g class="${way ? "slid" : "come"}" style="${style}">${slot.innerHTML}</g>`;
+    }
   }
 
   #spot(action) {
@@ -214,8 +266,9 @@ export class BoardView {
       .map(({ action }) => {
         const [cx, cy] = this.#spot(action);
         const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
+        const isField = this.#scene.handling?.pose_of[action] >= 0; // which shows by itself that it is legal
         // Lower elements, such as the height at one of Obelisk's landing places, show through.
-        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line });
+        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line, opacity: isField ? 0 : null });
       });
   }
 
@@ -269,7 +322,7 @@ export class BoardView {
   }
 
   #point(event) {
-    return pointIn(this.#parts.svg, event);
+    return pointIn(this.#parts.all, event);
   }
 
   #hover(event) {
@@ -315,8 +368,22 @@ export class BoardView {
     if (this.#isTouch && actions.length === 1 && actions[0].action !== this.#hand.action) {
       if (this.#hand.holdFor(actions[0].action)) return;
     }
-    if (actions.length) this.#play(actions);
+    if (this.#isTouch && actions.length && !place && this.#isCrowded && !this.#isAimedAt(actions[0])) {
+      this.#setAim(this.#spot(actions[0].action));
+      this.#onAsk(actions.map(({ text }) => text).join(" or "));
+    } else if (actions.length) this.#play(actions);
     else if (!wasOpen && this.#legal.length) this.#onMiss(this.#actionAt(point));
+  }
+
+  /** Whether places of legal actions are too near each other for a finger. */
+  get #isCrowded() {
+    const [, , width] = this.#scene.box;
+    const apart = leastDistance(this.#legal.map(({ action }) => this.#spot(action)));
+    return (apart * this.#container.clientWidth) / width < FINGER;
+  }
+
+  #isAimedAt({ action }) {
+    return this.#aim !== null && distance(this.#aim, this.#spot(action)) <= SAME;
   }
 
   /** The action whose place is nearest to a point, within reach, or null. */
@@ -400,7 +467,8 @@ export class BoardView {
   #ask(actions) {
     const [left, top, width, height] = this.#scene.box;
     const [x, y] = this.#spot(actions[0].action);
-    const place = `left:${(100 * (x - left)) / width}%;top:${(100 * (y - top)) / height}%`;
+    const [right, down] = [(x - left) / width, (y - top) / height].map((part) => (this.#isTurned ? 1 - part : part));
+    const place = `left:${100 * right}%;top:${100 * down}%`;
     const choose = (event, action) => {
       event.stopPropagation(); // the choice is gone by the time that the board would hear of it
       this.#onPlay(action);
@@ -424,7 +492,7 @@ export class BoardView {
   #setAim(spot) {
     if (spot === this.#aim) return;
     this.#aim = spot;
-    const radius = Math.min(0.5 * this.#radius, 22);
+    const radius = this.#isTouch ? 30 : Math.min(0.5 * this.#radius, 22);
     this.#parts?.aim.replaceChildren(...(spot ? rings(spot, radius) : []));
   }
 
@@ -441,7 +509,9 @@ export class BoardView {
       return;
     }
     const direction = ARROWS[event.key];
-    if (direction && !event.ctrlKey && !event.metaKey && !event.altKey) this.#step(direction);
+    const side = this.#isTurned ? -1 : 1;
+    if (direction && !event.ctrlKey && !event.metaKey && !event.altKey)
+      this.#step(direction.map((part) => side * part));
     else if ((event.key === "Enter" || event.key === " ") && this.#aim) {
       this.#play(this.#at(this.#aim));
     } else return;

@@ -55,8 +55,21 @@ export class Catalog {
   }
 
   /** The addresses of the files of a game and its variant, without those for exact values. */
-  filesOf({ rules }, { module, scene, network, levels }) {
-    return [rules, module, scene, network, levels].filter(Boolean).map(address);
+  filesOf({ rules, lesson }, { module, scene, network, levels }) {
+    return [rules, lesson?.steps, module, scene, network, levels].filter(Boolean).map(address);
+  }
+
+  /** The steps of a game's guided first game, and its variant; null if the page has none. */
+  async lesson(game) {
+    const found = game.lesson && this.withOptions(game.name, game.lesson.options);
+    if (!found) return null;
+    const steps = await (await load(game.lesson.steps, "The guided game")).json();
+    return { variant: found.variant, steps };
+  }
+
+  /** Whether a game has a guided first game here. */
+  teaches(game) {
+    return Boolean(game.lesson && this.withOptions(game.name, game.lesson.options));
   }
 
   game(name) {

@@ -10,6 +10,7 @@ const MARKS = {
   "-1": { fill: "#9e4708", ink: "#ffffff", edge: LIGHT },
 };
 const SIZE = 27; // size of a mark's text
+const NAME = 30; // size of a player's name
 const LEAST_SHARE = 0.005; // smaller shares have no disc
 const LEAST_OWNER = 0.05; // cells with a weaker owner are not shown
 const WINS = -1; // marks a winning action among the threats
@@ -17,14 +18,16 @@ const WINS = -1; // marks a winning action among the threats
 const [ASIDE, LARGE, SMALL] = [0.6, 0.42, 0.36];
 
 /** The kinds of numbers that discs on actions can show of an analysis. */
-export const DISCS = { visits: "visits", policy: "prior", values: "values" };
+export const DISCS = { chances: "chances", visits: "visits", policy: "prior", values: "values" };
 
 /** The discs on the actions of a node, by action: null, or their colours and text. */
 export function discsOf({ found }, kind) {
   if (!found) return [];
-  if (kind === "values") {
-    return Array.from(found.actionValues, (value) => {
-      if (Number.isNaN(value)) return null;
+  if (kind === "values" || kind === "chances") {
+    const least = kind === "chances" ? LEAST_SHARE * found.simulations : 0;
+    return Array.from(found.actionValues, (value, action) => {
+      if (Number.isNaN(value) || found.visits[action] < least) return null;
+      if (kind === "chances") return { ...forAndAgainst(value), text: String(Math.round(50 + 50 * value)) };
       const text = (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2).replace(/^0/, "");
       return { ...forAndAgainst(value), text };
     });
@@ -42,6 +45,16 @@ function symbol(scene, name, player, [x, y], scale, opacity = 1) {
   const group = el("svg:g", { transform: `translate(${x} ${y}) scale(${scale / 10})`, opacity });
   group.innerHTML = scene.symbols[name][player];
   return group;
+}
+
+/** The players' names, where each has a part of the picture, such as a tower. */
+export function namesOn({ handling }, names) {
+  if (handling?.stands.length !== 2) return [];
+  return handling.stands.map(([x, y, width], player) => {
+    const [name] = names[player].split(/[,(]/); // as in Level 3, adapting
+    const size = Math.min(NAME, (0.54 * width) / (0.62 * name.length));
+    return el("svg:text", { x: x + 14, y: y + 42, "font-size": size, "font-weight": 700, fill: DARK }, name);
+  });
 }
 
 const inReach = (scene) => discRadius(scene.spots.filter((spot) => spot !== null));

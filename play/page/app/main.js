@@ -1,18 +1,20 @@
 /** The page: brings its parts together. */
 
 import { learnResult, suitingLevel } from "./adapting.js";
-import { Analyst, judgeAgain, lossesOf } from "./analyst.js";
+import { Analyst, judgeAgain, LEAST_LOSS, lossesOf } from "./analyst.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
 import { confirmed, gamesDialog, shareDialog } from "./dialogs.js";
 import { button, byId, el, icon, recall, remember } from "./dom.js";
+import { showEnding } from "./ending.js";
 import { ExactValues } from "./exact.js";
 import { forgetGame, holdGame, keepGame, keptGame, keptGames, letGoOfGame } from "./games.js";
 import { Hand } from "./hand.js";
-import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
+import { discsOf, exactMarks, namesOn, ownerMarks, threatMarks } from "./layers.js";
+import { GUIDE, Lesson } from "./lesson.js";
 import { LegalMoves, PlayedMoves } from "./moves.js";
-import { capital, playerName, PositionText, resultText, showPlayer, taskText, turnText } from "./panels.js";
+import { capital, playerName, PositionText, resultText, rowsInWords, showPlayer, sitter, taskText, turnText } from "./panels.js";
 import {
   headersOf,
   linkIn,
@@ -25,7 +27,7 @@ import {
 } from "./records.js";
 import { fits, PERSON, seatName } from "./seats.js";
 import { Session } from "./session.js";
-import { readChoice, setupDialog } from "./setup.js";
+import { offerAgain, readChoice, setupDialog } from "./setup.js";
 import { AddressBar, playMoves, readFragment, writeFragment } from "./share.js";
 import { Table } from "./table.js";
 import { setUpTabs } from "./tabs.js";
@@ -62,11 +64,17 @@ const analyst = new Analyst(thinker, exact, session, {
     showClock();
   },
 });
-const boardView = new BoardView(byId("board"), { play, aim: say, miss: tellIllegal });
+const boardView = new BoardView(byId("board"), {
+  play,
+  aim: say,
+  miss: tellIllegal,
+  ask: (text) => complain(`${capital(text)}: tap again to play it.`, { isFault: false }),
+});
 const addressBar = new AddressBar();
 const keeping = new Throttle(keep, KEEPING_PAUSE);
 const hand = new Hand(byId("hand"), boardView, { play, say });
 boardView.setHand(hand);
+const lesson = new Lesson(byId("lesson"), session, { say, done: askNew, again: (game) => teach(game) });
 const legalMoves = new LegalMoves(document.querySelector(".side"), play);
 const positionText = new PositionText(document.querySelector(".side"));
 const playedMoves = new PlayedMoves(byId("panel-moves"), {
@@ -107,17 +115,19 @@ const onAnalysis = {
     if (shown.tab === "moves") showPlayed();
   },
   stopReview: () => analyst.stopReview(),
+  tryAgain,
 };
 const clock = new Clock(byId("clock"), { runOut: (action) => session.moveOn(action), say });
 const shown = {
   tab: "moves",
   onBoard: true,
-  discs: "visits",
+  discs: "chances",
   threats: false,
   ownership: false,
   legend: "", // text about the layers on the board
   rules: null,
   loading: false,
+  retried: null, // the move for which a better one is sought
   hint: null, // the node for which a hint is sought
   unkept: null, // the game of which it was said that it is not kept
   message: "", // what the page has to say just now
@@ -125,6 +135,7 @@ const shown = {
 };
 let catalog = null;
 let analysis = null; // the module of the analysis, and its view
+let selectTab = null;
 
 /** Announce a text to screen readers. */
 function say(text) {
@@ -179,7 +190,9 @@ function sayMove(node) {
   const mover = playerName(session, node.parent.mover);
   const isLate = node.action === session.table.scene.clock?.action;
   const what = isLate ? `time is up, ${node.text}` : node.text;
-  say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
+  const [before, shownNow] = [node.parent, node].map((each) => session.table.at(each).view().shown);
+  const changes = rowsInWords(session.table.scene, shownNow, before).join(" ");
+  say(`${node.ply}. ${mover}: ${what}. ${changes} ${node === session.view ? standing() : ""}`);
 }
 
 /** Let an opponent that adapts learn from the result of a game from the start. */
@@ -192,7 +205,63 @@ function learn() {
 }
 
 function play(action) {
-  if (session.mayPlay) session.play(action);
+  if (!session.mayPlay) return;
+  if (!lesson.isOn) {
+    const { view } = session;
+    session.play(action);
+    if (view === shown.retried?.parent) compare(session.view);
+    return;
+  }
+  const { wanted } = lesson;
+  if (action === wanted) {
+    session.play(action);
+    lesson.explain();
+    showAll();
+  } else {
+    const what = wanted === null ? "go to the end of the moves" : session.table.text(session.view, wanted);
+    complain(`The guided game asks for another move: ${what}.`, { isFault: false });
+  }
+}
+
+/** Begin another game like the one that has ended, with these seats. */
+function playAgain(seats) {
+  const { game, variant, table } = session.board;
+  return start({ game, variant, diagram: table.diagram, seats }).catch(({ message }) => complain(message));
+}
+
+/** Go back to before a move that a review found bad, for another. */
+function tryAgain(node) {
+  shown.retried = node;
+  if (analyst.isOn) onAnalysis.turn(false); // which would tell
+  look(node.parent);
+  complain(`Find a better move than ${node.text}.`, { isFault: false });
+  byId("board").scrollIntoView({ block: "nearest" });
+}
+
+/** Tell whether a move is better than the one that it replaces; if not, go back to before it. */
+async function compare(node) {
+  const bad = shown.retried;
+  const tell = (text) => complain(text, { isFault: false });
+  tell(`Looking at ${node.text}…`);
+  const loss = await analyst.weigh(node).catch(() => undefined);
+  if (session.view !== node || shown.retried !== bad || loss === undefined) return;
+  if (loss < LEAST_LOSS) {
+    shown.retried = null;
+    tell(`Well found: ${node.text} is better than ${bad.text}.`);
+    return;
+  }
+  look(node.parent);
+  const isBetter = node !== bad && loss < bad.loss - LEAST_LOSS;
+  tell(`${capital(node.text)} is ${isBetter ? "better, but there is one better still" : "no better"}. Try another.`);
+}
+
+/** Look for the mistakes of the game, in the analysis. */
+async function review() {
+  selectTab("analysis");
+  await showAnalysis();
+  byId("panel-analysis").scrollIntoView({ block: "nearest" });
+  await onAnalysis.review();
+  document.querySelector("#panel-analysis .review")?.scrollIntoView({ block: "nearest" });
 }
 
 function look(node) {
@@ -209,9 +278,9 @@ function goTo(work) {
 // Showing.
 
 function showAll() {
+  layOut();
   const { view, table } = session;
   boardView.setScene(table.scene);
-  layOut();
   const legal = table.legal(view);
   const playable = session.mayPlay ? legal : [];
   const { game, variant } = session.board;
@@ -223,16 +292,31 @@ function showAll() {
   legalMoves.show(playable);
   positionText.show(session);
   document.title = `${turnText(session)} · ${game.title} · ludarium`;
-  byId("note").textContent = table.scene.note;
+  byId("icon").href = address(game.lesson?.picture ?? "icon.svg");
+  byId("flip").hidden = table.scene.handling !== null; // towers stand upright
+  byId("note").textContent = game.lesson?.marks ? "" : table.scene.note;
+  byId("marks").textContent = `Small circle: you can move there. ${game.lesson?.marks ?? ""}`;
   showControls();
   showPlayed();
   analyst.update();
   showClock();
   showBoard(legal);
   showEvaluation();
-  addressBar.show(writeFragment(session));
+  if (lesson.wanted !== null) showWanted(lesson.wanted);
+  if (!lesson.isOn) showEnding(byId("ending"), session, { play: playAgain, review: analyst.isThere ? review : null });
+  addressBar.show(fragment());
   keeping.ask();
 }
+
+/** Mark what a guided game asks for; on a phone, where a tall board shows it. */
+function showWanted(action) {
+  boardView.hint(action);
+  if (WIDE_WINDOW.matches || !session.table.scene.handling) return;
+  document.querySelector("#board .hint").scrollIntoView({ block: "center" });
+}
+
+/** The address of what is on view. */
+const fragment = () => (lesson.isOn ? lesson.fragment : writeFragment(session));
 
 function showPlayed() {
   playedMoves.show(session);
@@ -241,8 +325,8 @@ function showPlayed() {
 /** Keep the game in this browser, and its name in this window. */
 function keep() {
   const { id, board, seats, studying, fromStart, live, view } = session;
-  remember("current", { id, fragment: writeFragment(session) }, "sessionStorage");
-  if (!session.isKept) return;
+  remember("current", { id, fragment: fragment() }, "sessionStorage");
+  if (!session.isKept || lesson.isOn) return;
   try {
     keepGame(id, {
       variant: board.variant.id,
@@ -264,10 +348,14 @@ function keep() {
 
 /** Put the panels of the board beside it if there is more room than below. */
 function layOut() {
+  session.table.arrange(WIDE_WINDOW.matches || LOW_WINDOW.matches);
   const [, , width, height] = session.table.scene.box;
   const isTall = width < TALL * height;
   const isBeside = LOW_WINDOW.matches || (WIDE_WINDOW.matches && isTall);
-  document.querySelector(".table").classList.toggle("beside", isBeside);
+  const styles = { beside: isBeside, wide: width > 1.5 * height, taught: lesson.isOn };
+  for (const [name, isOn] of Object.entries(styles)) {
+    document.querySelector(".table").classList.toggle(name, isOn);
+  }
 }
 
 function showClock() {
@@ -287,7 +375,7 @@ function showLayer(name, setting) {
 function layersOf(view, legal) {
   const { table } = session;
   const { scene } = table;
-  const under = [];
+  const under = namesOn(scene, [0, 1].map((player) => sitter(session, player)));
   const layers = [];
   const legend = [];
   if (shown.ownership && scene.has_owners) {
@@ -379,6 +467,7 @@ function showControls() {
     });
   const { agent } = session;
   const watches = session.hasAgents && !session.isStudy;
+  byId("controls").hidden = lesson.isOn;
   const controls = [
     to("To the start", "start", session.table.root),
     to("Back", "back", view.parent ?? view),
@@ -433,6 +522,9 @@ async function showRules() {
     const text = await (await load(game.rules, "The rules' text")).text();
     if (shown.rules !== game) return;
     panel.innerHTML = text;
+    if (catalog.teaches(game)) {
+      panel.prepend(button("A guided first game", () => teach(game).catch(({ message }) => complain(message))));
+    }
     const credit = document.createElement("p");
     credit.className = "credit";
     credit.textContent = `${game.title}: ${game.credit}. ludarium ${catalog.version}.`;
@@ -471,6 +563,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
 
 function begin(board, state, { isFirst = false } = {}) {
   complain("");
+  lesson.stop();
   keeping.flush();
   analyst.stopReview();
   if (session.board?.variant !== board.variant) {
@@ -502,8 +595,23 @@ async function start({ game, variant, diagram, seats, goOn }) {
   say(`A new game of ${game.title}: ${names[0]} against ${names[1]}.`);
 }
 
+/**
+ * Begin the guided game of a game, at a step.
+ * @throws {Error} the page has none, or a file of it is missing.
+ */
+async function teach(game, number = 0) {
+  const found = await catalog.lesson(game);
+  if (!found || number >= found.steps.length) throw new Error(`${game.title} has no such guided game here.`);
+  const board = await setUp({ game, variant: found.variant });
+  lesson.begin(game, found.steps, number, board.table, (node) =>
+    begin(board, { seats: [PERSON, GUIDE], node, isKept: false }),
+  );
+  showAll();
+}
+
 function askNew() {
   const chosen = readChoice(recall("choice"));
+  if (session.board && !lesson.isOn) offerAgain(chosen, session);
   chosen.game = session.board?.game.name ?? chosen.game;
   if (session.board) {
     const { game, variant } = session.board;
@@ -512,15 +620,26 @@ function askNew() {
     chosen.diagram = session.table.diagram ?? chosen.diagram;
   }
   const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
-  setupDialog(
+  const dialog = setupDialog(
     catalog,
     chosen,
     { goOn: canGoOn ? session.board.variant.id : null },
-    async (choice) => {
-      await start(choice);
-      remember("choice", chosen);
+    {
+      teach,
+      start: async (choice) => {
+        await start(choice);
+        remember("choice", chosen);
+      },
     },
   );
+  dialog.addEventListener("close", () => session.board || showFirst().catch(({ message }) => complain(message)));
+}
+
+/** Show the board of the first game, for somebody who has chosen none. */
+async function showFirst() {
+  const [game] = catalog.games;
+  const board = await setUp({ game, variant: game.variants[0] });
+  if (!session.board) begin(board, { seats: [PERSON, PERSON] }, { isFirst: true });
 }
 
 /** The players, if an address names an opponent; null otherwise. */
@@ -542,6 +661,10 @@ function askedSeats({ opponent, seat }, board) {
 async function openLink(fragment) {
   const asked = readFragment(fragment, catalog);
   if (asked === null) return false;
+  if (asked.learn !== null) {
+    await teach(asked.game, asked.learn);
+    return true;
+  }
   const board = await setUp(asked);
   const node = playMoves(board.table, asked.moves, asked.ply);
   const seats = askedSeats(asked, board);
@@ -632,7 +755,7 @@ function askGames() {
 
 function share() {
   shareDialog({
-    address: new URL(writeFragment(session), location.href).href,
+    address: new URL(fragment(), location.href).href,
     record: () => recordText(session),
     file: `${session.board.variant.id}.json`,
     load: readGame,
@@ -647,6 +770,7 @@ function key(event) {
     event.preventDefault();
     return;
   }
+  if (lesson.isOn) return;
   const { view } = session;
   const nodes = {
     ArrowLeft: view.parent,
@@ -660,24 +784,26 @@ function key(event) {
   event.preventDefault();
 }
 
-/** Show the target of the address, or else the first game and the setup dialog. */
+/** Show the target of the address, or else the setup dialog, for which no game needs to be loaded. */
 async function openFirst() {
   complain("");
   if (await resumeCurrent(location.hash)) return;
   if (await follow(location.hash)) return;
   const problem = shown.message;
-  const game = catalog.games[0];
-  const seats = [PERSON, PERSON];
-  begin(await setUp({ game, variant: game.variants[0] }), { seats }, { isFirst: true });
-  if (problem) complain(problem);
-  else askNew();
+  if (!problem) {
+    askNew();
+    return;
+  }
+  await showFirst();
+  complain(problem);
 }
 
 function listen() {
   for (const window of [LOW_WINDOW, WIDE_WINDOW]) {
-    window.addEventListener("change", () => session.board && layOut());
+    window.addEventListener("change", () => session.board && showAll());
   }
   byId("new").addEventListener("click", askNew);
+  byId("flip").addEventListener("click", () => session.board && boardView.flip());
   byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("pagehide", () => {
@@ -690,7 +816,7 @@ function listen() {
   });
   window.addEventListener("hashchange", () => follow(location.hash));
   document.addEventListener("keydown", (event) => session.board && key(event));
-  setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
+  selectTab = setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
     showRules();
     showAnalysis();

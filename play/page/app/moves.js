@@ -63,7 +63,7 @@ export class PlayedMoves {
    */
   constructor(container, on) {
     this.#on = on;
-    this.#promote = button("Make this variation the main line", on.promote, { class: "small" });
+    this.#promote = button("Make this variation the main line", on.promote, { class: "small", hidden: true });
     container.append(this.#list, this.#promote);
   }
 

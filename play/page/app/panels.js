@@ -27,7 +27,7 @@ function roleOf(session, player) {
 }
 
 /** The name on a player's panel: from the record that is studied, or else by the seat. */
-function sitter(session, player) {
+export function sitter(session, player) {
   const seat = session.seats[player];
   const name = playersOf(session.headers ?? {})?.[player];
   if (session.studying && name?.trim()) return name.slice(0, MOST_NAME);
@@ -67,11 +67,15 @@ export function turnText(session) {
   return sitter(session, mover) === "You" ? "Your turn" : `Turn of ${playerName(session, mover)}`;
 }
 
-/** A position in words: a text for each row of the scene's `rows` that says something. */
-export function rowsInWords({ rows }, shown) {
+/**
+ * A position in words: a text for each row of the scene's `rows` that says something.
+ * @param {ArrayLike<number>} [before] what the slots showed before: then only what has changed is told.
+ */
+export function rowsInWords({ rows }, shown, before = null) {
   return rows
     .map(({ name, places, words }) => {
-      const told = places.filter(([, slot]) => words[shown[slot]]);
+      const isNew = (slot) => before === null || words[shown[slot]] !== words[before[slot]];
+      const told = places.filter(([, slot]) => words[shown[slot]] && isNew(slot));
       return told.length && `${capital(name)}: ${told.map(([place, slot]) => `${place} ${words[shown[slot]]}`).join(", ")}.`;
     })
     .filter(Boolean);

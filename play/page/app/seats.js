@@ -1,6 +1,6 @@
 /**
  * Seats, each an object that tells who moves: `{kind: "person"}`, `{kind: "random"}`,
- * `{kind: "level", level: 3}` (1 is the weakest; with `adapts: true` the level may change from game
+ * `{kind: "guide"}` (of lesson.js), `{kind: "level", level: 3}` (1 is the weakest; with `adapts: true` the level may change from game
  * to game, see adapting.js), `{kind: "network", simulations: 128}` or `{kind: "network",
  * seconds: 2}`.
  */
@@ -9,6 +9,13 @@ import { shortened } from "./dom.js";
 
 export const MOST_SIMULATIONS = 1600;
 export const MOST_SECONDS = 60;
+
+/** Shares of games won, and how people say them. */
+const WINS = [
+  ...[[0.985, "nearly always"], [0.93, "19 of 20 times"], [0.86, "nine of ten times"]],
+  ...[[0.775, "four of five times"], [0.7, "three of four times"], [0.58, "two of three times"]],
+  [0, "about half of the time"],
+];
 
 export const PERSON = Object.freeze({ kind: "person" });
 
@@ -57,6 +64,7 @@ export function readSeat(text, variant) {
 export function seatName(seat, levels) {
   if (seat.kind === "person") return "Person";
   if (seat.kind === "random") return "Random mover";
+  if (seat.kind === "guide") return "Opponent";
   if (seat.kind === "level") {
     const word = levels[seat.level - 1]?.name;
     if (seat.adapts) return `Level ${seat.level}, adapting`;
@@ -65,6 +73,20 @@ export function seatName(seat, levels) {
   if (seat.seconds !== undefined) return `Network, ${seat.seconds} s a move`;
   const simulations = seat.simulations === 1 ? "1 simulation" : `${seat.simulations} simulations`;
   return `Network, ${simulations}`;
+}
+
+/** What share of games a level wins against one of another strength, in words. */
+function inGames(by) {
+  const share = 1 / (1 + 10 ** (-by / 400));
+  return WINS.find(([least]) => share >= least)[1];
+}
+
+/** A level's number and strength in words; the first one is a beginner's. */
+export function levelInWords(level, levels) {
+  const { name, elo } = levels[level - 1];
+  const other = level > 1 ? "a beginner" : "random moves";
+  const beaten = inGames(elo - (level > 1 ? levels[0].elo : 0));
+  return `${level} of ${levels.length}${name ? `, ${name}` : ""}: beats ${other} ${beaten}`;
 }
 
 /** The settings of a search job (see worker.js) for a seat of the kind `level` or `network`. */

@@ -40,6 +40,7 @@ export class Session {
     this.illegal = null;
     this.paused = false;
     this.studying = false;
+    this.isHeld = false; // nobody moves: a guided game explains something
   }
 
   /**
@@ -116,6 +117,7 @@ export class Session {
 
   /** Whether a person may move in the position on view. */
   get mayPlay() {
+    if (this.isHeld) return false;
     if (this.view.isOver || (this.resigned !== null && this.view === this.live)) return false;
     return this.isStudy || this.seats[this.view.mover].kind === "person";
   }
@@ -221,7 +223,7 @@ export class Session {
   #drive() {
     const node = this.live;
     const seat = this.seats[node.mover];
-    const due = !this.isStudy && !this.paused && seat.kind !== "person";
+    const due = !this.isStudy && !this.paused && !["person", "guide"].includes(seat.kind);
     if (this.#agent && (!due || this.#agent.node !== node || this.#agent.seat !== seat)) {
       this.#agent.stop.abort();
       this.#agent = null;

@@ -1,18 +1,19 @@
 /** The dialog in which a game, a board and the players are chosen. */
 
 import { suitingLevel } from "./adapting.js";
-import { whyNoDiagram } from "./catalog.js";
+import { address, whyNoDiagram } from "./catalog.js";
 import { diagramField } from "./diagram.js";
+import { isTaught } from "./lesson.js";
 import { button, el, selection } from "./dom.js";
 import { openDialog } from "./dialogs.js";
 import { capital } from "./panels.js";
-import { MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
+import { levelInWords, MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
 
 const KINDS = {
-  level: "A level of the agent",
-  auto: "A level that adapts to me",
-  network: "The agent's network, by time or simulations",
-  random: "A random mover",
+  auto: "One that suits me",
+  level: "A level that I choose",
+  network: "Full strength, with a limit",
+  random: "Random moves",
   person: "A person beside me",
 };
 const MOST = { simulations: MOST_SIMULATIONS, seconds: MOST_SECONDS }; // of a move
@@ -24,7 +25,7 @@ const FIRST_CHOICE = Object.freeze({
   clock: false,
   opponents: [
     { kind: "level", level: 3, amount: 128, unit: "simulations" },
-    { kind: "level", level: 3, amount: 128, unit: "simulations" },
+    { kind: "auto", level: 3, amount: 128, unit: "simulations" },
   ],
 });
 
@@ -49,19 +50,32 @@ export function readChoice(stored) {
   return structuredClone(isChoice ? stored : FIRST_CHOICE);
 }
 
+/** Let a choice offer the game that was just played: its opponent, and the person's side. */
+export function offerAgain(chosen, { seats, person, studying, live }) {
+  if (studying || live.ply === 0) return;
+  const isShared = seats.every(({ kind }) => kind === "person");
+  if (person === null && !isShared) return;
+  const { kind, level, adapts, ...amounts } = isShared ? PERSON : seats[1 - person];
+  const [[unit, amount] = []] = Object.entries(amounts);
+  const opponent = chosen.opponents[1];
+  Object.assign(opponent, { kind: adapts ? "auto" : kind }, level && { level }, unit && { unit, amount });
+  if (chosen.side === "watch" || (!isShared && chosen.side !== "lot")) chosen.side = String(person ?? 0);
+}
+
 let lastName = 0;
 
-/** A labelled group of radio buttons. */
+/** A labelled group of radio buttons; an entry is its value, its text and perhaps a picture. */
 function radios(legend, entries, value, onchange, style = "pills") {
   const name = `radio${(lastName += 1)}`;
   return el(
     "fieldset",
     { class: style },
     el("legend", {}, legend),
-    entries.map(([key, text]) => {
+    entries.map(([key, text, picture]) => {
       const input = el("input", { type: "radio", name, value: key, checked: key === value });
       input.addEventListener("change", () => onchange(key));
-      return el("label", {}, input, el("span", {}, text));
+      const image = picture ? el("img", { src: address(picture), alt: "", width: 90, height: 90 }) : null;
+      return el("label", {}, input, el("span", {}, image, text));
     }),
   );
 }
@@ -79,9 +93,12 @@ function select(label, entries, value, onchange) {
  *   dialog updates it.
  * @param {object} may
  * @param {string | null} may.goOn id of the variant whose position can be played on, or null.
- * @param {(choice: {game, variant, diagram, seats, goOn: boolean}) => Promise<void>} start
+ * @param {object} on
+ * @param {(choice: {game, variant, diagram, seats, goOn: boolean}) => Promise<void>} on.start
+ * @param {(game: object) => Promise<void>} on.teach begin the guided game.
+ * @returns {HTMLDialogElement}
  */
-export function setupDialog(catalog, chosen, { goOn }, start) {
+export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
   const body = el("div", { class: "setup" });
   const told = el("p", { class: "told", role: "alert" });
   let from = "start";
@@ -114,11 +131,11 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       chosen[key] = value;
       draw(key);
     };
-    const games = catalog.games.map((each) => [each.name, each.title]);
+    const games = catalog.games.map((each) => [each.name, each.title, each.lesson?.picture]);
     const sides = Object.entries(SIDES);
     const parts = [
       ["game", radios("Game", games, game.name, change("game"), "cards")],
-      ["summary", el("p", { class: "faint" }, `${sentence(game.summary)} ${game.credit}.`)],
+      ["summary", summary(game)],
       ["variant", variants(catalog.plainVariants(game), plain, change("variant"))],
       ["diagram", board && diagramField(board, diagramOf(variant), (it) => (chosen.diagram = it))],
       ["clock", clocked && clockField(clocked.clock)],
@@ -137,6 +154,24 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     const part = body.querySelector(`[data-part="${focus}"]`);
     const fields = ["input:checked", "input[type=checkbox]", "select"];
     fields.map((field) => part?.querySelector(field)).find(Boolean)?.focus();
+  }
+
+  /** The rules in short, and the way to a guided game. */
+  function summary(game) {
+    const { lesson } = game;
+    const named = lesson
+      ? [["Goal", lesson.goal], ["A move", lesson.move], ["The end", lesson.end]]
+      : [["The game", sentence(game.summary)]];
+    const style = isTaught(game) ? "" : "primary";
+    return el(
+      "div",
+      {},
+      el("dl", { class: "short" }, named.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, text)])),
+      el("p", { class: "faint" }, `${game.credit}.`),
+      catalog.teaches(game)
+        ? button("Show me how: a guided first game", () => begin(game, () => teach(game)), { class: style })
+        : null,
+    );
   }
 
   /** The letters of the chosen start if they fit the variant, or else of the variant's own. */
@@ -198,17 +233,11 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     return el("div", {}, select(label, there, kind, onKind), more?.(choice) ?? "");
   }
 
-  /** A level in words. */
-  function words(level) {
-    const { name, elo } = levels[level - 1];
-    const points = Math.round(elo).toLocaleString("en");
-    const named = name ? `, ${name}` : "";
-    return `${level} of ${levels.length}${named}: ${points} Elo above random play`;
-  }
+  const words = (level) => levelInWords(level, levels);
 
   function suitingField(variant) {
     const now = words(suitingLevel(variant, levels));
-    return el("p", { class: "faint" }, `It learns from each game, and plays the next at level ${now}.`);
+    return el("p", { class: "faint" }, `It gets stronger when you win, and weaker when you lose. Now it plays at level ${now}.`);
   }
 
   function levelField(choice) {
@@ -292,14 +321,19 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     return catalog.withDiagram(game, variant, diagram);
   }
 
-  async function submit(event) {
+  function submit(event) {
     event.preventDefault();
     const { game, variant } = entry();
+    const goesOn = from === "here" && goOn === variant.id;
+    return begin(game, () => start({ ...begun(game, variant), seats: seats(variant), goOn: goesOn }));
+  }
+
+  /** Begin something, and say so; the dialog stays, with a message, if it fails. */
+  async function begin(game, work) {
     told.textContent = `Loading ${game.title}…`;
     play.disabled = true;
     try {
-      const goesOn = from === "here" && goOn === variant.id;
-      await start({ ...begun(game, variant), seats: seats(variant), goOn: goesOn });
+      await work();
       dialog.close();
     } catch (error) {
       told.textContent = error.message;
@@ -322,6 +356,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
   );
   const dialog = openDialog("New game", form);
   draw("game");
+  return dialog;
 }
 
 function sentence(text) {

@@ -3,7 +3,7 @@
  * variant, the actions as numbers (or texts), and the ply on view, the last one if left out;
  * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start that people set up.
  * With `opponent=level:3` (or another text of `readSeat`) a game begins at once, in which a person
- * has the `seat` 0 or 1, drawn by lot if left out.
+ * has the `seat` 0 or 1, drawn by lot if left out. `#g=corso&learn=0` is the guided game.
  */
 
 import { whyNoDiagram } from "./catalog.js";
@@ -27,8 +27,9 @@ export function writeFragment({ board, view }) {
 }
 
 /**
- * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat}`, or null
- * if it has no "="; `opponent` is a seat as in seats.js, or null if nobody is to play.
+ * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat, learn}`, or
+ * null if it has no "="; `opponent` is a seat as in seats.js, or null if nobody is to play; `learn`
+ * is a step of the guided game, counted from 0, or null.
  * @throws {Error} a sentence for the page.
  */
 export function readFragment(fragment, catalog) {
@@ -55,8 +56,9 @@ export function readFragment(fragment, catalog) {
   const seed = whole(given, "s", Number.MAX_SAFE_INTEGER) ?? 0;
   const opponent = given.has("opponent") ? readSeat(given.get("opponent"), found.variant) : null;
   const seat = whole(given, "seat", 1) ?? Math.floor(2 * Math.random());
+  const learn = whole(given, "learn", MOST_ACTIONS);
   const ply = whole(given, "p", moves.length) ?? moves.length;
-  return { ...start, seed, moves, ply, opponent, seat };
+  return { ...start, seed, moves, ply, opponent, seat, learn };
 }
 
 function readDiagram(diagram, { game, variant }, catalog) {

@@ -4,6 +4,7 @@ import { Node } from "./tree.js";
 
 export class Table {
   #game;
+  #scenes; // the whole picture in one column, and with its lower part at the right
   #places; // the diagram's places, as for `Game.start`
 
   /**
@@ -15,6 +16,7 @@ export class Table {
    */
   constructor(engine, scene, seed = 0, diagram = null) {
     this.engine = engine;
+    this.#scenes = [scene, scene.aside ? asideOf(scene) : scene];
     this.scene = scene;
     this.seed = seed;
     this.diagram = diagram;
@@ -22,6 +24,11 @@ export class Table {
     this.#places = diagram && [...diagram].map((letter) => letter === first);
     this.#game = engine.newGame(seed, this.#places);
     this.root = new Node(null, -1, "", -1, this.#game);
+  }
+
+  /** Choose whether the lower part of a tall picture is at the right. */
+  arrange(isWide) {
+    this.scene = this.#scenes[Number(isWide)];
   }
 
   /** The engine's game, moved to a node; it stays there until the next call. */
@@ -137,4 +144,21 @@ export class Table {
       return text;
     });
   }
+}
+
+/** The same scene with its lower part at the right. */
+function asideOf(scene) {
+  const [left, top, width, height] = scene.box;
+  const { aside } = scene;
+  const [right, up] = [width, aside.top - top];
+  const put = (place) =>
+    place && place[1] >= aside.top ? [place[0] + right, place[1] - up, ...place.slice(2)] : place;
+  return {
+    ...scene,
+    box: [left, top, 2 * width, Math.max(up, height - up)],
+    aside: { ...aside, ground: `<g transform="translate(${right} ${-up})">${aside.ground}</g>` },
+    slots: scene.slots.map(put),
+    spots: scene.spots.map(put),
+    cells: scene.cells.map(put),
+  };
 }

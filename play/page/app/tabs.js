@@ -6,6 +6,7 @@ import { el } from "./dom.js";
  * @param {HTMLElement} list element for the tabs; the panels are `panel-NAME`.
  * @param {Record<string, string>} names the tabs' texts by name; the first tab is selected.
  * @param {(name: string) => void} onShow called at each selection, the first one included.
+ * @returns {(name: string) => void} selects a tab.
  */
 export function setUpTabs(list, names, onShow) {
   const tabs = Object.entries(names).map(([name, text]) =>
@@ -41,4 +42,5 @@ export function setUpTabs(list, names, onShow) {
     event.stopPropagation();
   });
   show(Object.keys(names)[0]);
+  return show;
 }
