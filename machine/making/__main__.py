@@ -73,11 +73,11 @@ def _answer(request: dict[str, Any], finder: _Finder, answers: IO[bytes]) -> Non
     except Exception as error:
         from numba import NumbaError
 
-        if isinstance(error, NumbaError | KeyError | TypeError):
+        if isinstance(error, OSError | ImportError | MemoryError):
+            answer = {"fault": "other", "told": traceback.format_exc(limit=-3)}
+        else:  # numba has errors of Python's for what it does not know
             kind = "" if isinstance(error, NumbaError) else f"{type(error).__name__}: "
             answer = {"fault": "compile", "told": f"{kind}{error}"}
-        else:
-            answer = {"fault": "other", "told": traceback.format_exc(limit=-3)}
         contents = []
     answers.write(json.dumps(answer | {"sizes": list(map(len, contents))}).encode() + b"\n")
     answers.writelines(contents)
