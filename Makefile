@@ -62,7 +62,7 @@ test-page: page
 		tests/play/test_site.py::test_the_built_page_is_whole_and_current
 
 test-cluster: $(VENV)/.dev
-	$(PIP) --editable '.[cluster]'
+	$(PIP) --editable '.[cluster,compile]'
 	$(BIN)/python -m pytest tests/cluster
 
 fuzz: $(VENV)/.dev
@@ -165,7 +165,7 @@ $(VENV)/.pip: $(BIN)/python constraints.txt
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.pip $(SOURCES)
-	$(PIP) --editable '.[train]'
+	$(PIP) --editable '.[compile,train]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.pip $(SOURCES)
@@ -177,7 +177,7 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 	$(PYTHON) tests/lowest_versions.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
 		--constraint $(LOWEST)/lowest.txt \
-		--editable '.[render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
+		--editable '.[compile,render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
 	@touch $@
 
 clean:

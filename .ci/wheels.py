@@ -69,35 +69,6 @@ typedef long long Py_ssize_t;
 #define HAVE_PY_SSIZE_T 1
 """
 
-#: What the extension asks of an x86 processor by GCC's functions, which zig's libraries lack.
-X86 = """
-#include <cpuid.h>
-#include <string.h>
-static int supports(const char *name) {
-    unsigned a, b = 0, c, d, x = 0, a7 = 0, b7 = 0, c7 = 0, d7 = 0;
-    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
-    __get_cpuid_count(7, 0, &a7, &b7, &c7, &d7);
-    if (c >> 27 & 1) __asm__("xgetbv" : "=a"(x), "=d"(a) : "c"(0));
-    int saves_avx = (x & 0x06) == 0x06, saves_512 = (x & 0xe6) == 0xe6;
-    if (!strcmp(name, "sse4.2")) return c >> 20 & 1;
-    if (!strcmp(name, "popcnt")) return c >> 23 & 1;
-    if (!strcmp(name, "fma")) return saves_avx && c >> 12 & 1;
-    if (!strcmp(name, "bmi")) return b7 >> 3 & 1;
-    if (!strcmp(name, "bmi2")) return b7 >> 8 & 1;
-    if (!strcmp(name, "avx2")) return saves_avx && b7 >> 5 & 1;
-    if (!strcmp(name, "avx512f")) return saves_512 && b7 >> 16 & 1;
-    if (!strcmp(name, "avx512dq")) return saves_512 && b7 >> 17 & 1;
-    if (!strcmp(name, "avx512cd")) return saves_512 && b7 >> 28 & 1;
-    if (!strcmp(name, "avx512bw")) return saves_512 && b7 >> 30 & 1;
-    if (!strcmp(name, "avx512vl")) return saves_512 && b7 >> 31 & 1;
-    if (!strcmp(name, "avx512vnni")) return saves_512 && c7 >> 11 & 1;
-    return 0;
-}
-#define __builtin_cpu_init() ((void)0)
-#define __builtin_cpu_supports(name) supports(name)
-"""
-
-
 def extension(platform: str) -> tuple[str, bytes]:
     """The name and content of the extension for a platform."""
     target, flags, _ = PLATFORMS[platform]
@@ -125,9 +96,6 @@ def extension(platform: str) -> tuple[str, bytes]:
             "-fPIC",
             *(f"-I{each}" for each in headers),
         ]
-        if platform.startswith("x86"):
-            Path(folder, "x86.h").write_text(X86)
-            compiling += ["-include", "x86.h"]
         if is_windows:
             zig([*compiling, "-c", "call.c", "-o", "call.o"], folder)
             names = set(re.findall(rb"__imp_(_?Py\w+)", Path(folder, "call.o").read_bytes()))

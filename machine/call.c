@@ -360,7 +360,7 @@ static PyObject *add(PyObject *module, PyObject *given) {
     (void)module;
     if (!PyArg_ParseTuple(given, "OKO!s:add", &function, &address, &PyTuple_Type, &layouts, &returned)) return NULL;
     Kernel *kernel = PyCFunction_Check(function) ? (Kernel *)PyCFunction_GetSelf(function) : NULL;
-    if (!kernel || (PyObject *)Py_TYPE(kernel) != kernel_type) {
+    if (!kernel || (PyObject *)Py_TYPE((PyObject *)kernel) != kernel_type) {
         PyErr_SetString(PyExc_TypeError, "add takes what `kernel` returned");
         return NULL;
     }

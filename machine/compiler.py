@@ -127,7 +127,7 @@ def _reason_against() -> str | None:
     if getattr(sys, "frozen", False) or not sys.executable:
         return "this program has no Python of its own that could run the compiler"
     if find_spec("numba") is None:
-        return "numba is not installed: pip install 'numba>=0.61,<0.69'"
+        return "numba is not installed: pip install 'ludarium[compile]'"
     return None
 
 

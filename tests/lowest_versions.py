@@ -13,9 +13,10 @@ PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def lowest_versions() -> dict[str, str]:
-    """The lower bound of each requirement of the environments and of their pictures."""
+    """The lower bound of each requirement of the environments, their pictures and the compiler."""
     project = tomllib.loads(PROJECT.read_text())["project"]
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["render"]]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *extras["compile"], *extras["render"]]
     return dict(re.findall(r"([\w-]+)>=([\d.]+)", "\n".join(requirements)))
 
 
