@@ -30,11 +30,11 @@ depend on them; each word is written by one thread, and read and written as a wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
+from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES, movement
 from ludarium.machine.marks import kernel, part
 
 from .colourings import COLOURINGS, RuleSet, board_record, view_record
@@ -42,8 +42,6 @@ from .colourings import COLOURINGS, RuleSet, board_record, view_record
 if TYPE_CHECKING:
     from ludarium.envs.engine.compile import Arguments
     from ludarium.envs.engine.game import Game
-
-rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
 #: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127
@@ -251,7 +249,7 @@ def seen(view, light):
 @part
 def phase_of(view, tables, state):
     """The phase of a position: the kind of exchange, and who is to move."""
-    return 2 * rules.movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
+    return 2 * movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
 
 
 @kernel
