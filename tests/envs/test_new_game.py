@@ -9,24 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludarium.cli.starter.rules import PLANES
 from ludarium.envs import GAMES, Game, Spec, from_record, make
 from ludarium.envs.engine.draw.picture import HEAD, WIDTH
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from tests import tictactoe
 from tests.tictactoe import TicTacToe
-from tests.tictactoe.rules import PLANES
 from tests.training.random_tree import RandomTree
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize("file", ["rules.py", "board.py"])
-def test_the_guide_shows_the_code(file: str) -> None:
-    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
-    shown = re.search(rf"^`{file}`:\n\n```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    assert shown is not None
-    room = Path(tictactoe.__file__).parent
-    assert shown[1] == (room / file).read_text(encoding="utf-8")
 
 
 def test_files_that_the_guide_names_exist() -> None:
