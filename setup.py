@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_py import build_py
 
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: Links and pictures that lie beside a page; not those with a scheme or to a heading.
@@ -38,12 +39,12 @@ def check_page() -> None:
             sys.exit(f"ludarium: the page in {PAGE} lacks {address}: remove {PAGE}, then make page")
 
 
-def readme() -> str:
-    """README.md for a package index: relative links lead to this version's files on GitHub."""
+def absolute(page: str) -> str:
+    """A page for readers elsewhere: relative links lead to this version's files on GitHub."""
     repository = PROJECT["urls"]["Repository"]
     raw = repository.replace("//github.com/", "//raw.githubusercontent.com/")
 
-    def absolute(link: re.Match[str]) -> str:
+    def address_of(link: re.Match[str]) -> str:
         address = link[2]
         if address == PLAY:
             return link[1] + PROJECT["urls"]["Play"]
@@ -51,7 +52,17 @@ def readme() -> str:
         place = raw if is_picture else f"{repository}/{'tree' if address[-1] == '/' else 'blob'}"
         return f"{link[1]}{place}/v{PROJECT['version']}/{address}"
 
-    return LINK.sub(absolute, Path("README.md").read_text(encoding="utf-8"))
+    return LINK.sub(address_of, Path(page).read_text(encoding="utf-8"))
+
+
+class Build(build_py):
+    """Puts AGENTS.md, which is for coding assistants, beside the packages."""
+
+    def run(self) -> None:
+        """See `build_py.run`."""
+        super().run()
+        if not self.editable_mode:
+            Path(self.build_lib, "ludarium/AGENTS.md").write_text(absolute("AGENTS.md"), "utf-8")
 
 
 check_page()
@@ -70,7 +81,7 @@ CALL = Extension(
 )
 
 setup(
-    long_description=readme(),
+    long_description=absolute("README.md"),
     long_description_content_type="text/markdown",
     packages=[
         name
@@ -82,6 +93,7 @@ setup(
     ],
     package_dir={f"ludarium.{room}": room for room in ROOMS},
     ext_modules=[CALL],
+    cmdclass={"build_py": Build},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
     include_package_data=False,  # all of it is listed here
     package_data={

@@ -31,7 +31,7 @@ from .result import Result, show, warn
 _COMMANDS = (
     *("games", "agents", "train", "tune", "curve", "evaluate", "tournament", "compare", "levels"),
     *("report", "play", "page", "render", "analyse", "engine", "export", "push"),
-    *("bench", "code", "solve", "probe", "accuracy"),
+    *("bench", "code", "solve", "probe", "accuracy", "new", "check"),
 )
 
 #: Commands that need more than the extra "train", and the extra that each needs instead.
@@ -75,9 +75,13 @@ Exact values
   ludarium probe osiron                 ask for the value of a position
   ludarium accuracy osiron              how often an agent plays a move of best value
 
+A game of your own
+  ludarium new noughts                  write its files: complete, small, yours to change
+  ludarium check noughts                what is wrong with it
+  ludarium --game-module noughts play noughts    a game that is in no installed package
+
 Each command explains itself: ludarium help train. Most take --json for programs, and
---option NAME=VALUE for the rules of the game. A game of your own that is in no installed package
-is taken from a module: ludarium --game-module mygame play tictactoe. So is a network of your own:
+--option NAME=VALUE for the rules of the game. A network of your own is taken from a module:
 ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 

@@ -55,7 +55,8 @@ def take_modules(arguments: Sequence[str]) -> list[str]:
     except argparse.ArgumentError as error:
         raise ValueError(f"{error} (see ludarium --help)") from None
     for name in given.game_module:
-        _register_games(name)
+        for game in find_games(_GAME, name):
+            register_game(game)
     for name in given.network_module:
         _register_network(name)
     _taken[:] = [f"{_GAME}={name}" for name in given.game_module]
@@ -68,30 +69,36 @@ def program() -> str:
     return shlex.join(["ludarium", *_taken])
 
 
-def _register_games(name: str) -> None:
-    """Register the games of a module, ``MODULE``, or one of them, ``MODULE:CLASS``."""
+def find_games(option: str, name: str) -> list[type[Game]]:
+    """The games of a module, ``MODULE``, or one of them, ``MODULE:CLASS``.
+
+    Raises:
+        ValueError: it cannot be imported, or has no such game; the message begins with ``option``.
+    """
     path, colon, wanted = name.partition(":")
-    module = _imported(_GAME, name, path)
-    found = _games_in(module)
-    games = [game for game in found if game.__name__ == wanted] if colon else found
-    if not games:
-        missing = f"no game {wanted!r}" if colon else "no game"
-        names = ", ".join(game.__name__ for game in found) or "none"
-        file = getattr(module, "__file__", None) or "no file"
-        raise _refused(
-            _GAME, name, f"there is {missing} in it; subclasses of Game: {names} ({file})"
-        )
-    for game in games:
-        register_game(game)
-
-
-def _games_in(module: ModuleType) -> list[type[Game]]:
-    """A module's games: its subclasses of Game that are not abstract, imported ones included."""
-    return [
+    module = _imported(option, name, path)
+    kinds = [
         value
         for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Game) and not inspect.isabstract(value)
+        if inspect.isclass(value) and issubclass(value, Game) and value is not Game
     ]
+    games = [kind for kind in kinds if not inspect.isabstract(kind)]
+    found = [game for game in games if game.__name__ == wanted] if colon else games
+    if not found:
+        missing = f"no game {wanted!r}" if colon else "no game"
+        names = ", ".join(map(_described, kinds)) or "none"
+        file = getattr(module, "__file__", None)
+        folder = "" if file else next(iter(module.__path__))
+        where = file or f"{folder} has no __init__.py: if the package is in it, change to it"
+        raise _refused(
+            option, name, f"there is {missing} in it; subclasses of Game: {names} ({where})"
+        )
+    return found
+
+
+def _described(kind: type[Game]) -> str:
+    missing = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
+    return f"{kind.__name__}, which lacks {missing}" if missing else kind.__name__
 
 
 def _register_network(name: str) -> None:

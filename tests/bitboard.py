@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ludarium.cli.starter.board import _LINES
 from ludarium.envs import Game, Spec
 from ludarium.envs.engine import bits
 from ludarium.envs.engine import rule as engine
 from ludarium.envs.engine.rule import rule, table_record
 from tests.tictactoe import TicTacToe
-from tests.tictactoe.board import _LINES
 
 CELLS = 9
 

@@ -92,6 +92,14 @@ def test_a_wheel_holds_the_page_that_was_built(wheel_names):
 
 
 @pytest.mark.slow
+def test_a_wheel_holds_the_page_for_coding_assistants(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        page = archive.read("ludarium/AGENTS.md").decode()
+    assert "/ludarium/blob/v" in page
+    assert "](docs" not in page
+
+
+@pytest.mark.slow
 def test_a_wheel_holds_the_libraries_that_were_made(wheel_names):
     assert f"ludarium/{LIBRARY}" in wheel_names
 

@@ -13,7 +13,7 @@ from ludarium.cli import command_line
 from ludarium.cli.modules import describe_modules
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PAGES = [ROOT / "AGENTS.md", ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 #: Pages whose command lines are checked: also those of figures, agents and games.
 _PLACES = ("RELEASING.md", "docs/re*/*.md", "models/shipped/*.md", "envs/*/README.md")
 COMMAND_PAGES = [*PAGES, *sorted(page for place in _PLACES for page in ROOT.glob(place))]

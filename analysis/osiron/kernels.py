@@ -30,7 +30,7 @@ depend on them; each word is written by one thread, and read and written as a wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,8 +42,6 @@ from .colourings import COLOURINGS, RuleSet, board_record, view_record
 if TYPE_CHECKING:
     from ludarium.envs.engine.compile import Arguments
     from ludarium.envs.engine.game import Game
-
-rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
 #: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127

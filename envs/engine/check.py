@@ -215,7 +215,11 @@ def _faults_of_hooks(game: Game, spec: Spec) -> Iterator[str]:
 # Errors of the compiler.
 
 
-def compile_error(game: Game, error: CompileError) -> ValueError:
+class RefusedError(ValueError):
+    """A game cannot be compiled."""
+
+
+def compile_error(game: Game, error: CompileError) -> RefusedError:
     """Shorten the compiler's error to two lines: which function, where, and what to do."""
     text = _COLOUR.sub("", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -238,7 +242,7 @@ def compile_error(game: Game, error: CompileError) -> ValueError:
         place = re.search(rf'File "[^"]*{source}", line (\d+)', text) if source else None
         if place:
             what, line = kind, f", line {place[1]}"
-    return ValueError(
+    return RefusedError(
         f"the {what} of {game.name} cannot be compiled ({name}{line}): {shortened(reason)}\n"
         "rules compute with numbers and make no list, text or array; with LUDARIUM_CODE=plain they "
         "are plain Python, and an error shows its line"

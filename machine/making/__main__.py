@@ -94,8 +94,13 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         if _prepared.setdefault(recipe.prepare, request["kind"]) != request["kind"]:
             return {"fault": "stale", "told": "this process compiles for another processor"}, []
         recipe.prepare_for(request["kind"])
-    if recipe.ingredients().digest() != request["digest"]:
-        return {"fault": "stale", "told": "the sources differ from those that were loaded"}, []
+    try:
+        digest = recipe.ingredients().digest()
+    except (ImportError, AttributeError):  # modules that were loaded here lack what is new
+        digest = traceback.format_exc(limit=-3)
+    if digest != request["digest"]:
+        told = f"the sources differ from those that were loaded: {digest}"
+        return {"fault": "stale", "told": told}, []
     import llvmlite.binding as llvm
 
     from .exports import Blocks, callees

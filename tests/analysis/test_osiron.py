@@ -435,11 +435,35 @@ def test_the_seed_decides_among_the_best_actions(cache: Path) -> None:
     assert agent.actions(states).tolist() != together.tolist()
 
 
+def test_hard_perfect_play_leaves_the_fewest_replies_that_keep_the_value(cache: Path) -> None:
+    game = make_osiron("basic", "beginner")
+    solution = OsironSolution.of(game)
+    agent = make_agent("perfect?hard=true", game, seed=1)
+    assert agent.name == "perfect?hard=true"
+    states = random_states(game, 100)
+    chosen = agent.actions(states)
+    harder = 0
+    for state, action, best in zip(states, chosen, solution.best_actions(states), strict=True):
+        left = {}
+        for other in np.flatnonzero(best).tolist():
+            child = Position.of_state(game, state)
+            child.play(other)
+            values = [] if child.is_over else list(solution.actions(child).values())
+            left[other] = sum(value.outcome == values[0].outcome for value in values)
+        assert left[int(action)] == min(left.values())
+        harder += min(left.values()) < max(left.values())
+    assert harder > 10
+    states["outcome"] = 3
+    assert (agent.actions(states) == -1).all()
+
+
 def test_the_perfect_agent_needs_a_solved_game(cache: Path) -> None:
     with pytest.raises(ValueError, match=r"onyx is not solved; games that are: .*osiron"):
         make_agent("perfect", make_game("onyx"))
     with pytest.raises(ValueError, match="'perfect:3': it takes no number"):
         make_agent("perfect:3", make_game("osiron"))
+    with pytest.raises(ValueError, match="no table of values, which hard=true needs"):
+        make_agent("perfect?hard=true", make_game("corso", size=3))
 
 
 def test_a_damaged_table_in_the_cache_is_not_played_from(

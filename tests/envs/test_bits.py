@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 
 from ludarium.envs import check_game
 from ludarium.envs.engine import bits
-from ludarium.envs.engine.rule import plain, rule, table_record
+from ludarium.envs.engine.rule import table_record
+from ludarium.machine.marks import plain
 from tests.bitboard import BitTicTacToe
 from tests.tictactoe import TicTacToe
 
@@ -72,37 +72,3 @@ def test_a_game_on_bits_is_the_same_game():
             position.play(action)
             other.play(action)
         assert position.outcome == other.outcome
-
-
-def test_the_guide_s_walk_over_bits_encloses_what_a_slow_one_does():
-    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(STEPS_OF_BITS = .*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    space = {"np": np, "bits": bits, "rule": rule, "table_record": table_record}
-    exec(code, space)
-    tables, random = space["tables"][0], np.random.default_rng(1)
-    for _ in range(50):
-        contents = random.integers(3, size=64)  # 0 empty, 1 own, 2 other
-        action = int(random.choice(np.flatnonzero(contents == 0)))
-        own, other = (
-            np.uint64(sum(1 << int(cell) for cell in np.flatnonzero(contents == who)))
-            for who in (1, 2)
-        )
-        found = int(both(space["enclosed"], tables, own, other, action))
-        assert {cell for cell in range(64) if found >> cell & 1} == slowly(contents, action)
-
-
-def slowly(contents, action):
-    """The cells of the other that a stone encloses, by coordinates."""
-    enclosed = set()
-    for down in (-1, 0, 1):
-        for right in (-1, 0, 1):
-            line, (rank, file) = [], divmod(action, 8)
-            while down or right:
-                rank, file = rank + down, file + right
-                inside = 0 <= rank < 8 and 0 <= file < 8
-                if not inside or contents[8 * rank + file] != 2:
-                    break
-                line.append(8 * rank + file)
-            if line and inside and contents[8 * rank + file] == 1:
-                enclosed |= set(line)
-    return enclosed

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from ludarium.base.progress import Task
+from ludarium.cli import starter
 from ludarium.envs import Game, Symmetries, check_game
 from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
-from tests import tictactoe
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
-SOURCE = Path(tictactoe.__file__).parent
+SOURCE = Path(starter.__file__).parent
 Change = tuple[str, str]
 
 VIEW = '''"""What people see of a position of tic-tac-toe: two slots for each cell."""
@@ -436,7 +436,7 @@ def test_an_error_is_told_by_the_line_that_made_it_not_by_numpys():
         return state.cels[action] == 0
 
     rules = ModuleType("rules")
-    vars(rules).update(vars(tictactoe.rules) | {"is_legal": is_legal})
+    vars(rules).update(vars(starter.rules) | {"is_legal": is_legal})
     (fault,) = check_game(type("Misspelt", (TicTacToe,), {"rules": rules})(), games=1)
     assert re.search(r"no attribute 'cels' \(line \d+ of test_check.py, in is_legal\)", fault)
 
@@ -531,6 +531,7 @@ def test_a_game_that_ends_unannounced_is_reported(changed):
     assert any("may_end said that it could not" in fault for fault in faults)
 
 
+@pytest.mark.filterwarnings("ignore:.* runs as plain Python")  # as no source says what is loaded
 def test_compiled_code_that_goes_other_ways_is_reported(changed):
     game = changed(
         ("= content == EMPTY\n", "= (content == EMPTY) & _SHOWN\n"),

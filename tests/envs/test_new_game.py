@@ -9,24 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludarium.cli.starter.rules import PLANES
 from ludarium.envs import GAMES, Game, Spec, from_record, make
-from ludarium.envs.engine.draw.picture import HEAD, WIDTH
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from tests import tictactoe
 from tests.tictactoe import TicTacToe
-from tests.tictactoe.rules import PLANES
 from tests.training.random_tree import RandomTree
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize("file", ["rules.py", "board.py"])
-def test_the_guide_shows_the_code(file: str) -> None:
-    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
-    shown = re.search(rf"^`{file}`:\n\n```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    assert shown is not None
-    room = Path(tictactoe.__file__).parent
-    assert shown[1] == (room / file).read_text(encoding="utf-8")
 
 
 def test_files_that_the_guide_names_exist() -> None:
@@ -34,27 +23,6 @@ def test_files_that_the_guide_names_exist() -> None:
     paths = set(re.findall(r"`((?:envs|tests)/[\w/.]+)`", guide))
     assert len(paths) >= 8
     assert [path for path in paths if not (ROOT / path).exists()] == []
-
-
-def test_the_guide_s_hexagons_touch_each_other_and_lie_in_the_middle() -> None:
-    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(STEPS = .*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    (unit,) = re.findall(r"`unit = ([^`]*)`", guide)
-    (bottom,) = re.findall(r"`bottom` is `([^`]*)`", guide)
-    space = {"np": np, "HEAD": HEAD, "WIDTH": WIDTH, "width": 11, "height": 7}
-    exec(code, space)
-    size = space["unit"] = eval(unit, space)
-    corners = []
-    for cell, neighbours in enumerate(space["hexagon_neighbours"](11, 7)):
-        x, y, points = space["hexagon"](cell, 11, size)
-        corners += [[float(number) for number in point.split(",")] for point in points.split()]
-        for other in set(neighbours.tolist()) - {cell}:
-            there_x, there_y, _ = space["hexagon"](other, 11, size)
-            assert abs(np.hypot(x - there_x, y - there_y) - size) < 0.1
-    assert len(corners) == 77 * 6
-    (left, top), (right, lowest) = np.min(corners, axis=0), np.max(corners, axis=0)
-    assert abs(left + right - WIDTH) < 0.2
-    assert abs(top + lowest - HEAD - eval(bottom, space)) < 0.2
 
 
 def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from ludarium.cli import starter
 from ludarium.envs import Game
 from ludarium.envs.corso import Corso
 from ludarium.envs.registry import GameRegistry
-from tests import tictactoe
 from tests.installed import install
 from tests.processes import LUDARIUM, python
 from tests.tictactoe import TicTacToe
@@ -28,7 +28,7 @@ needs_command_line = pytest.mark.skipif(
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
     """A folder in which the package ``noughts`` is, with the game of the guide in it."""
-    room = Path(tictactoe.__file__).parent
+    room = Path(starter.__file__).parent
     for file in ("rules.py", "board.py", "__init__.py"):
         (tmp_path / "noughts").mkdir(exist_ok=True)
         shutil.copy(room / file, tmp_path / "noughts" / file)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from ludarium.base.storage import cache_folder
+from ludarium.cli import starter
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.corso import rules
 from ludarium.envs.engine import compile as compile_module
@@ -29,7 +30,6 @@ from ludarium.machine import cache, compiler, unit
 from ludarium.machine.compiler import CompileError
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit
-from tests import tictactoe
 from tests.machine import templates
 from tests.processes import python
 from tests.tictactoe import TicTacToe
@@ -317,7 +317,7 @@ def test_everything_that_an_environment_calls_was_declared(monkeypatch: pytest.M
         position.play(int(action))
         position.observation(np.int64(1))
     position.copy().perft(2)
-    assert loaded == ["tests_tictactoe_rules-kernels"]
+    assert loaded == ["ludarium_cli_starter_rules-kernels"]
 
 
 # Sources.
@@ -341,7 +341,7 @@ def test_sources_have_the_same_digest_wherever_they_lie(
 def shaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of tic-tac-toe with lines in a module `shapes`; what it makes is kept apart."""
     folder = tmp_path / "shaped"
-    shutil.copytree(Path(tictactoe.__file__).parent, folder, ignore=lambda *_: ["__pycache__"])
+    shutil.copytree(Path(starter.__file__).parent, folder, ignore=lambda *_: ["__pycache__"])
     edit(folder / "rules.py", "tables.lines", "LINES")
     edit(folder / "rules.py", "\nCELLS", "\nfrom .shapes import LINES\n\nCELLS")
     (folder / "templates.py").write_text(

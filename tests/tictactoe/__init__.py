@@ -1,5 +1,5 @@
-"""Tic-tac-toe, the game that ``docs/guide/new-game.md`` builds."""
+"""Tic-tac-toe, the game with which ``ludarium new`` begins."""
 
-from .board import TicTacToe
+from ludarium.cli.starter import TicTacToe
 
 __all__ = ["TicTacToe"]

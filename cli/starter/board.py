@@ -11,6 +11,7 @@ from ludarium.envs.engine.rule import table_record
 from . import rules
 from .rules import CELLS, MARK, PLANES
 
+# CHANGE: what the rules look up, here the cells of each line.
 _SIDE = 3
 _LINES = [
     *([0, 1, 2], [3, 4, 5], [6, 7, 8]),
@@ -25,9 +26,13 @@ class TicTacToe(Game):
 
     name = "tictactoe"
     title = "Tic-tac-toe"
+    # CHANGE: add `summary` (a line) and `credit` (inventor, year); `version = 1` after a change of
+    # the rules or of what agents see.
     rules = rules
 
     def setup(self) -> Spec:
+        # CHANGE: a name for each action, the board as (height, width) or None, the longest game,
+        # and each action's cell; the guide's page "Functions of a game" lists the rest.
         return Spec(
             state_dtype=rules.state_dtype(),
             tables=table_record(lines=np.array(_LINES, np.uint8)),
@@ -40,6 +45,8 @@ class TicTacToe(Game):
             action_places=np.arange(CELLS),
             reasons=("{0} is taken",),
         )
+
+    # CHANGE: the next three have defaults; leave out what does not fit.
 
     def symmetries(self) -> Symmetries:
         return Symmetries.of_board(square_symmetries(_SIDE), len(PLANES))

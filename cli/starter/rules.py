@@ -2,6 +2,10 @@
 
 Cells are numbered from a1 at the bottom: 0 is a1, 1 is b1, 3 is a2, 8 is c3.
 Tables: ``lines`` [8, 3] holds the cells of each line.
+
+CHANGE marks what another game has otherwise. Functions with ``@rule`` are compiled: integers, loops
+and fields of ``state`` and ``tables``; no lists, texts or exceptions (the guide's page "A new game"
+says more).
 """
 
 import numpy as np
@@ -11,23 +15,26 @@ from ludarium.envs.engine.rule import rule
 
 CELLS = 9
 
-# What a cell holds. Add the player's index to MARK.
+# CHANGE: what a cell holds. Add the player's index to MARK.
 EMPTY = 0
 MARK = 1
 
-#: The planes of the observation; "own" means the observing player's.
+# CHANGE: the planes of the observation; "own" means the observing player's. They show all that
+# decides the game: networks see nothing else.
 PLANES = ("own marks", "other marks", "empty cells")
 OWN_MARKS, OTHER_MARKS, EMPTY_CELLS = range(3)
 
 
 def state_dtype() -> np.dtype:
     """The position: what each cell holds."""
+    # CHANGE: name, type and shape of each field. `ply`, `mover` and `outcome` are there already.
     return engine.state_dtype(("cells", np.int8, (CELLS,)))
 
 
 @rule
 def init(tables, state, rng):
     """Write the empty board."""
+    # CHANGE: write every field; nothing else is written for a new game.
     state.ply = 0
     state.mover = 0
     state.outcome = engine.ONGOING
@@ -38,12 +45,15 @@ def init(tables, state, rng):
 @rule
 def is_legal(tables, state, action):
     """Whether the cell is empty."""
+    # CHANGE: `action` is any number from 0 to the number of actions.
     return state.cells[action] == EMPTY
 
 
 @rule
 def step(tables, state, action):
     """Mark the cell; a line of three wins, a full board without one is a draw."""
+    # CHANGE: the action is legal. Add 1 to `ply`, say who moves next, and end the game: set
+    # `outcome` to PLAYER_0_WINS, PLAYER_1_WINS, DRAW, or TRUNCATED at the ply cap.
     mover = int(state.mover)
     state.cells[action] = MARK + mover
     state.ply += 1
@@ -57,6 +67,7 @@ def step(tables, state, action):
 @rule
 def observe(tables, state, player, planes):
     """Three planes over the cells (constants above): each cell is 1 in one of them."""
+    # CHANGE: write every entry, from 0 to 1; `engine.clear(planes)` writes zeros.
     for cell in range(CELLS):
         content = state.cells[cell]
         planes[OWN_MARKS, cell] = content == MARK + player
@@ -67,6 +78,7 @@ def observe(tables, state, player, planes):
 @rule
 def score(tables, state):
     """One for a win of player 0, minus one for a win of player 1."""
+    # CHANGE: player 0's lead in points, or leave the function out.
     return engine.reward(state.outcome, 0)
 
 
