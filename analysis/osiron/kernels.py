@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
+from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES, movement
 from ludarium.machine.marks import kernel, part
 
 from .colourings import COLOURINGS, RuleSet, board_record, view_record
@@ -251,7 +251,7 @@ def seen(view, light):
 @part
 def phase_of(view, tables, state):
     """The phase of a position: the kind of exchange, and who is to move."""
-    return 2 * rules.movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
+    return 2 * movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
 
 
 @kernel
