@@ -55,10 +55,7 @@ test-lowest: $(LOWEST)/.ready
 
 test-page: page
 	$(PIP) --group browser
-	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
-		tests/play/test_page_hand.py tests/play/test_page_clock.py \
-		tests/play/test_page_keeping.py tests/play/test_page_newcomer.py \
-		tests/play/test_page_walk.py \
+	$(BIN)/python $(PYTEST) tests/play/test_page*.py \
 		tests/play/test_site.py::test_the_built_page_is_whole_and_current
 
 test-cluster: $(VENV)/.dev

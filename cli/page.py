@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludarium.base.console import output, say
+from ludarium.base.console import output
 from ludarium.envs.registry import GAMES
+
+from .progress import progress
 
 if TYPE_CHECKING:
     from ludarium.play.variants import Variant
@@ -26,9 +28,10 @@ needs to be changed. Rules, search and network run in the visitor's browser (Chr
 Safari 16.4, or newer), and a game that was played once works offline. The page asks no other
 site for anything. A visitor loads the page and the game at hand, at most 1.5 MB.
 
-Parts that the installed page has are taken from there. Missing parts are built: a
-module for each game and its options (ziglang: pip install "ludarium[wasm]"). To replace a page,
-write a new folder beside it. To look at the page here: ludarium play corso."""
+Parts that the installed page has, or that were built before, are taken from there. Missing parts
+are built on all cores: a module for each game and its options (ziglang: pip install
+"ludarium[wasm]"), each in up to a minute. To replace a page, write a new folder beside it. To
+look at the page here: ludarium play corso."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +72,8 @@ def _write(given: argparse.Namespace) -> int:
                     f"{other.agent} and {variant.agent} have one name on the page, "
                     f"{variant.label}: rename one"
                 )
-    site = write_site(given.folder, list(variants.values()), say)
+    with progress() as task:
+        site = write_site(given.folder, list(variants.values()), task)
     output(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
     return 0
 

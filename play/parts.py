@@ -58,15 +58,20 @@ class Part:
     make: Callable[[], bytes]
     message: str
 
+    def kept(self) -> Path | None:
+        """The file of the content; None if it is to be made."""
+        paths = (folder / self.address for folder in (BUILT, cache_folder()))
+        return next(filter(Path.is_file, paths), None)
+
     def content(self, say: Say) -> bytes:
         """The content, which is made if it does not exist yet.
 
         Raises:
             ValueError, ImportError, OSError: it cannot be made; the message has the remedy.
         """
-        for folder in (BUILT, cache_folder()):
-            if (folder / self.address).is_file():
-                return (folder / self.address).read_bytes()
+        kept = self.kept()
+        if kept is not None:
+            return kept.read_bytes()
         say(self.message)
         content = self.make()
         with suppress(OSError):  # if this fails, it is made again the next time
@@ -90,7 +95,7 @@ def module_part(game: Game, limits: Limits | None = None) -> Part:
     return Part(
         f"games/{module_name(game)}-{_short(digest_of(game), json.dumps(asdict(limits)))}.wasm",
         lambda: build_module(game, limits),
-        f"compiling {game}, up to a minute",
+        f"compiling {module_name(game)}",
     )
 
 
@@ -99,7 +104,7 @@ def solver_part(game: Game) -> Part:
     return Part(
         f"exact/{module_name(game)}-{_short(solver_digest(game))}.wasm",
         lambda: build_solver(game),
-        f"compiling the solver of {game}",
+        f"compiling the solver of {module_name(game)}",
     )
 
 
@@ -120,7 +125,7 @@ def network_part(variant: Variant) -> Part | None:
     return Part(
         f"networks/{plain.id}-{digest}.network",
         lambda: _packed(plain),
-        f"packing the network of {plain.game}",
+        f"packing the network of {plain.id}",
     )
 
 

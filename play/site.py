@@ -26,6 +26,7 @@ from typing import Any, TypedDict
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.base.files import MEGABYTE, convert, read_json_file
 from ludarium.base.messages import quoted
+from ludarium.base.progress import UNWATCHED, Task
 from ludarium.base.storage import take_place, writing
 from ludarium.base.threads import available_cores
 from ludarium.envs import Game
@@ -33,7 +34,7 @@ from ludarium.training.runs.files import PARTIAL, make_folders
 
 from .build import scene_content
 from .lesson import read_lesson, small_picture
-from .parts import Say, module_part, network_part, solver_part
+from .parts import Part, module_part, network_part, solver_part
 from .variants import Variant
 from .wasm.exact import source_text
 
@@ -137,27 +138,27 @@ class Site:
         wanted = json.loads(_as_json(_entry(variant)))
         return any(wanted in game["variants"] for game in self.games)
 
-    def with_variant(self, variant: Variant, folder: Path, say: Say) -> Site:
+    def with_variant(self, variant: Variant, folder: Path, task: Task = UNWATCHED) -> Site:
         """A site with this variant too, in place of one with its id.
 
         Arguments and errors are those of `write_site`, but a folder with files is an ``OSError``.
         """
         files = {address: (self.folder / address).read_bytes() for address in self.files}
         games = {game["name"]: game for game in self.games}
-        more, (added,) = _files_of_games([variant], say)
+        more, (added,) = _files_of_games([variant], task)
         game = games.setdefault(added["name"], {**added, "variants": []})
         others = [each for each in game["variants"] if each.get("id") != variant.id]
         game["variants"] = others + added["variants"]
         return _write(folder, files | more, list(games.values()))
 
 
-def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> Site:
+def write_site(folder: Path, variants: Sequence[Variant], task: Task = UNWATCHED) -> Site:
     """Build a site.
 
     Args:
         folder: folder to write, a new or an empty one.
         variants: the variants that it offers, in this order within each game.
-        say: function called with a line about each part that is not yet built.
+        task: task that counts the parts that are not yet built.
 
     Raises:
         ValueError: the folder is not empty, or a part cannot be made; existing files stay.
@@ -166,7 +167,7 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
     if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
         name = quoted(str(folder), 100)
         raise ValueError(f"{name} is there already: give a new or an empty folder")
-    files, games = _files_of_games(variants, say)
+    files, games = _files_of_games(variants, task)
     return _write(folder, page_files() | files, games)
 
 
@@ -187,7 +188,7 @@ def page_files() -> _Files:
     return {address: path.read_bytes() for address, path in paths.items() if path.is_file()}
 
 
-def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list[dict[str, Any]]]:
+def _files_of_games(variants: Sequence[Variant], task: Task) -> tuple[_Files, list[dict[str, Any]]]:
     """The files of variants, and each game's entry for the list of games."""
     from .rules_page import rules_html  # only a build needs the Markdown reader
 
@@ -197,11 +198,16 @@ def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list
         for part in (module_part(each.game), solver_part(each.game), network_part(each))
         if part is not None
     }
-    with ThreadPoolExecutor(
-        available_cores()
-    ) as pool:  # modules are compiled in their own processes
-        contents = pool.map(lambda part: part.content(say), made.values())
-        files = dict(zip(made, contents, strict=True))
+    missing = {address for address, part in made.items() if part.kept() is None}
+    task.begin("parts of the page", len(missing))
+
+    def content(part: Part) -> bytes:
+        content = part.content(lambda message: task.advance(0, message))
+        task.advance(part.address in missing)
+        return content
+
+    with ThreadPoolExecutor(available_cores()) as pool:  # each compiles in a process of its own
+        files = dict(zip(made, pool.map(content, made.values()), strict=True))
     games: dict[str, dict[str, Any]] = {}
     for variant in variants:
         game, entry = variant.game, _entry(variant)

@@ -63,7 +63,7 @@ export function readRecord(text) {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new Error(`seed of the record is ${shown(seed)}; here it is from 0 to 2**53 - 1`);
   }
-  if (record.position !== undefined) {
+  if ((record.position ?? null) !== null) {
     throw new Error("the record begins at a position: only Python reads such records");
   }
   if (illegal !== null && typeof illegal !== "string") {

@@ -14,6 +14,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+try:
+    from axe_playwright_python.sync_playwright import Axe
+except ImportError:
+    Axe = None
+
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
 PATIENCE = 120.0  # seconds; only what does not happen at all takes so long, on a busy machine too
@@ -49,10 +54,15 @@ def open_browser() -> Iterator[Any]:
 def open_window(
     browser: Any, site: str, viewport: dict[str, int], **context: Any
 ) -> Iterator[PageDriver]:
-    """A window on the site, in which no error stays uncaught, and which asks no other host."""
+    """A window on the site, in which no error stays uncaught, and which asks no other host.
+
+    What it shows at last has nothing that axe-core finds inaccessible.
+    """
     driver = PageDriver(browser, site, viewport, **context)
     yield driver
+    barriers = driver.barriers
     driver.close()
+    assert barriers == []
     assert driver.hosts <= {urlsplit(site).netloc, ""}
     assert driver.errors == []
 
@@ -219,6 +229,14 @@ class PageDriver:
         text: str = self.page.get_by_label("Record of a game").input_value()
         self.press(self.page.get_by_role("button", name="Close"))
         return text
+
+    @property
+    def barriers(self) -> list[Any]:
+        """What axe-core finds wrong with what is shown: rules and elements; none without it."""
+        if Axe is None or self.page.is_closed() or not self.page.url.startswith(self.address):
+            return []
+        violations = Axe().run(self.page).response["violations"]
+        return [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations]
 
     @property
     def _marks(self) -> Any:

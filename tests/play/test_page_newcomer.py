@@ -42,6 +42,11 @@ def test_a_newcomer_is_led_through_a_first_game(sized: PageDriver, name: str) ->
     dialog = sized.choose(game=GAMES[name].title)
     dialog.get_by_text(lesson.goal, exact=True).wait_for()
     assert dialog.locator(".cards img").count() == len(GAMES)
+    boxes = [
+        dialog.get_by_role("button", name=text).bounding_box() for text in ("Show me how", "Play")
+    ]
+    ends = [0.0, *(box["y"] + box["height"] for box in boxes), sized.page.viewport_size["height"]]
+    assert ends == sorted(ends)  # both are in sight at once
     sized.press(dialog.get_by_role("button", name="Show me how"))
     dialog.wait_for(state="detached")
     told = sized.page.locator("#lesson p")
@@ -182,13 +187,17 @@ def test_every_text_of_obelisk_can_be_read(browser: Any, site: str, size: dict[s
     texts = """() => [...document.querySelectorAll("#board text")]
         .filter((each) => each.getClientRects().length && !each.closest("defs"))
         .map((each) => [each.textContent,
-            each.getAttribute("font-size") * each.getScreenCTM().a])"""
+            each.getAttribute("font-size") * each.getScreenCTM().a,
+            each.getBoundingClientRect().top])"""
     with open_window(browser, site, size) as driver:
         for moves in ("", "&m=7.30"):
             driver.open(f"#g=obelisk&seat=0&opponent=random{moves}")
             found = driver.page.evaluate(texts)
-            assert {"You", "Random mover"} <= {text for text, _ in found}
-            assert [text for text, pixels in found if pixels < 11.9] == []
+            tops = {text: top for text, _, top in found}
+            assert {"You", "Random mover"} <= set(tops)
+            assert [text for text, pixels, _ in found if pixels < 11.9] == []
+            # The pile lies beside the towers where there is room, else below them.
+            assert (tops["in circles: points"] < tops["c"]) == (size is DESKTOP)
 
 
 def test_a_turned_board_takes_the_same_moves(driver: PageDriver) -> None:

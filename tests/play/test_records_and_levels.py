@@ -69,8 +69,9 @@ def test_what_is_no_record_is_refused_in_javascript(record: Any, said: str) -> N
 
 def test_what_is_within_the_limits_is_read_in_javascript() -> None:
     many = GOOD | {"variations": {"1": [{"moves": ["a"]}] * MOST_VARIED_MOVES}}
-    for answer in in_node("records.mjs", [json.dumps(each) for each in (_deep(MOST_DEPTH), many)]):
-        assert "record" in answer
+    records = (_deep(MOST_DEPTH), many, GOOD | {"position": None, "illegal_action": None})
+    for answer in in_node("records.mjs", [json.dumps(each) for each in records]):
+        assert "record" in answer, answer
 
 
 @pytest.mark.parametrize(

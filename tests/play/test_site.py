@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from ludarium.base import progress_bar
 from ludarium.cli import main
 from ludarium.envs import GAMES, Game
 from ludarium.envs.registry import make_game
@@ -76,12 +77,8 @@ def maker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Maker:
     return maker
 
 
-def _quiet(line: str) -> None:
-    pass
-
-
 def _build(folder: Path, variants: list[Variant] | None = None) -> Site:
-    return write_site(folder, variants or usual_variants("tictactoe"), say=_quiet)
+    return write_site(folder, variants or usual_variants("tictactoe"))
 
 
 def _version(site: Site) -> str:
@@ -403,7 +400,7 @@ def test_one_more_variant_leaves_the_site_as_it_is(maker: Maker, tmp_path: Path)
     before = _version(site)
     run = Variant(make_game("corso"), shipped_agents("corso")[0], "mine")
     maker.made.clear()
-    both = site.with_variant(run, tmp_path / "both", _quiet)
+    both = site.with_variant(run, tmp_path / "both")
     assert maker.made == ["corso@mine"]  # the network; the module is there already
     assert [each["id"] for each in both.games[0]["variants"]] == ["corso", "corso@mine"]
     assert both.is_current(run)
@@ -412,15 +409,24 @@ def test_one_more_variant_leaves_the_site_as_it_is(maker: Maker, tmp_path: Path)
 
     game = Variant.of(TicTacToe())
     for number in (1, 2):
-        both = site.with_variant(game, tmp_path / f"more{number}", _quiet)
+        both = site.with_variant(game, tmp_path / f"more{number}")
         assert [each["name"] for each in both.games] == ["corso", "tictactoe"]
     assert sorted(maker.made[1:]) == ["exact tictactoe", "tictactoe"]  # once: they are kept
 
 
-def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) -> None:
+def test_the_command_writes_a_folder_and_counts_what_it_makes(
+    maker: Maker, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "out"
+    assert main(["page", str(folder), "tictactoe"]) == 0
+    monkeypatch.setattr(progress_bar, "_LINE_EVERY", 0)
+    monkeypatch.setattr(progress_bar, "_ENOUGH", 0)
+    folder = tmp_path / "more"
     assert main(["page", str(folder), "tictactoe", "corso?size=3", "corso"]) == 0
-    assert "MB" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "MB" in printed.out
+    assert "parts of the page: 0 of 6, compiling corso" in printed.err  # tictactoe's are there
+    assert re.search(r"page: 3 of 6, .* left\n", printed.err)
     games = {game["name"]: game["variants"] for game in Site.read(folder).games}
     assert [each["id"] for each in games["corso"]] == ["corso-size=3", "corso"]
     run = save_checkpoint(tiny_checkpoint(TicTacToe()), tmp_path / "mine" / "agent.safetensors")
@@ -618,7 +624,7 @@ def test_tictactoe_is_built_and_corsos_network_packed(
     (tmp_path / "page" / "index.html").write_text("<p>page</p>")
     monkeypatch.setattr(site_module, "PAGE", tmp_path / "page")
     variants = [Variant.of(TicTacToe()), *usual_variants("corso")]
-    site = write_site(tmp_path / "site", variants, say=_quiet)
+    site = write_site(tmp_path / "site", variants)
     assert all(site.is_current(variant) for variant in variants)
     network = (site.folder / site.games[1]["variants"][0]["network"]).read_bytes()
     assert network.startswith(MAGIC)

@@ -8,8 +8,8 @@ const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // rewards by outcome
 
 /** The keys of a record about the game itself; the rest are its headers. */
 const OF_GAME = new Set([
-  ...["game", "version", "options", "seed", "moves", "result", "illegal_action"],
-  ...["notes", "variations"],
+  ...["game", "version", "options", "seed", "position", "moves", "result"],
+  ...["illegal_action", "notes", "variations"],
 ]);
 
 /** The game as text. */

@@ -165,7 +165,7 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
     const style = isTaught(game) ? "" : "primary";
     return el(
       "div",
-      {},
+      { class: "summary" },
       el("dl", { class: "short" }, named.flatMap(([word, text]) => [el("dt", {}, word), el("dd", {}, text)])),
       el("p", { class: "faint" }, `${game.credit}.`),
       catalog.teaches(game)
