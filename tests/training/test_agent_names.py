@@ -13,9 +13,9 @@ from ludarium.envs import Game, make_game
 from ludarium.models import save_checkpoint
 from ludarium.training import networks
 from ludarium.training.agents import make_agent, names, read_agent
-from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
+from ludarium.training.agents.checkpoints import CheckpointSpec, ShippedSpec
 from ludarium.training.agents.names import agent_kinds
-from ludarium.training.agents.settings import settings_text, split_settings
+from ludarium.training.agents.settings import settings_of, settings_text, split_settings
 from ludarium.training.search import SearchSettings
 from tests.checkpoints import tiny_checkpoint
 from tests.installed import install
@@ -171,9 +171,9 @@ def test_a_number_out_of_range_is_refused(game: Game, spec: str, reason: str) ->
 
 
 def test_a_game_means_the_trained_agent_that_comes_along() -> None:
-    assert read_agent("corso") == ShippedFactory(name="corso", simulations=None)
-    assert read_agent("corso:128") == ShippedFactory(name="corso", simulations=128)
-    assert read_agent("shipped:corso:0") == ShippedFactory(name="corso", simulations=0)
+    assert read_agent("corso") == ShippedSpec(game="corso", simulations=None)
+    assert read_agent("corso:128") == ShippedSpec(game="corso", simulations=128)
+    assert read_agent("shipped:corso:0") == ShippedSpec(game="corso", simulations=0)
     agent = make_agent("corso:0", make_game("corso"))
     assert agent.name == "corso:0"
     with pytest.raises(ValueError, match="plays corso version 0, not tictactoe"):
@@ -201,7 +201,7 @@ def test_a_checkpoint_of_rules_that_changed_without_a_new_version_is_refused(
 
 def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
     onyx = read_agent("onyx")
-    assert isinstance(onyx, ShippedFactory)
+    assert isinstance(onyx, ShippedSpec)
     for size, file in ((6, "onyx"), (8, "onyx-all"), (12, "onyx-all")):
         options = make_game("onyx", size=size, max_plies=99).options
         assert onyx.checkpoint_path(options).stem == file
@@ -209,8 +209,8 @@ def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
 
 def test_a_path_means_a_checkpoint_or_a_run(game: Game, run: Path) -> None:
     for path in (run, run / "agent.safetensors"):
-        assert read_agent(str(path)) == CheckpointFactory(path=path, simulations=None)
-        assert read_agent(f"{path}:9") == CheckpointFactory(path=path, simulations=9)
+        assert read_agent(str(path)) == CheckpointSpec(path=path, simulations=None)
+        assert read_agent(f"{path}:9") == CheckpointSpec(path=path, simulations=9)
         with pytest.raises(ValueError, match="'fast' is not a whole number"):
             read_agent(f"{path}:fast")
     assert make_agent(f"{run}:2", game).name == "run:2"
@@ -227,9 +227,9 @@ def test_a_kind_or_game_comes_before_a_file_of_its_name_with_a_warning(
     monkeypatch.chdir(run.parent)
     run.rename(name.partition(":")[0])
     with pytest.warns(UserWarning, match=f"agent '{name}' does not mean the file .* write ./"):
-        assert not isinstance(read_agent(name), CheckpointFactory)
+        assert not isinstance(read_agent(name), CheckpointSpec)
     path = f"./{name.partition(':')[0]}"
-    assert read_agent(path) == CheckpointFactory(path=Path(path), simulations=None)
+    assert read_agent(path) == CheckpointSpec(path=Path(path), simulations=None)
 
 
 # Kinds of other packages.
@@ -253,15 +253,16 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "class Lazy(RandomAgent):\n"
         "    '''Plays anything.'''\n"
         "@dataclass(frozen=True)\n"
-        "class Some(AgentFactory):\n"
+        "class Some(AgentSpec):\n"
+        "    usage = 'letters:WORD'\n"
+        "    help = 'as many playouts as letters'\n"
         "    argument = 'word'\n"
         "    word: str = setting(str, 'whose letters are counted', '')\n"
         "    times: int = setting(int, 'how often', 1)\n"
         "    def make(self, game, seed=None):\n"
         "        return make_agent(f'uct:{len(self.word) * self.times}', game, seed)\n"
-        "KIND = AgentKind('letters:WORD', 'as many playouts as letters', Some)\n"
     )
-    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:KIND"}
+    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some"}
     install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
     assert type(make_agent("lazy", game)).__name__ == "Lazy"
     assert make_agent("letters:abc:de", game).name == "uct:6"
@@ -273,7 +274,8 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
     kinds = agent_kinds()
     assert (kinds["lazy"].usage, kinds["lazy"].help) == ("lazy", "plays anything")
     assert kinds["letters"].usage == "letters:WORD"
-    assert kinds["letters"].settings == {"word": "whose letters are counted", "times": "how often"}
+    lines = {key: about["help"] for key, about in settings_of(kinds["letters"]).items()}
+    assert lines == {"word": "whose letters are counted", "times": "how often"}
     with pytest.raises(ValueError, match=r"accepted: .*lazy, .*letters"):
         make_agent("stockfish", game)
 
@@ -316,7 +318,7 @@ def test_a_share_of_the_score_is_for_games_and_networks_with_one() -> None:
 def test_names_set_options_of_the_search() -> None:
     name = "corso:8?algorithm=puct&c_puct=2&solver=false"
     found = read_agent("corso:8?solver=false&algorithm=puct&c_puct=2.0")
-    assert isinstance(found, ShippedFactory)
+    assert isinstance(found, ShippedSpec)
     assert found == read_agent(name)
     assert found.settings == SearchSettings(algorithm="puct", c_puct=2.0, solver=False)
     assert make_agent(name, make_game("corso")).name == name
