@@ -131,6 +131,7 @@ def run(given: argparse.Namespace) -> Result:
     specs = [*dict.fromkeys(map(own.with_simulations, given.simulations))]
     agents = [spec.make(game) for spec in specs]
     agent = agents[-1]
+    names = {agent.name: str(spec) for spec, agent in zip(specs, agents, strict=True)}
     test = _made_test(given, game) if given.test is None else _stored_test(given, game)
     if given.save:
         write_exact_test(given.save, test)
@@ -156,7 +157,7 @@ def run(given: argparse.Namespace) -> Result:
     ]
     if errors:
         parts.append(_error_table(errors))
-    return Result(_as_data(test, found, errors), "\n\n".join(parts))
+    return Result(_as_data(test, found, errors, names), "\n\n".join(parts))
 
 
 def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | None]:
@@ -234,18 +235,20 @@ def _as_data(
     test: ExactTest,
     found: dict[str, dict[str, Accuracy]],
     errors: dict[str, Mean],
+    names: dict[str, str],
 ) -> dict[str, Any]:
+    """The results as JSON values, in which agents have their whole ``names``."""
     return {
         "game": test.game.name,
         "options": dict(test.game.options),
         "positions": len(test),
         "made": test.made,
         "agents": {
-            name: {
+            names.get(name, name): {
                 key: {**asdict(part), "share": part.share, "interval_95": list(part.interval)}
                 for key, part in parts.items()
             }
             for name, parts in found.items()
         },
-        "value_errors": {name: asdict(part) for name, part in errors.items()},
+        "value_errors": {names.get(name, name): asdict(part) for name, part in errors.items()},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 from ludarium.envs import Game, make_game
 from ludarium.models import save_checkpoint
 from ludarium.training import networks
-from ludarium.training.agents import make_agent, names, read_agent
+from ludarium.training.agents import Needs, labels_of, make_agent, names, read_agent, spec_of
 from ludarium.training.agents.checkpoints import CheckpointSpec, ShippedSpec
 from ludarium.training.agents.names import agent_kinds
 from ludarium.training.agents.settings import settings_of, settings_text, split_settings
+from ludarium.training.evaluation import play_match
 from ludarium.training.search import SearchSettings
 from tests.checkpoints import tiny_checkpoint
 from tests.installed import install
@@ -74,6 +76,78 @@ def test_the_text_of_settings_is_read_as_these_settings() -> None:
         "a", {"simulations": "8", "temperature": "0.5"}
     )  # fmt: skip
     assert settings_text({"time": None}) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "same", "written"),
+    [
+        ("uct", "uct?playouts=1000&exploration=0.7", "uct:1000"),
+        ("uct?time=1500ms&exploration=0.1234567", "uct:time=1.5s?exploration=0.1234567", None),
+        ("alphabeta", "alphabeta:4", "alphabeta:4"),
+        ("corso", "shipped:corso?simulations=64&algorithm=gumbel&temperature=0", "corso:64"),
+        ("corso?time=1s&lcb=3&c_puct=1.5", "corso?time=1000ms&algorithm=puct", "corso?time=1s"),
+        ("pocket:corso", "pocket:corso:64", "pocket:corso:64"),
+        ("./mine.onnx/agent:0", "mine.onnx/agent?simulations=0", "mine.onnx/agent:0"),
+        ("onnx:a/b.onnx?simulations=8", "onnx:./a/b.onnx?simulations=8", None),
+        ("hf:ada/corso@main", "hf:ada/corso@main:64", "hf:ada/corso@main:64"),
+        ("engine:./bot --fast?limit=1m&x?time=2s", "engine:./bot --fast?limit=1m&x?time=2s", None),
+        ("level:3?ladder=mine.json", "level:03?ladder=mine.json", None),
+        ("endgame:uct?points=true&positions=100000", "endgame:uct:1000?points=true", None),
+        ("endgame:uct:9?exploration=1&positions=7", "endgame:uct:9?positions=7&exploration=1", ""),
+    ],
+)  # fmt: skip
+def test_what_plays_alike_is_equal_and_written_as_the_name_that_means_it(
+    name: str, same: str, written: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.onnx" / "agent").mkdir(parents=True)
+    spec, other = read_agent(name), read_agent(same)
+    assert spec == other
+    assert hash(spec) == hash(other)
+    assert read_agent(str(spec)) == spec
+    assert (written or str(spec)) == str(spec)
+    assert spec != read_agent("random")
+
+
+def test_what_plays_differently_differs() -> None:
+    names = [
+        "uct",
+        "uct:9",
+        "corso",
+        "corso:65",
+        "pocket:corso",
+        "corso?time=1s",
+        "corso:9?score=0.1",
+    ]
+    names += ["corso?time=2s", "corso?temperature=1e-7", "endgame:corso", "level:1", "level:auto"]
+    specs = [*map(read_agent, names)]
+    assert len(set(specs)) == len(set(map(str, specs))) == len(names)
+
+
+def test_a_spec_says_what_it_needs() -> None:
+    for name, needs in (
+        ("uct", Needs.NOTHING),
+        ("greedy", Needs.SCORE),
+        ("corso", Needs.NETWORK),
+        ("corso?score=0.1", Needs.NETWORK | Needs.SCORE),
+        ("endgame:alphabeta", Needs.SCORE),
+        ("level:1", Needs.NETWORK),
+        ("python:math:gcd", Needs.CODE | Needs.ONE_THREAD),
+        ("engine:./bot", Needs.CODE),
+    ):
+        assert read_agent(name).needs == needs
+
+
+def test_agents_with_one_label_get_their_whole_names_where_they_meet(game: Game, run: Path) -> None:
+    copy = shutil.copytree(run, run.parent / "copy" / "run")
+    one, other = read_agent(f"{run}:1"), read_agent(f"{copy}:1")
+    assert one.label == other.label == "run:1"
+    assert labels_of([one, read_agent("random"), other]) == [f"{run}:1", "random", f"{copy}:1"]
+    assert labels_of([one, one]) == ["run:1", "run:1"]
+    policies = [spec_of(each, name="mine") for each in (lambda _: 0, lambda _: 1)]
+    assert labels_of(policies) == ["mine (1)", "mine (2)"]
+    assert play_match(game, f"{run}:1", f"{copy}:1", 2).players == (f"{run}:1", f"{copy}:1")
+    assert play_match(game, f"{run}:1", f"{run}:1", 2).players == ("run:1", "run:1")
 
 
 def test_a_path_may_have_any_characters(game: Game, run: Path) -> None:
@@ -265,6 +339,8 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
     points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some"}
     install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
     assert type(make_agent("lazy", game)).__name__ == "Lazy"
+    assert read_agent("lazy") == read_agent("lazy") != read_agent("random")
+    assert read_agent("lazy").needs == Needs.CODE
     assert make_agent("letters:abc:de", game).name == "uct:6"
     assert make_agent("letters?word=abc&times=3", game).name == "uct:9"
     with pytest.raises(ValueError, match="'size'; accepted here: word, times"):

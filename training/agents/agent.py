@@ -285,7 +285,8 @@ class AgentSpec(ABC):
 
     def _settings_text(self) -> str:
         """The number and the settings that differ from their defaults, as in a name."""
-        number, texts = getattr(self, self.argument) if self.argument else None, {}
+        number = getattr(self, self.argument) if self.argument else None
+        texts: dict[str, str] = {}
         for each in fields(self):
             value = getattr(self, each.name)
             if "options" in each.metadata:

@@ -147,7 +147,7 @@ class NetworkSpec(AgentSpec):
             lcb=self.lcb,
             settings=self.settings,
         )
-        agent.thinker = self.short
+        agent.thinker = self.subject
         return agent
 
 

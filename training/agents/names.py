@@ -34,7 +34,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from ludarium.base.messages import did_you_mean, quoted, shortened
 from ludarium.base.numbers import checked_flag
@@ -309,25 +309,22 @@ def _installed_kinds() -> dict[str, EntryPoint]:
     return usable
 
 
+@cache  # so that specs of a name are equal
 def _load_kind(word: str, plugin: EntryPoint) -> type[AgentSpec]:
     loaded = load_plugin(plugin)
-    is_class = inspect.isclass(loaded)
-    if is_class and issubclass(loaded, AgentSpec):
+    if inspect.isclass(loaded) and issubclass(loaded, AgentSpec):
         return cast("type[AgentSpec]", loaded)
     if not callable(loaded):
         raise refusal(plugin, "is neither an AgentSpec nor a function that makes an agent")
     title = (inspect.getdoc(loaded) or "").partition("\n")[0].rstrip(".")
-    about = {"usage": word, "help": title[:1].lower() + title[1:], "maker": staticmethod(loaded)}
-    return type("InstalledSpec", (_InstalledSpec,), about)
 
+    class Installed(AgentSpec):
+        usage, help = word, title[:1].lower() + title[1:]
 
-class _InstalledSpec(AgentSpec):
-    """An agent that an installed package's function makes."""
+        def make(self, game: Game, seed: Seed = None) -> Agent:
+            return cast("Agent", loaded(game, seed))
 
-    maker: ClassVar[Callable[[Game, Seed], Agent]]
-
-    def make(self, game: Game, seed: Seed = None) -> Agent:
-        return self.maker(game, seed)
+    return Installed
 
 
 def _read_path(name: str, settings: Mapping[str, str]) -> AgentSpec | None:

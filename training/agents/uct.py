@@ -113,5 +113,5 @@ class UCTSpec(AgentSpec):
             check_duration(self.time)
         searcher = UCTSearcher(game, self.exploration)
         agent = Agent(game, self.label, seed, searcher, Budget(self.playouts, self.time))
-        agent.thinker = self.short
+        agent.thinker = self.subject
         return agent
