@@ -142,10 +142,11 @@ def test_agents_with_one_label_get_their_whole_names_where_they_meet(game: Game,
     copy = shutil.copytree(run, run.parent / "copy" / "run")
     one, other = read_agent(f"{run}:1"), read_agent(f"{copy}:1")
     assert one.label == other.label == "run:1"
-    assert labels_of([one, read_agent("random"), other]) == [f"{run}:1", "random", f"{copy}:1"]
-    assert labels_of([one, one]) == ["run:1", "run:1"]
+    labels = labels_of([one, read_agent("random"), other]).values()
+    assert [*labels] == [f"{run}:1", "random", f"{copy}:1"]
+    assert labels_of([one, one]) == {one: "run:1"}
     policies = [spec_of(each, name="mine") for each in (lambda _: 0, lambda _: 1)]
-    assert labels_of(policies) == ["mine (1)", "mine (2)"]
+    assert [*labels_of(policies).values()] == ["mine (1)", "mine (2)"]
     assert play_match(game, f"{run}:1", f"{copy}:1", 2).players == (f"{run}:1", f"{copy}:1")
     assert play_match(game, f"{run}:1", f"{run}:1", 2).players == ("run:1", "run:1")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Flag, auto
 from pathlib import Path
@@ -333,23 +334,24 @@ class AgentSpec(ABC):
 
 def require_different(specs: Sequence[AgentSpec]) -> None:
     """Raise ``ValueError`` if two specs are equal, however they were written."""
-    twice = [spec for number, spec in enumerate(specs) if spec in specs[:number]]
-    if twice:
-        raise ValueError(f"agent {quoted(str(twice[0]))} is named twice")
+    for spec, times in Counter(specs).items():
+        if times > 1:
+            raise ValueError(f"agent {quoted(str(spec))} is named twice")
 
 
-def labels_of(specs: Sequence[AgentSpec]) -> list[str]:
+def labels_of(specs: Iterable[AgentSpec]) -> dict[AgentSpec, str]:
     """Labels of agents that meet: their own, or their whole names where two agents' are alike.
 
     So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
     """
-    different = [spec for number, spec in enumerate(specs) if spec not in specs[:number]]
-    labels, names = [spec.label for spec in different], [str(spec) for spec in different]
-    labels = [label if labels.count(label) == 1 else names[at] for at, label in enumerate(labels)]
-    if len(set(labels)) < len(labels):  # a whole name is another agent's label
+    names = {spec: str(spec) for spec in specs}
+    shared = Counter(spec.label for spec in names)
+    labels = {spec: name if shared[spec.label] > 1 else spec.label for spec, name in names.items()}
+    if len({*labels.values()}) < len(labels):  # a whole name is another agent's label
         labels = names
-    labels = [  # two objects of the caller may have one name
-        label if labels.count(label) == 1 else f"{label} ({labels[: at + 1].count(label)})"
-        for at, label in enumerate(labels)
-    ]
-    return [labels[different.index(spec)] for spec in specs]
+    shared, seen = Counter(labels.values()), Counter[str]()
+    for spec, label in labels.items():
+        if shared[label] > 1:  # two objects of the caller may have one name
+            seen[label] += 1
+            labels[spec] = f"{label} ({seen[label]})"
+    return labels

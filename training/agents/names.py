@@ -145,13 +145,11 @@ def make_agents(players: Sequence[AgentLike], game: Game) -> list[Agent]:
     """
     made = [each if isinstance(each, Agent) else spec_of(each) for each in players]
     agents = [as_agent(each, game) for each in made]
+    labels = labels_of(each for each in made if isinstance(each, AgentSpec))
     names = [agent.name for agent in agents]
-    specs = [each for each in made if isinstance(each, AgentSpec)]
-    labels = iter(labels_of(specs))
     for spec, agent in zip(made, agents, strict=True):
-        if isinstance(spec, AgentSpec):
-            label = next(labels)
-            agent.name = label if names.count(agent.name) > 1 else agent.name
+        if isinstance(spec, AgentSpec) and names.count(agent.name) > 1:
+            agent.name = labels[spec]
     return agents
 
 
@@ -313,7 +311,7 @@ def _installed_kinds() -> dict[str, EntryPoint]:
 def _load_kind(word: str, plugin: EntryPoint) -> type[AgentSpec]:
     loaded = load_plugin(plugin)
     if inspect.isclass(loaded) and issubclass(loaded, AgentSpec):
-        return cast("type[AgentSpec]", loaded)
+        return loaded
     if not callable(loaded):
         raise refusal(plugin, "is neither an AgentSpec nor a function that makes an agent")
     title = (inspect.getdoc(loaded) or "").partition("\n")[0].rstrip(".")

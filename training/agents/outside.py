@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -134,23 +134,32 @@ class ExportedSpec(NetworkSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionSpec(AgentSpec):
-    """An agent that calls the caller's function, a `FunctionAgent`.
+class _ObjectSpec(AgentSpec):
+    """An agent made of the caller's object.
 
     Attributes:
-        policy: the function.
         name: its name.
     """
 
     needs = Needs.CODE | Needs.ONE_THREAD
 
-    policy: Policy
     name: str
 
     @property
     def subject(self) -> str:
-        """The function's name."""
+        """The object's name."""
         return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionSpec(_ObjectSpec):
+    """An agent that calls the caller's function, a `FunctionAgent`.
+
+    Attributes:
+        policy: the function.
+    """
+
+    policy: Policy = field(hash=False)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""
@@ -158,23 +167,14 @@ class FunctionSpec(AgentSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakerSpec(AgentSpec):
+class MakerSpec(_ObjectSpec):
     """An agent that the caller's function makes, or a class of agents.
 
     Attributes:
         maker: the function, of a game and a seed; its agents may share what they use.
-        name: its name.
     """
 
-    needs = Needs.CODE | Needs.ONE_THREAD
-
-    maker: Callable[..., Agent]
-    name: str
-
-    @property
-    def subject(self) -> str:
-        """The function's name."""
-        return self.name
+    maker: Callable[..., Agent] = field(hash=False)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""
@@ -205,7 +205,7 @@ class ModuleSpec(NetworkSpec):
     canonical: bool = setting(
         read_flag, "true shows a module the canonical frame in place of the board's own", False
     )
-    module: torch.nn.Module
+    module: torch.nn.Module = field(hash=False)
     name: str
 
     @classmethod
