@@ -76,11 +76,6 @@ class Agent:
             searcher.prepare(self.budget)
         self.restart(seed)
 
-    @property
-    def plays_games(self) -> bool:
-        """Whether its class has `play`: it wants whole games and not only their positions."""
-        return type(self).play is not Agent.play
-
     def restart(self, seed: Seed = None) -> None:
         """Reseed the random numbers; ``None`` takes a fresh seed from the system.
 
@@ -120,7 +115,7 @@ class Agent:
         chosen = np.full(len(states), -1, np.int64)
         places = np.flatnonzero(states["outcome"] == ONGOING)
         playing = np.ascontiguousarray(states[places])
-        if self.plays_games:
+        if type(self).play is not Agent.play:
             games = games_from(self.game, playing)
             self.begin(games)
             chosen[places] = self.play(games, playing)
