@@ -69,6 +69,7 @@ typedef long long Py_ssize_t;
 #define HAVE_PY_SSIZE_T 1
 """
 
+
 def extension(platform: str) -> tuple[str, bytes]:
     """The name and content of the extension for a platform."""
     target, flags, _ = PLATFORMS[platform]

@@ -43,10 +43,8 @@ class Accuracy:
 def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
     """The actions that an agent chooses in a test's positions, int64 [N].
 
-    An agent that plays whole games, such as a program, gets the moves that led to each position.
+    The agent gets whole games, with the moves that led to each position: a program needs them.
     """
-    if not agent.plays_games:
-        return agent.actions(test.states)
     states = test.states.copy()
     games = [
         GameInPlay(test.game, number, int(mover), origin.seed, states, list(origin.actions))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay, Seed, read_agent
+from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed, read_agent
 from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import (
     read_flag,
@@ -79,9 +79,7 @@ class EndgameAgent(Agent):
         self._table = table_of(game)
         self._is_solved = self._table is not None and self._table.knows(game.start(0).states)[0]
         self._solver: Solver | None = None
-        settings = {"positions": str(positions)} if positions != POSITIONS else {}
-        settings |= {"points": "true"} if points else {}
-        super().__init__(game, f"{_KIND}:{with_settings(player.name, settings)}", seed)
+        super().__init__(game, _name(player.name, positions, points), seed)
 
     def restart(self, seed: Seed = None) -> None:
         """Restart the player, and forget what was searched; see `Agent.restart`."""
@@ -162,22 +160,29 @@ class EndgameAgent(Agent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndgameFactory(AgentFactory):
-    """Makes an `EndgameAgent` around the agent of another factory.
+class EndgameSpec(AgentSpec):
+    """An `EndgameAgent` around the agent of another spec.
 
     Attributes:
-        player: factory of the player.
+        player: spec of the player.
     """
+
+    usage = f"{_KIND}:AGENT"
+    help = (
+        "any agent, which also searches late positions to the end of the game: it plays moves that "
+        "are proven best, and avoids moves that are proven to lose; all other settings belong to "
+        "the agent"
+    )
 
     positions: int = setting(
         read_number, f"positions searched for each move, {POSITIONS:,} by default", POSITIONS
     )
     points: bool = setting(read_flag, "true keeps the lead too, in games that count points", False)
-    player: AgentFactory
+    player: AgentSpec
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``AGENT``, to which all other settings belong; see `AgentFactory.read`."""
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read ``AGENT``, to which all other settings belong; see `AgentSpec.read`."""
         if not argument:
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
         word = argument.partition(":")[0]
@@ -192,27 +197,40 @@ class EndgameFactory(AgentFactory):
         player = read_agent(with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 
+    @property
+    def needs(self) -> Needs:
+        """What the player needs."""
+        return self.player.needs
+
+    def __str__(self) -> str:
+        return _name(str(self.player), self.positions, self.points)
+
+    @property
+    def label(self) -> str:
+        """The player's label, with the own settings."""
+        return _name(self.player.label, self.positions, self.points)
+
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
-        """The player's game; see `AgentFactory.choose_game`."""
+        """The player's game; see `AgentSpec.choose_game`."""
         return self.player.choose_game(options, name)
 
-    def with_simulations(self, simulations: int | None) -> EndgameFactory:
-        """The factory with the player's simulations; see `AgentFactory.with_simulations`."""
+    def with_simulations(self, simulations: int | None) -> EndgameSpec:
+        """The spec with the player's simulations; see `AgentSpec.with_simulations`."""
         return replace(self, player=self.player.with_simulations(simulations))
 
     def network_file(self, game: Game) -> Path | None:
-        """The player's; see `AgentFactory.network_file`."""
+        """The player's; see `AgentSpec.network_file`."""
         return self.player.network_file(game)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentSpec.make`."""
         return EndgameAgent(self.player.make(game, seed), self.positions, self.points, seed)
 
 
-#: The kind of agents ``endgame:...``, an entry point of this package.
-ENDGAME = AgentKind(
-    "endgame:AGENT",
-    "any agent, which also searches late positions to the end of the game: it plays moves that are "
-    "proven best, and avoids moves that are proven to lose; all other settings belong to the agent",
-    EndgameFactory,
-)
+def _name(player: str, positions: int, points: bool) -> str:
+    """The name of the agent around a player with this name."""
+    settings = {
+        "positions": None if positions == POSITIONS else positions,
+        "points": points or None,
+    }
+    return f"{_KIND}:{with_settings(player, settings)}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import Agent, AgentFactory, AgentKind, Searcher, Seed
-from ludarium.training.agents.settings import read_flag, setting, with_settings
+from ludarium.training.agents import Agent, AgentSpec, Needs, Searcher, Seed
+from ludarium.training.agents.settings import read_flag, setting
 from ludarium.training.search import Budget, Finding
 
 from .solution import ILLEGAL, Solution, TableSolution
@@ -62,12 +62,16 @@ def _hardest(table: TableSolution, states: np.ndarray, best: np.ndarray) -> np.n
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerfectFactory(AgentFactory):
-    """Makes an agent with exact play, in solved games.
+class PerfectSpec(AgentSpec):
+    """An agent with exact play: it wins won positions, and never loses drawn ones.
 
     With a table of all positions it wins as fast as possible, else draws, else loses as slowly as
     possible. Corso's solution searches, and documents its own preferences.
     """
+
+    usage = "perfect"
+    help = "exact play, in solved games: it wins won positions, and never loses drawn ones"
+    needs = Needs.NOTHING
 
     hard: bool = setting(
         read_flag,
@@ -92,13 +96,4 @@ class PerfectFactory(AgentFactory):
             )
         if self.hard and table is None:
             raise ValueError(f"{game} has no table of values, which hard=true needs: leave it out")
-        name = with_settings("perfect", {"hard": True} if self.hard else {})
-        return Agent(game, name, seed, SolvedSearcher(solution, self.hard))
-
-
-#: The kind of agents ``perfect``, an entry point of this package.
-PERFECT = AgentKind(
-    "perfect",
-    "exact play in solved games: it wins won positions, and never loses drawn ones",
-    PerfectFactory,
-)
+        return Agent(game, self.label, seed, SolvedSearcher(solution, self.hard))

@@ -15,7 +15,6 @@ best moves.
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, AlphaBetaSearcher, make_agent
 from ludarium.training.agents.alphabeta import WIN
+from ludarium.training.agents.checkpoints import ShippedSpec
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, TreeSearch
@@ -201,7 +201,7 @@ class Thinker:
         if search is not None and agent.budget == Budget():
             self._budget = Budget(simulations=_SIMULATIONS)
         elif search is not None:
-            self._name = re.sub(r":\d+$", "", agent.name.partition("?")[0])  # without its effort
+            self._name = agent.thinker
         self._seconds = 0.0  # time spent on this position
         self._new = 0  # simulations in this time
 
@@ -401,10 +401,8 @@ def analyse_position(
 
 def default_agent(game: Game) -> Agent:
     """The shipped agent that fits a game and its options; if there is none, ``uct``."""
-    from ludarium.training.agents.checkpoints import ShippedFactory
-
     try:
-        return ShippedFactory(name=game.name).make(game)
+        return ShippedSpec(game=game.name).make(game)
     except (FileNotFoundError, ValueError):  # there is none, or only for another board
         return make_agent("uct", game)
 

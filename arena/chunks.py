@@ -26,7 +26,7 @@ from ludarium.base.messages import quoted, shortened
 from ludarium.base.progress import UNWATCHED, StoppedError, Task
 from ludarium.base.threads import available_cores, one_core, take_turns
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
+from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, draw_openings
 
@@ -112,7 +112,7 @@ class Schedule:
 
 def play_chunks(
     game: Game,
-    agents: Mapping[str, AgentFactory],
+    agents: Mapping[str, AgentSpec],
     chunks: Sequence[Chunk],
     finished: Finished,
     seed: int = 1,
@@ -124,7 +124,7 @@ def play_chunks(
 
     Args:
         game: the rules.
-        agents: factories of the agents, by name.
+        agents: specs of the agents, by name.
         chunks: the chunks to play.
         finished: function called with each chunk when it is played.
         seed: seed of openings and agents.
@@ -141,28 +141,28 @@ def play_chunks(
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(chunks)))
-    players = _Players(game, agents, SeededOpenings(game, opening_plies, seed), seed, workers, task)
+    team = _Workers(game, agents, SeededOpenings(game, opening_plies, seed), seed, workers, task)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
         try:
-            played = players.play(worker, chunks[number])
+            played = team.play(worker, chunks[number])
         except StoppedError:
             return
         with handing_over:
-            if not players.stopped and finished(chunks[number], played):
-                players.stop()
+            if not team.stopped and finished(chunks[number], played):
+                team.stop()
 
-    take_turns(play, len(chunks), workers, lambda _: players.stopped, players.stop)
+    take_turns(play, len(chunks), workers, lambda _: team.stopped, team.stop)
 
 
-class _Players(Task):
+class _Workers(Task):
     """The agents of each worker; the object itself is the task of their matches."""
 
     def __init__(
         self,
         game: Game,
-        agents: Mapping[str, AgentFactory],
+        agents: Mapping[str, AgentSpec],
         openings: SeededOpenings,
         seed: int,
         workers: int,
@@ -170,7 +170,7 @@ class _Players(Task):
     ) -> None:
         self._task = task
         self._game = game
-        self._factories = agents
+        self._specs = agents
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
         self._locks = {name: threading.Lock() for name in agents}
         self._openings = openings
@@ -221,9 +221,9 @@ class _Players(Task):
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
         if name not in own:
-            factory = self._factories[name]
-            agent = factory.make(self._game)
-            own[name] = _Shared(agent, self._locks[name]) if factory.shares_state else agent
+            agent = self._specs[name].make(self._game)
+            alone = Needs.ONE_THREAD in self._specs[name].needs
+            own[name] = _Shared(agent, self._locks[name]) if alone else agent
         return own[name]
 
 

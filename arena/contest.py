@@ -40,7 +40,7 @@ from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies
 
 from .chunks import MOST_SEED, Chunk, Schedule, SeededOpenings, play_chunks
-from .entrants import check_names, enter
+from .entrants import check_names, resolve_agents
 from .folder import (
     DESCRIBED,
     SETTINGS,
@@ -298,9 +298,8 @@ def play_contest(
     """
     anchors = dict(anchors or {})
     _check_anchors(plan, anchors)
-    named = {name: (players or {}).get(name, name) for name in plan.agents}
-    entrants = enter(game, named, from_file)
-    settings = {**describe(plan.kind, game, entrants.networks), **asdict(plan)}
+    specs, networks = resolve_agents(game, plan.agents, players, from_file)
+    settings = {**describe(plan.kind, game, networks), **asdict(plan)}
     schedule = plan.schedule
     store = None if folder is None else ArenaFolder(Path(folder))
     with nullcontext() if store is None else store.opened(settings):
@@ -334,7 +333,7 @@ def play_contest(
         if not contest.is_over:
             missing = [chunk for chunk in schedule if chunk not in played]
             play_chunks(
-                *(game, entrants.factories, missing, finished),
+                *(game, specs, missing, finished),
                 *(plan.seed, plan.opening_plies, workers, task),
             )
             contest = standing()

@@ -25,8 +25,8 @@ from ludarium.base.messages import named
 from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
 from ludarium.models import CheckpointHeader, load_header
-from ludarium.training.agents import make_agent, read_agent
-from ludarium.training.agents.checkpoints import CheckpointFactory
+from ludarium.training.agents import AgentSpec, Needs, read_agent, require_different
+from ludarium.training.agents.checkpoints import CheckpointSpec
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
@@ -37,7 +37,6 @@ from ludarium.training.runs.folder import RunFolder
 from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
-_SAID_BY_NAME = ("random", "greedy", "uct", "alphabeta")  # kinds of agents that names determine
 
 #: The metrics of a point: for each the title of an axis, and the factor to the title's unit.
 METRICS = {
@@ -99,7 +98,7 @@ def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
         FileNotFoundError: a folder holds no run, or a run has no agent yet.
         ValueError: they have learnt different games, or different options of one game.
     """
-    games = [CheckpointFactory(path=RunFolder(run).agent).choose_game({}) for run in runs]
+    games = [CheckpointSpec(path=RunFolder(run).agent).choose_game({}) for run in runs]
     for run, game in zip(runs, games, strict=True):
         if game != games[0]:
             raise ValueError(
@@ -126,38 +125,39 @@ def measure_curves(
     """
     game = game_of_runs(runs)
     truth = None if plan.truth is None else find_exact_test(plan.truth, game)
-    for name in plan.against:
-        make_agent(name, game)  # check the name before any game is played
-    opponents = _contents(game, plan)
+    specs = [read_agent(name) for name in plan.against]
+    require_different(specs)
+    for spec in specs:
+        spec.make(game)  # check it before any game is played
+    opponents = _contents(game, specs)
     folders = [RunFolder(run) for run in runs]
     for folder in folders:
         for path in folder.past_agents():
             with suppress(FileNotFoundError):
                 _moment(path, load_header(path))  # check it before any game is played
     memories = [Memory(folder.curve) for folder in folders]
-    anchors = _anchors(game, plan, opponents, memories[0], task) if len(plan.against) > 1 else {}
-    against = plan.against[0] if len(plan.against) == 1 else plan.against
-    measure = Measure(against, plan.games, anchors, truth, plan.seed)
+    anchors = _anchors(game, plan, specs, opponents, memories[0], task) if len(specs) > 1 else {}
+    measure = Measure(specs[0] if len(specs) == 1 else specs, plan.games, anchors, truth, plan.seed)
     return [
-        _curve(folder, game, plan, measure, opponents, memory, task)
+        _curve(folder, game, plan, specs, measure, opponents, memory, task)
         for folder, memory in zip(folders, memories, strict=True)
     ]
 
 
-def _contents(game: Game, plan: CurvePlan) -> dict[str, str] | None:
+def _contents(game: Game, specs: Sequence[AgentSpec]) -> dict[str, str] | None:
     """SHA-256 of the files of opponents that have a network, by name.
 
     Returns:
-        None if an opponent without such a file may change but keep its name. No results of games
-        are then kept.
+        None if an opponent may change and keep its name: it is code, or a network whose file is not
+        known. No results of games are then kept.
     """
     found = {}
-    for name in plan.against:
-        file = read_agent(name).network_file(game)
-        if file is not None:
-            found[name] = digest_of(file)
-        elif name.partition(":")[0].partition("?")[0] not in _SAID_BY_NAME:
+    for spec in specs:
+        file = spec.network_file(game)
+        if Needs.CODE in spec.needs or (file is None and Needs.NETWORK in spec.needs):
             return None
+        if file is not None:
+            found[str(spec)] = digest_of(file)
     return found
 
 
@@ -173,6 +173,7 @@ def _curve(
     folder: RunFolder,
     game: Game,
     plan: CurvePlan,
+    specs: Sequence[AgentSpec],
     measure: Measure,
     opponents: dict[str, str] | None,
     memory: Memory,
@@ -180,6 +181,7 @@ def _curve(
 ) -> Curve:
     """Measure the agents of one run."""
     paths, points = folder.past_agents(), {}
+    names = [str(spec) for spec in specs]
     guess: float | None = None  # each agent is about as strong as the one before
     for number, path in enumerate(paths, 1):
         try:
@@ -187,13 +189,13 @@ def _curve(
             iteration, seconds = _moment(path, header)
             if iteration in points:
                 continue  # the latest agent is among the others too
-            agent = CheckpointFactory(path=path, simulations=plan.simulations).make(game)
+            agent = CheckpointSpec(path=path, simulations=plan.simulations).make(game)
         except FileNotFoundError:
             continue  # the run has meanwhile removed it
         of_agent = {"agent": digest, "simulations": plan.simulations}
         found: dict[str, Any] = {}
-        if measure.against:
-            if _contents(game, plan) != opponents:
+        if specs:
+            if _contents(game, specs) != opponents:
                 raise ValueError(
                     f"of {', '.join(plan.against)} a network has changed since the games began: "
                     "copy its file, and let the copy play"
@@ -201,7 +203,7 @@ def _curve(
             task.begin(f"{folder.path}: agent {number} of {len(paths)}", plan.games)
             of_games = {
                 **of_agent,
-                "against": measure.against,
+                "against": names[0] if len(names) == 1 else names,
                 "networks": opponents,
                 "games": plan.games,
                 "anchors": measure.anchors,
@@ -225,26 +227,27 @@ def _curve(
 def _anchors(
     game: Game,
     plan: CurvePlan,
+    specs: Sequence[AgentSpec],
     opponents: dict[str, str] | None,
     memory: Memory,
     task: Task,
 ) -> dict[str, float]:
-    """Ratings of the opponents: known ones, and others from games between them."""
-    known = known_elo(game)
-    if pairs := pairs_to_rate(plan.against, known):
+    """Ratings of the opponents by name: known ones, and others from games between them."""
+    known, names = known_elo(game), [str(spec) for spec in specs]
+    if pairs := pairs_to_rate(names, known):
         task.begin("anchors", len(pairs) * ANCHOR_GAMES)
         what = {
-            "ratings": plan.against,
+            "ratings": names,
             "networks": opponents,
             "known": known,
             "seed": plan.seed,
         }
 
         def measure() -> dict[str, float]:
-            return measure_ratings(game, plan.against, ANCHOR_GAMES, known, plan.seed, task)
+            return measure_ratings(game, names, ANCHOR_GAMES, known, plan.seed, task)
 
         known |= measure() if opponents is None else memory.ask(what, measure)
-    return {name: known[name] for name in plan.against}
+    return {name: known[name] for name in names}
 
 
 def _digest(test: Any) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from ludarium.base.messages import did_you_mean, named, quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_stored_game
-from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
-from ludarium.training.agents.checkpoints import ShippedFactory, find_checkpoint, shipped_agents
+from ludarium.training.agents import Agent, AgentSpec, Needs, Seed
+from ludarium.training.agents.checkpoints import ShippedSpec, find_checkpoint, shipped_agents
 from ludarium.training.agents.settings import read_real, setting
 from ludarium.training.networks import stored_network
 
@@ -26,12 +26,20 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LevelFactory(AgentFactory):
-    """Makes the agent of a level.
+class LevelSpec(AgentSpec):
+    """The agent of a level.
 
     Attributes:
         level: a number from 1, one of `WORDS`, or `AUTO`.
     """
+
+    usage = "level:LEVEL"
+    help = (
+        "an opponent of a chosen strength: a number from 1, the weakest (`ludarium levels GAME` "
+        f"lists them), {', '.join(WORDS)}, or {AUTO}, which adapts to its opponent from game to "
+        "game"
+    )
+    needs = Needs.NETWORK
 
     ladder: Path | None = setting(Path, "file of levels of your own, from `ludarium levels`")
     agent: Path | None = setting(Path, "the checkpoint or run of these levels")
@@ -41,8 +49,8 @@ class LevelFactory(AgentFactory):
     level: str
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``LEVEL``; see `AgentFactory.read`."""
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read ``LEVEL``; see `AgentSpec.read`."""
         level = argument or ""
         if level not in (*WORDS, AUTO) and not (level.isascii() and level.isdecimal()):
             raise ValueError(
@@ -51,23 +59,33 @@ class LevelFactory(AgentFactory):
             )
         if "elo" in settings and level != AUTO:
             raise ValueError(f"elo is a setting of level:{AUTO} alone")
-        return super().read(None, settings, level=level)
+        return super().read(None, settings, level=level.lstrip("0") or level)
+
+    @property
+    def subject(self) -> str:
+        """``level:`` and the level."""
+        return f"level:{self.level}"
+
+    @property
+    def label(self) -> str:
+        """The level alone: of one agent people meet one ladder at a time."""
+        return self.subject
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
-        """A given ladder's game, else the shipped agent's; see `AgentFactory.choose_game`."""
+        """A given ladder's game, else the shipped agent's; see `AgentSpec.choose_game`."""
         if self.ladder is not None:
             ladder = load_ladder(self.ladder)
             return make_stored_game(ladder.game, ladder.options, **options)
         if name is not None and shipped_agents(name):
-            return ShippedFactory(name=name).choose_game(options)
+            return ShippedSpec(game=name).choose_game(options)
         return super().choose_game(options, name)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentSpec.make`."""
         ladder = self._ladder_of(game)
         number = None if self.level == AUTO else ladder.number(self.level)
         path = (
-            ShippedFactory(name=game.name).checkpoint_path(game.options)
+            ShippedSpec(game=game.name).checkpoint_path(game.options)
             if self.agent is None
             else find_checkpoint(self.agent)
         )
@@ -80,7 +98,7 @@ class LevelFactory(AgentFactory):
         from .adaptive import AdaptiveAgent
         from .level import LevelSearcher
 
-        name = f"level:{self.level}"
+        name = self.label
         network = stored_network(path, game, name)
         if number is None:
             return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
@@ -93,12 +111,3 @@ class LevelFactory(AgentFactory):
         ladder = load_ladder(self.ladder)
         ladder.check_fits(game, quoted(str(self.ladder), 100))
         return ladder
-
-
-#: The kind of agents ``level:...``, an entry point of this package.
-LEVELS = AgentKind(
-    "level:LEVEL",
-    "an opponent of a chosen strength: a number from 1, the weakest (`ludarium levels GAME` lists "
-    f"them), {', '.join(WORDS)}, or {AUTO}, which adapts to its opponent from game to game",
-    LevelFactory,
-)

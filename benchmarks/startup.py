@@ -37,9 +37,9 @@ IMPORTS = {
 }
 MOVE = """
 from ludarium.training.agents.names import read_agent
-factory = read_agent("AGENT")
-game = factory.choose_game({{}}, {game!r})
-factory.make(game, 0).choose(game.start(0))
+spec = read_agent("AGENT")
+game = spec.choose_game({{}}, {game!r})
+spec.make(game, 0).choose(game.start(0))
 """
 USES = {
     "environment": """

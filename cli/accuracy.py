@@ -19,14 +19,14 @@ from ludarium.analysis.exact_tests import (
 )
 from ludarium.base.messages import shortened
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, make_agent, read_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.search import Budget
 from ludarium.training.table import percent, text_table
 
 from .arguments import add_game, add_json, add_options, add_seed, output_file, read_positive
-from .common import game_and_agent, read_options
+from .common import game_of, read_options
 from .progress import progress
 from .result import Result
 
@@ -126,13 +126,12 @@ def _read_simulations(text: str) -> tuple[int, ...]:
 
 def run(given: argparse.Namespace) -> Result:
     """Make or read the test positions, and ask the agent."""
-    agents: list[Agent] = []
-    for simulations in given.simulations:
-        game, agent = game_and_agent(
-            given.agent, read_options(given.option), simulations, given.game
-        )
-        if agent.name not in [other.name for other in agents]:
-            agents.append(agent)
+    own = read_agent(given.agent)
+    game = game_of([given.agent], read_options(given.option), given.game)
+    specs = [*dict.fromkeys(map(own.with_simulations, given.simulations))]
+    agents = [spec.make(game) for spec in specs]
+    agent = agents[-1]
+    names = {agent.name: str(spec) for spec, agent in zip(specs, agents, strict=True)}
     test = _made_test(given, game) if given.test is None else _stored_test(given, game)
     if given.save:
         write_exact_test(given.save, test)
@@ -158,7 +157,7 @@ def run(given: argparse.Namespace) -> Result:
     ]
     if errors:
         parts.append(_error_table(errors))
-    return Result(_as_data(test, found, errors), "\n\n".join(parts))
+    return Result(_as_data(test, found, errors, names), "\n\n".join(parts))
 
 
 def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | None]:
@@ -236,18 +235,20 @@ def _as_data(
     test: ExactTest,
     found: dict[str, dict[str, Accuracy]],
     errors: dict[str, Mean],
+    names: dict[str, str],
 ) -> dict[str, Any]:
+    """The results as JSON values, in which agents have their whole ``names``."""
     return {
         "game": test.game.name,
         "options": dict(test.game.options),
         "positions": len(test),
         "made": test.made,
         "agents": {
-            name: {
+            names.get(name, name): {
                 key: {**asdict(part), "share": part.share, "interval_95": list(part.interval)}
                 for key, part in parts.items()
             }
             for name, parts in found.items()
         },
-        "value_errors": {name: asdict(part) for name, part in errors.items()},
+        "value_errors": {names.get(name, name): asdict(part) for name, part in errors.items()},
     }

@@ -11,9 +11,10 @@ from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.base.messages import did_you_mean, quoted
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
+from ludarium.training.agents import AgentSpec
 from ludarium.training.agents.checkpoints import selecting_options
-from ludarium.training.agents.names import FORMS_WITHOUT_KIND, AgentKind, agent_kinds
-from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
+from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS, settings_of
 from ludarium.training.networks import learnt_values
 from ludarium.training.table import text_table
 
@@ -94,16 +95,16 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, "\n".join(lines))
 
 
-def _about(word: str, kinds: Mapping[str, AgentKind]) -> Result:
+def _about(word: str, kinds: Mapping[str, type[AgentSpec]]) -> Result:
     """A kind of agent with its settings, or a setting with the kinds that take it."""
     if word in kinds:
         chosen = {word: kinds[word]}
         rows = _settings(chosen)
     else:
-        chosen = {name: kind for name, kind in kinds.items() if word in kind.settings}
+        chosen = {name: kind for name, kind in kinds.items() if word in settings_of(kind)}
         rows = [row for row in _settings(kinds) if row[0] == word]
     if not chosen:
-        known = {*GAMES, *kinds, *(key for kind in kinds.values() for key in kind.settings)}
+        known = {*GAMES, *kinds, *(key for kind in kinds.values() for key in settings_of(kind))}
         raise ValueError(
             f"{quoted(word)} is no game, kind of agent or setting"
             f"{did_you_mean(word, sorted(known))}; see `ludarium agents` and "
@@ -116,24 +117,29 @@ def _about(word: str, kinds: Mapping[str, AgentKind]) -> Result:
     return Result({**_names_as_json(chosen, forms), "trained": []}, "\n".join(lines))
 
 
-def _forms(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str]]:
+def _forms(kinds: Mapping[str, type[AgentSpec]]) -> list[tuple[str, str]]:
     return [(kind.usage, kind.help) for kind in kinds.values()]
 
 
 def _names_as_json(
-    kinds: Mapping[str, AgentKind], forms: Sequence[tuple[str, str]]
+    kinds: Mapping[str, type[AgentSpec]], forms: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     return {
         "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
-        "settings": {word: kind.settings for word, kind in kinds.items() if kind.settings},
+        "settings": {word: lines for word, kind in kinds.items() if (lines := _lines(kind))},
     }
 
 
-def _settings(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str, str]]:
+def _lines(kind: type[AgentSpec]) -> dict[str, str]:
+    """The settings of a kind's names, each with its description in a line."""
+    return {key: about["help"] for key, about in settings_of(kind).items()}
+
+
+def _settings(kinds: Mapping[str, type[AgentSpec]]) -> list[tuple[str, str, str]]:
     """Each setting, the kinds that take it, and its description."""
     takers: dict[tuple[str, str], list[str]] = {}
     for word, kind in kinds.items():
-        for key, line in kind.settings.items():
+        for key, line in _lines(kind).items():
             takers.setdefault((key, line), []).append(word)
     return [(key, ", ".join(words), line) for (key, line), words in takers.items()]
 

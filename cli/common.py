@@ -141,9 +141,9 @@ def game_and_agent(
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.
     """
-    factory = read_agent(name).with_simulations(simulations)
+    spec = read_agent(name).with_simulations(simulations)
     game = game_of([name], options, game_name)
-    return game, factory.make(game)
+    return game, spec.make(game)
 
 
 def agent_for(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ludarium.arena.entrants import label_agents
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, AgentFactory, make_agent, read_agent
+from ludarium.training.agents import AgentSpec, Needs, make_agents, read_agent, require_different
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import play_match, table
 
@@ -19,11 +18,10 @@ from .arguments import (
     add_seed,
     add_simulations,
 )
-from .common import AGENTS_HELP, game_and_agent, read_options
+from .common import AGENTS_HELP, game_of, read_options
 from .progress import progress
 from .result import Result
 
-_WITHOUT_SCORE = ["random", "uct:1000"]
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
 HELP = "measure an agent against baselines"
@@ -61,14 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Play the matches."""
-    options = read_options(given.option)
-    game, agent = game_and_agent(given.agent, options, given.simulations, given.game)
-    own = read_agent(given.agent)
-    against = given.against or [
-        spec for spec in _usual_opponents(game) if not _makes(spec, own, agent)
-    ]
-    opponents = [make_agent(name, game) for name in against]
-    label_agents([given.agent, *against], [agent, *opponents])
+    own = read_agent(given.agent).with_simulations(given.simulations)
+    game = game_of([given.agent], read_options(given.option), given.game)
+    against = [*map(read_agent, given.against or [])] or _usual_opponents(game, own)
+    specs = [own, *against]
+    require_different(specs)
+    agent, *opponents = make_agents(specs, game)
     matches = []
     with progress() as task:
         for opponent in opponents:
@@ -77,7 +73,10 @@ def run(given: argparse.Namespace) -> Result:
             games = play_match(game, agent, opponent, given.games, given.seed, plies, task)
             matches.append(games)
     return Result(
-        [{**games.to_dict(), "seed": given.seed} for games in matches],
+        [
+            {**games.to_dict(), "first": str(own), "second": str(spec), "seed": given.seed}
+            for games, spec in zip(matches, against, strict=True)
+        ],
         table(matches),
         caveats=[
             f"{agent.name} against {games.players[1]}: {games.caveat}"
@@ -87,13 +86,8 @@ def run(given: argparse.Namespace) -> Result:
     )
 
 
-def _usual_opponents(game: Game) -> list[str]:
-    """The default opponents that can play the game: some need its score."""
-    has_score = hasattr(game.rules, "score")
-    return [spec for spec in _DEFAULT_OPPONENTS if has_score or spec in _WITHOUT_SCORE]
-
-
-def _makes(spec: str, own: AgentFactory, agent: Agent) -> bool:
-    """Whether a name means the agent that ``own`` made: ``uct:1000`` is what ``uct`` means too."""
-    factory = read_agent(spec)
-    return type(factory) is type(own) and factory.make(agent.game).name == agent.name
+def _usual_opponents(game: Game, own: AgentSpec) -> list[AgentSpec]:
+    """The default opponents that can play the game, as some need its score, without the agent."""
+    lacks = Needs.NOTHING if hasattr(game.rules, "score") else Needs.SCORE
+    specs = map(read_agent, _DEFAULT_OPPONENTS)
+    return [spec for spec in specs if spec != own and not lacks & spec.needs]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ludarium.base.console import say
 from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.description import describe_game
-from ludarium.training.agents.checkpoints import CheckpointFactory, PocketFactory
+from ludarium.training.agents.checkpoints import CheckpointSpec, PocketSpec
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.networks import random_observations
 from ludarium.training.table import text_table
@@ -110,7 +110,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
     checkpoint = load_checkpoint(source)
     game = agent.choose_game(options)
     checkpoint = fitted(checkpoint, game, str(source))
-    beside = source if isinstance(agent, CheckpointFactory) else Path(source.name)
+    beside = source if isinstance(agent, CheckpointSpec) else Path(source.name)
     path = output or beside.with_suffix(SUFFIX)
     with progress() as task:
         task.begin(f"writing and checking {named(path)}")
@@ -159,7 +159,7 @@ def _write_library(given: argparse.Namespace) -> Result:
     if not isinstance(network, BoardLayers | VectorLayers):
         raise ValueError(f"a library plays networks of ludarium only, not {named(source)}")
     library = Library(game, network, _ladder_of(source, game, given.levels))
-    kind = "-pocket" if isinstance(agent, PocketFactory) else ""
+    kind = "-pocket" if isinstance(agent, PocketSpec) else ""
     folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}{kind}-c")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: {quoted(str(folder))} is a file: name a folder")

@@ -20,7 +20,7 @@ from ludarium.arena.ladder import (
 )
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, find_game
-from ludarium.training.agents.checkpoints import ShippedFactory, TrainedFactory
+from ludarium.training.agents.checkpoints import ShippedSpec, TrainedSpec
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference, expected_score
 from ludarium.training.networks import stored_network
@@ -123,13 +123,13 @@ def run(given: argparse.Namespace) -> Result:
             "--output"
         )
     name, options = find_game(given.game).name, read_options(given.option)
-    factory: TrainedFactory = (
-        ShippedFactory(name=name) if given.agent is None else read_trained_agent(given.agent)
+    spec: TrainedSpec = (
+        ShippedSpec(game=name) if given.agent is None else read_trained_agent(given.agent)
     )
-    game = factory.choose_game(options)
+    game = spec.choose_game(options)
     if game.name != name:
         raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
-    path = factory.checkpoint_path(options)
+    path = spec.checkpoint_path(options)
     if given.measure:
         ladder = _measure(game, path, given)
     else:

@@ -81,12 +81,12 @@ def _write(given: argparse.Namespace) -> int:
 def _variants_of(text: str) -> list[Variant]:
     from ludarium.play.build import read_game
     from ludarium.play.variants import Variant, usual_variants
-    from ludarium.training.agents.checkpoints import CheckpointFactory
+    from ludarium.training.agents.checkpoints import CheckpointSpec
 
     if "?" in text:
         return [Variant.of(read_game(text))]
     path = Path(text)
     if text in GAMES or not (len(path.parts) > 1 or path.exists()):
         return usual_variants(text)
-    agent = CheckpointFactory(path=path)
+    agent = CheckpointSpec(path=path)
     return [Variant.of_checkpoint(agent, agent.choose_game({}))]

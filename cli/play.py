@@ -9,25 +9,24 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from ludarium.arena.levels import AUTO, LevelFactory
+from ludarium.arena.levels import AUTO, LevelSpec
 from ludarium.base.console import output, say
 from ludarium.base.messages import quoted
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.play.server import USUAL_PORT
-from ludarium.training.agents import AgentFactory, read_agent
+from ludarium.training.agents import AgentSpec, read_agent
 from ludarium.training.agents.checkpoints import (
-    CheckpointFactory,
-    ShippedFactory,
+    CheckpointSpec,
+    ShippedSpec,
     shipped_agents,
 )
 from ludarium.training.agents.names import find_kind
-from ludarium.training.agents.settings import DEFAULT_SIMULATIONS, settings_of
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .arguments import add_options, add_position, add_simulations, read_count
 from .common import AGENTS_HELP, FALLBACK, game_of, read_options
@@ -148,13 +147,13 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
 
     options = read_options(given.option)
     named = read_agent(given.opponent_or_game)
-    if not isinstance(named, ShippedFactory | CheckpointFactory):
+    if not isinstance(named, ShippedSpec | CheckpointSpec):
         raise _NoPageError(f"the page takes a game or a checkpoint, not {given.opponent_or_game}")
     opponent = named if given.opponent is None else read_agent(given.opponent)
     game = _game_of(given, named, opponent, options)
     variant = (
         Variant.of_checkpoint(opponent, game)
-        if isinstance(opponent, CheckpointFactory)
+        if isinstance(opponent, CheckpointSpec)
         else Variant.of(game)
     )
     asked = {"g": game.name, "o": variant.id}
@@ -168,23 +167,23 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
 
 def _game_of(
     given: argparse.Namespace,
-    named: ShippedFactory | CheckpointFactory,
-    opponent: AgentFactory,
+    named: ShippedSpec | CheckpointSpec,
+    opponent: AgentSpec,
     options: dict[str, Any],
 ) -> Game:
     """The game that the terminal would choose for the same arguments."""
-    if isinstance(named, CheckpointFactory):
+    if isinstance(named, CheckpointSpec):
         return named.choose_game(options)
-    if isinstance(opponent, CheckpointFactory):
-        return game_of([given.opponent], options, named.name)
+    if isinstance(opponent, CheckpointSpec):
+        return game_of([given.opponent], options, named.game)
     return (
         named.choose_game(options)
-        if shipped_agents(named.name)
-        else make_game(named.name, **options)
+        if shipped_agents(named.game)
+        else make_game(named.game, **options)
     )
 
 
-def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
+def _opponent(given: argparse.Namespace, spec: AgentSpec, variant: Variant) -> str:
     """The opponent in the page's words: ``level:3``, ``level:auto``, ``network:64`` or ``random``.
 
     If no network fits the game and an option asks for the page, it is empty: the person chooses.
@@ -193,12 +192,10 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         _NoPageError: the page has no such opponent.
         ValueError: the opponent plays another game, or there is no such level.
     """
-    if isinstance(factory, ShippedFactory | CheckpointFactory) and _sets_simulations_alone(factory):
-        if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
-            raise ValueError(
-                f"agent {given.opponent!r} plays {factory.name}, not {variant.game.name}"
-            )
-        simulations = given.simulations if factory.simulations is None else factory.simulations
+    if isinstance(spec, ShippedSpec | CheckpointSpec) and _sets_simulations_alone(spec):
+        if isinstance(spec, ShippedSpec) and spec.game != variant.game.name:
+            raise ValueError(f"agent {given.opponent!r} plays {spec.game}, not {variant.game.name}")
+        simulations = spec.with_simulations(given.simulations).simulations or 0
         if not 1 <= simulations <= _MOST_SIMULATIONS:
             raise _NoPageError(
                 f"a search on the page has 1 to {_MOST_SIMULATIONS} simulations, not {simulations}"
@@ -208,13 +205,13 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         if given.no_browser or given.port is not None:
             return ""
         raise _NoPageError(f"the page has no trained agent for {variant.game}")
-    if isinstance(factory, LevelFactory) and factory == LevelFactory(level=factory.level):
-        if factory.level == AUTO and variant.ladder is not None:
+    if isinstance(spec, LevelSpec) and spec == LevelSpec(level=spec.level):
+        if spec.level == AUTO and variant.ladder is not None:
             return f"level:{AUTO}"
         if variant.ladder is not None:
             from ludarium.arena.ladder import load_ladder
 
-            return f"level:{load_ladder(variant.ladder).number(factory.level)}"
+            return f"level:{load_ladder(variant.ladder).number(spec.level)}"
     elif given.opponent == "random":
         return "random"
     raise _NoPageError(
@@ -222,15 +219,9 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
     )
 
 
-def _sets_simulations_alone(factory: AgentFactory) -> bool:
+def _sets_simulations_alone(spec: ShippedSpec | CheckpointSpec) -> bool:
     """Whether an agent's name gives no setting but simulations, the one that the page has."""
-    settings = settings_of(type(factory))
-    others = {about.get("field", name) for name, about in settings.items()} - {"simulations"}
-    return all(
-        getattr(factory, each.name) == each.default
-        for each in fields(factory)  # type: ignore[arg-type]
-        if each.name in others
-    )
+    return str(spec) == f"{spec.subject}:{spec.simulations}"
 
 
 def _check_browser() -> None:

@@ -15,7 +15,7 @@ from ludarium.envs.engine.draw.scene import Diagram
 from ludarium.envs.registry import make_game, make_stored_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import (
-    CheckpointFactory,
+    CheckpointSpec,
     fitting_agent,
     shipped_agents,
 )
@@ -49,15 +49,15 @@ class Variant:
         return cls(game, fitting_agent(game))
 
     @classmethod
-    def of_checkpoint(cls, agent: CheckpointFactory, game: Game) -> Variant:
+    def of_checkpoint(cls, agent: CheckpointSpec, game: Game) -> Variant:
         """A game with an agent that does not ship.
 
         Raises:
             ValueError, FileNotFoundError: there is no such checkpoint, or it does not fit the game.
         """
         path = agent.checkpoint_path(game.options)
-        check_fits(load_header(path), game, agent.label)
-        return cls(game, path, agent.label)
+        check_fits(load_header(path), game, agent.short)
+        return cls(game, path, agent.short)
 
     @property
     def without_clock(self) -> Variant:

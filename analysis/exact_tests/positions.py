@@ -286,11 +286,8 @@ def _play_games(game: Game, agent: Agent, rng: np.random.Generator) -> list[_Pla
     agent.begin(handles)
     while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
         now = states[going]
-        if agent.plays_games:
-            movers = 2 * going + now["mover"]
-            chosen = agent.play([handles[number] for number in movers.tolist()], now)
-        else:
-            chosen = agent.actions(now)
+        movers = 2 * going + now["mover"]
+        chosen = agent.play([handles[number] for number in movers.tolist()], now)
         for index, state, action in zip(going, now.copy(), chosen.tolist(), strict=True):
             positions[index].append(state)
             actions[index].append(action)

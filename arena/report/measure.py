@@ -61,8 +61,8 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
         "trained": None
         if study.agent is None
         else {
-            "agent": study.agent,
-            "against_itself": study.varied_player,
+            "agent": str(study.agent),
+            "against_itself": str(study.varied_player),
         },
         "evaluator": study.evaluator.name,
         **{name: section(study) for name, section in sections.items()},

@@ -14,8 +14,9 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import Agent, RandomAgent, make_agent
+from ludarium.training.agents import Agent, AgentSpec, RandomAgent
 from ludarium.training.agents.agent import GameInPlay
+from ludarium.training.agents.uniform import RandomSpec
 
 from .estimates import share
 from .study import Study
@@ -110,7 +111,7 @@ def mirror(study: Study) -> dict[str, Any]:
     symmetries = study.game.symmetries()
     numbers = range(len(symmetries))
     games = max(4, study.games // 4 * 2)
-    found = [_try(study, symmetries, number, "random", games) for number in numbers]
+    found = [_try(study, symmetries, number, RandomSpec(), games) for number in numbers]
     legal = {
         number: max(seat["legal"]["value"] for seat in row) for number, row in enumerate(found)
     }
@@ -131,16 +132,16 @@ def mirror(study: Study) -> dict[str, Any]:
 
 
 def _try(
-    study: Study, symmetries: Symmetries, number: int, opponent: str, games: int
+    study: Study, symmetries: Symmetries, number: int, opponent: AgentSpec, games: int
 ) -> list[dict[str, Any]]:
     player = MirrorAgent(study.game, symmetries, number)
-    other = make_agent(opponent, study.game, 1)
-    title = f"mirror {number} against {opponent}"
+    other = opponent.make(study.game, 1)
+    title = f"mirror {number} against {opponent.label}"
     played = study.match(title, player, other, games, study.seed(70, number), 0)
     return [
         {
             "seat": seat,
-            "against": opponent,
+            "against": opponent.label,
             "score": share(tally.points, tally.games).to_dict(),
             "legal": {
                 "value": float(player.legal[seat] / max(1, player.tried[seat])),

@@ -9,7 +9,6 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.evaluation.kernels import match as match_templates
 from ludarium.training.evaluation.openings import Openings
@@ -24,7 +23,7 @@ from .evaluators import (
     playout_values,
     searched_values,
 )
-from .study import SWAP_OPTION, Study, with_settings
+from .study import SWAP_OPTION, Study
 
 #: A first move is fair if player 0's chance after it is within this of one half.
 FAIR = 0.05
@@ -181,9 +180,8 @@ def without_swap(game: Game) -> Game:
 
 def _searcher(study: Study, game: Game) -> Evaluator:
     settings = study.settings
-    if study.agent is not None and study.has_network:
-        spec = with_settings(study.agent, simulations=settings.opening_simulations)
-        deeper = make_agent(spec, game, seed=0)
+    if study.trained:
+        deeper = study.trained.searching(settings.opening_simulations).make(game, seed=0)
         assert deeper.searcher is not None, "it has a network"
         return searched_values(deeper.searcher, deeper.budget, f"searches of {deeper.name}")
     return playout_values(game, settings.opening_playouts, study.seed(60))
@@ -259,7 +257,7 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     games = per_move * len(actions)
     study.task.begin(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
-    first, second = (make_agent(spec, game, seed + number) for number in (0, 1))
+    first, second = (spec.make(game, seed + number) for number in (0, 1))
     openings = _beginning_with(game, actions, games // 2)
     played = play_match(game, first, second, games, seed, task=study.task, openings=openings)
     found = []

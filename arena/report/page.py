@@ -213,10 +213,7 @@ def _decisiveness(rows: list[dict[str, Any]]) -> Markup:
 
 
 def _skill(ladder: list[dict[str, Any]]) -> Markup:
-    rows = [
-        _row(row["player"], row, series=0 if row["player"].startswith(("uct", "random")) else 1)
-        for row in ladder
-    ]
+    rows = [_row(row["player"], row, series=0 if row["is_rung"] else 1) for row in ladder]
     return dot_chart(rows, "Elo ladder", "{:,.0f}".format)
 
 

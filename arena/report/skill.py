@@ -11,11 +11,13 @@ import math
 from itertools import pairwise
 from typing import Any
 
-from ludarium.training.agents import make_agent
+from ludarium.training.agents import AgentSpec
+from ludarium.training.agents.uct import UCTSpec
+from ludarium.training.agents.uniform import RandomSpec
 from ludarium.training.evaluation import Games, Match, Rating, fit_ratings
 
 from .estimates import IntervalEstimate, rounded, share
-from .study import Study, with_settings
+from .study import Study
 
 #: Elo points of one step of skill: the better player scores 64 %.
 STEP = 100.0
@@ -25,22 +27,23 @@ POLICY = "policy alone"
 
 def skill(study: Study) -> dict[str, Any]:
     """The ladder with its ratings and matches, Elo per doubling of playouts, and Elo spans."""
-    rungs = [f"uct:{playouts}" for playouts in study.settings.rungs]
-    pairs = [*pairwise(["random", *rungs])]
-    specs = {name: name for pair in pairs for name in pair}
+    searches = [UCTSpec(playouts=playouts) for playouts in study.settings.rungs]
+    specs: dict[str, AgentSpec] = {spec.label: spec for spec in (RandomSpec(), *searches)}
+    weakest, *rungs = specs
+    pairs = [*pairwise(specs)]
     top = study.strong_name
     if study.agent is not None and top not in specs:
         specs[top] = study.agent
         pairs.append((rungs[-1], top))
-        if study.has_network:
-            specs[POLICY] = with_settings(study.agent, simulations=0)
+        if study.trained:
+            specs[POLICY] = study.trained.searching(0)
             pairs += [(rungs[len(rungs) // 2], POLICY), (POLICY, top)]
     games = max(4, study.games // 4 * 2)
     matches = [
         study.match(
             f"{first} against {second}",
-            make_agent(specs[first], study.game, 1),
-            make_agent(specs[second], study.game, 2),
+            specs[first].make(study.game, 1),
+            specs[second].make(study.game, 2),
             games,
             study.seed(50, number),
             None,
@@ -51,16 +54,16 @@ def skill(study: Study) -> dict[str, Any]:
         Match(first, second, len(match), match.tally.points)
         for (first, second), match in zip(pairs, matches, strict=True)
     ]
-    ratings = fit_ratings(results, {"random": 0.0})
+    ratings = fit_ratings(results, {weakest: 0.0})
     by_rung = fit_ratings(results, {rungs[0]: 0.0})[rungs[-1]]
     doublings = math.log2(study.settings.rungs[-1] / study.settings.rungs[0])
     played = games * (len(rungs) - 1)
-    searches = IntervalEstimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
+    of_searches = IntervalEstimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
     top = max(ratings, key=lambda name: ratings[name].elo)
     span = IntervalEstimate(*_rating(ratings[top]), games * len(pairs))
     return {
         "ladder": [
-            {"player": name, "spec": specs[name]}
+            {"player": name, "spec": str(specs[name]), "is_rung": name in (weakest, *rungs)}
             | IntervalEstimate(*_rating(rating), _games_of(name, results)).to_dict()
             for name, rating in sorted(ratings.items(), key=lambda item: item[1].elo)
         ],
@@ -70,7 +73,7 @@ def skill(study: Study) -> dict[str, Any]:
         ).to_dict(),
         "strongest": top,
         "span": span.to_dict(),
-        "span_of_search": searches.to_dict(),
+        "span_of_search": of_searches.to_dict(),
         "step": STEP,
         "steps": rounded(span.value / STEP),
     }

@@ -11,10 +11,11 @@ from ludarium.base.messages import quoted
 from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
 from ludarium.models import load_header
-from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.agents import Agent, AgentSpec, read_agent
+from ludarium.training.agents.checkpoints import NetworkSpec, ShippedSpec, shipped_agent
 from ludarium.training.agents.network import NetworkSearcher
-from ludarium.training.agents.settings import settings_text, split_settings
+from ludarium.training.agents.uct import UCTSpec
+from ludarium.training.agents.uniform import RandomSpec
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.networks import learnt_options
 from ludarium.training.search import Budget
@@ -71,7 +72,8 @@ class ReportSettings:
         games = self.games
         if games is not None and (type(games) is not int or games < 4 or games % 2):
             raise ValueError(f"games of a report are an even number from 4 on, not {quoted(games)}")
-        if self.agent in ("random", f"uct:{self.playouts[0]}"):
+        weak = RandomSpec(), UCTSpec(playouts=self.playouts[0])
+        if self.agent is not None and read_agent(self.agent) in weak:
             raise ValueError(
                 f"{self.agent} is one of the weak players of every report: name a stronger agent"
             )
@@ -106,22 +108,20 @@ class Study:
         game: the rules.
         settings: the settings, with ``games`` filled in.
         task: task that receives the progress.
-        agent: name of the agent of the settings, or else of the shipped one; None without either.
+        agent: the agent of the settings, or else the shipped one; None without either.
         positions: counts of the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
         evaluator: the best available values of any position.
-        has_network: whether the agent has a network.
         samples: games between equals, by the players' name, the weakest first.
     """
 
     game: Game
     settings: ReportSettings
     task: Task
-    agent: str | None
+    agent: AgentSpec | None
     positions: Enumeration
     exact: Evaluator | None
     evaluator: Evaluator
-    has_network: bool
     samples: dict[str, Games] = field(default_factory=dict)
 
     @property
@@ -141,32 +141,34 @@ class Study:
         return next(iter(self.samples.values()))
 
     @property
-    def searches(self) -> tuple[str, str]:
-        """Names of the weak and of the strong search."""
-        weak, strong = self.settings.playouts
-        return f"uct:{weak}", f"uct:{strong}"
+    def trained(self) -> NetworkSpec | None:
+        """The agent, if it has a network; else None."""
+        return self.agent if isinstance(self.agent, NetworkSpec) else None
 
     @property
-    def strong_player(self) -> str:
-        """Name of the strongest available player, as `make_agent` reads it."""
+    def searches(self) -> tuple[UCTSpec, UCTSpec]:
+        """The weak and the strong search."""
+        weak, strong = self.settings.playouts
+        return UCTSpec(playouts=weak), UCTSpec(playouts=strong)
+
+    @property
+    def strong_player(self) -> AgentSpec:
+        """The strongest available player."""
         return self.agent or self.searches[1]
 
     @property
     def strong_name(self) -> str:
         """The report's name for the strongest player: ``trained`` if it has a network."""
-        return TRAINED if self.has_network else self.strong_player
+        return TRAINED if self.trained else self.strong_player.label
 
     @property
-    def varied_player(self) -> str:
-        """Name of the strongest player, with settings under which its games vary.
+    def varied_player(self) -> AgentSpec:
+        """The strongest player, with settings under which its games vary.
 
         An agent with a network then draws its moves, mostly good ones; others break ties at random,
         or vary in their own way.
         """
-        spec = self.strong_player
-        if not self.has_network or "temperature" in split_settings(spec)[1]:
-            return spec
-        return with_settings(spec, temperature=VARIETY)
+        return self.trained.drawing(VARIETY) if self.trained else self.strong_player
 
     def seed(self, *places: int) -> int:
         """A separate seed for each place in the report."""
@@ -180,9 +182,9 @@ class Study:
         self.task.begin(title, games)
         return play_match(self.game, first, second, games, seed, opening, self.task)
 
-    def play_equals(self, name: str, spec: str, games: int, seed: int) -> Games:
+    def play_equals(self, name: str, spec: AgentSpec, games: int, seed: int) -> Games:
         """Play games of a player against itself from the start of the game."""
-        one, other = (make_agent(spec, self.game, seed + number) for number in (0, 1))
+        one, other = (spec.make(self.game, seed + number) for number in (0, 1))
         played = self.match(f"{name} against itself", one, other, games, seed, 0)
         return replace(played, players=(name, name))
 
@@ -195,10 +197,10 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     """
     few = random_games(game, 100, settings.seed)
     settings = settings.for_plies(float(few.plies.mean()))
-    agent = settings.agent or trained_agent(game)
+    agent = trained_agent(game) if settings.agent is None else read_agent(settings.agent)
     positions = enumerate_positions(game, settings.positions)
     exact = exact_evaluator(game, positions)
-    trained = None if agent is None else make_agent(agent, game, seed=0)
+    trained = None if agent is None else agent.make(game, seed=0)
     searcher = None if trained is None else trained.searcher
     if trained is not None and isinstance(searcher, NetworkSearcher):
         policy = Budget(simulations=0)
@@ -213,12 +215,12 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
         positions=positions,
         exact=exact,
         evaluator=exact or estimator,
-        has_network=isinstance(searcher, NetworkSearcher),
     )
     study.samples["random"] = random_games(game, 10 * study.games, study.seed(0))
     for number, spec in enumerate(study.searches, 1):
         games = study.games if number == 1 else max(4, study.games // 4 * 2)
-        study.samples[spec] = study.play_equals(spec, spec, games, study.seed(number))
+        name = spec.label
+        study.samples[name] = study.play_equals(name, spec, games, study.seed(number))
     if agent is not None:
         study.samples[study.strong_name] = study.play_equals(
             study.strong_name, study.varied_player, study.games, study.seed(3)
@@ -226,24 +228,12 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     return study
 
 
-def trained_agent(game: Game) -> str | None:
-    """Name of the shipped agent trained with these options (the swap rule apart), if any."""
+def trained_agent(game: Game) -> ShippedSpec | None:
+    """The shipped agent trained with these options (the swap rule apart), if any."""
     path = shipped_agent(game.name, game.options)
     if path is None:
         return None
     trained = learnt_options(load_header(path), game.options)
     own = {name: value for name, value in game.options.items() if name != SWAP_OPTION}
-    return game.name if all(trained.get(name) == own[name] for name in own) else None
-
-
-def with_settings(spec: str, **changes: float) -> str:
-    """The name of a trained agent with other settings."""
-    name, settings = split_settings(spec)
-    head, colon, last = name.rpartition(":")
-    if colon and last.isdecimal():
-        name, settings = head, {"simulations": last, **settings}
-    # Neither drawn moves nor a number of simulations have a bound, which is for a time's best move.
-    replaced = {"bound", "time"} if "simulations" in changes else {"bound"}
-    settings = {key: value for key, value in settings.items() if key not in replaced}
-    settings |= {key: f"{value:g}" for key, value in changes.items()}
-    return name + settings_text(settings)
+    learnt_all = all(trained.get(name) == own[name] for name in own)
+    return ShippedSpec(game=game.name) if learnt_all else None

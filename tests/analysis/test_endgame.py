@@ -7,7 +7,7 @@ import pytest
 
 from ludarium.analysis import ILLEGAL, solution_of
 from ludarium.analysis.accuracy import moves_that_keep
-from ludarium.analysis.endgame import EndgameAgent, EndgameFactory
+from ludarium.analysis.endgame import EndgameAgent, EndgameSpec
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
@@ -133,7 +133,7 @@ def test_names_are_read_and_given_back():
     ):
         assert make_agent(name, game).name == name
     factory = read_agent("endgame:corso:16?positions=7&score=0.1")
-    assert isinstance(factory, EndgameFactory)
+    assert isinstance(factory, EndgameSpec)
     assert (factory.positions, factory.points) == (7, False)
     assert factory.player == read_agent("corso:16?score=0.1")
     assert factory.choose_game({"size": 6}) == make_game("corso", size=6)

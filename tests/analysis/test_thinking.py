@@ -58,7 +58,7 @@ def test_a_network_tells_all_there_is(with_network):
     position = from_start("b2", "a1")
     analysis = analyse_position(position, with_network)
     check(analysis, position)
-    assert analysis.agent == "mine"
+    assert analysis.agent == "mine:50"  # a name that the caller gave is whole
     assert analysis.simulations == 50
     assert sum(move.visits for move in analysis.moves) == 50
     assert sum(move.prior for move in analysis.moves) == pytest.approx(1, abs=1e-5)

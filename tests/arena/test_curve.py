@@ -18,7 +18,7 @@ from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.training import train
-from ludarium.training.agents.checkpoints import CheckpointFactory
+from ludarium.training.agents.checkpoints import CheckpointSpec
 from ludarium.training.evaluation import play_match
 from ludarium.training.runs.folder import RunFolder
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns, run_by_command
@@ -55,7 +55,7 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
     folder = RunFolder(base / "a")
     test = read_exact_test(base / "corso.test")
     for point in first.points:
-        agent = CheckpointFactory(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
+        agent = CheckpointSpec(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
         kept = test.keeping[range(len(test)), agent.actions(test.states)].sum()
         assert point.found["accuracy"] == kept / len(test)
         assert point.found["accuracy_low"] < point.found["accuracy"] < point.found["accuracy_high"]

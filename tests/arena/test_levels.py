@@ -33,7 +33,7 @@ from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Checkpoint, save_checkpoint
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
-from ludarium.training.agents.checkpoints import PocketFactory, shipped_agents
+from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import Tally, expected_score, play_match
 from ludarium.training.networks import fresh_network
@@ -45,7 +45,7 @@ from tests.tictactoe import TicTacToe
 
 @pytest.mark.parametrize("name", GAMES)
 def test_pocket_agents_are_small_and_reach_the_sixth_level(name: str) -> None:
-    path = PocketFactory(name=name).checkpoint_path({})
+    path = PocketSpec(game=name).checkpoint_path({})
     ladder = load_ladder(ladder_beside(path))
     assert ladder.agent == digest_of(path)
     assert path.stat().st_size <= 4 * 130_000  # the weights are float32 there

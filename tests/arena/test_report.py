@@ -24,13 +24,14 @@ from ludarium.arena.report.openings import fit_chances, without_swap
 from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.skill import skill
-from ludarium.arena.report.study import begin_study, with_settings
+from ludarium.arena.report.study import begin_study
 from ludarium.arena.report.summary import summarise, with_interval
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.envs.engine.rule import DRAW
-from ludarium.training.agents import RandomAgent
+from ludarium.training.agents import RandomAgent, read_agent
+from ludarium.training.agents.checkpoints import NetworkSpec
 from ludarium.training.evaluation import Games, match, play_match
 from ludarium.training.evaluation.openings import Openings
 from tests.games import slow_but
@@ -299,13 +300,15 @@ def test_first_moves_are_judged_without_the_swap() -> None:
 
 
 def test_settings_of_trained_agents_are_replaced() -> None:
-    assert with_settings("corso:128", temperature=0.3) == "corso?simulations=128&temperature=0.3"
-    assert with_settings("corso?simulations=8", simulations=0) == "corso?simulations=0"
-    timed = "corso?time=1ms&bound=2"
-    assert with_settings(timed, simulations=0) == "corso?simulations=0"
-    assert with_settings(timed, temperature=0.3) == "corso?time=1ms&temperature=0.3"
+    numbered, timed = read_agent("corso:128"), read_agent("corso?time=1ms&c_puct=2&lcb=2")
+    assert isinstance(numbered, NetworkSpec)
+    assert isinstance(timed, NetworkSpec)
+    assert str(numbered.drawing(0.3)) == "corso:128?temperature=0.3"
+    assert numbered.drawing(0.3).drawing(0.5) == numbered.drawing(0.3)
+    assert str(numbered.searching(0)) == str(timed.searching(0)) == "corso:0"
+    assert str(timed.drawing(0.3)) == "corso?time=1ms&temperature=0.3&c_puct=2"
     study = begin_study(TicTacToe(), TINY)
-    assert study.varied_player == study.strong_name == "uct:40"
+    assert str(study.varied_player) == study.strong_name == "uct:40"
 
 
 # The page and the figures.

@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -418,19 +419,22 @@ def test_a_folder_runs_no_code_of_a_stranger(whole, tmp_path, monkeypatch, capsy
 
 
 def test_an_agent_whose_network_changed_is_refused(tmp_path):
-    from ludarium.training.agents import AgentFactory
+    from ludarium.training.agents import AgentSpec
 
     file = tmp_path / "network"
     file.write_bytes(b"old")
 
-    class Factory(AgentFactory):
+    @dataclass(frozen=True)
+    class Learner(AgentSpec):
+        number: int
+
         def make(self, game, seed=None) -> Agent:
             return RandomAgent(game, seed)
 
         def network_file(self, game) -> Path:
             return file
 
-    agents = {"learner": Factory(), "other": Factory()}
+    agents = {"learner": Learner(1), "other": Learner(2)}
     play_own(agents, 4, folder=tmp_path / "tournament")
     file.write_bytes(b"new")
     with pytest.raises(ValueError, match="another network that was called learner, other"):

@@ -180,16 +180,18 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
     assert main([*arguments, "--against", "random", "--against", "greedy"]) == 0
     results = json.loads(capsys.readouterr().out)
     assert [result["second"] for result in results] == ["random", "greedy"]
-    assert {result["first"] for result in results} == {"corso:2"}
+    assert {result["first"] for result in results} == {f"{run_folder}:2"}
     assert main(["evaluate", "uct:20", "--game", "corso", "--games", "2", "--against=random"]) == 0
     assert "uct:20" in capsys.readouterr().out
 
 
 def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
     game = TicTacToe()
-    assert _usual_opponents(game) == ["random", "greedy", "uct:1000", "alphabeta:4"]
+    own = read_agent("uct:7")
+    usual = [str(spec) for spec in _usual_opponents(game, own)]
+    assert usual == ["random", "greedy", "uct:1000", "alphabeta:4"]
     monkeypatch.delattr(game.rules, "score")
-    assert _usual_opponents(game) == ["random", "uct:1000"]
+    assert [str(spec) for spec in _usual_opponents(game, own)] == ["random", "uct:1000"]
 
 
 def test_agents_with_one_label_are_told_apart(run_folder, capsys, tmp_path):
@@ -198,12 +200,11 @@ def test_agents_with_one_label_are_told_apart(run_folder, capsys, tmp_path):
     for agent, *against in (
         (f"{run_folder}:64", "corso"),
         (f"{run_folder}:0", f"{copy}:0", "random"),
-        ("uct?playouts=9", "uct:9"),
     ):
         others = [f"--against={name}" for name in against]
         assert main(["evaluate", agent, *others, "--game=corso", "--games=2", "--json"]) == 0
         played = [(each["first"], each["second"]) for each in json.loads(capsys.readouterr().out)]
-        assert played == [(agent, name) for name in against]
+        assert played == [(agent, name if name != "corso" else "corso:64") for name in against]
 
 
 @pytest.mark.parametrize(
@@ -371,6 +372,9 @@ def test_an_agent_against_itself_is_refused_by_all_commands(capsys):
     for command in ("evaluate random --against", "tournament random", "compare random"):
         assert main([*command.split(), "random", "--game=corso"]) == 2
         assert "agent 'random' is named twice" in capsys.readouterr().err
+    for command in ("evaluate uct --against", "tournament uct", "compare uct"):
+        assert main([*command.split(), "uct?playouts=1000", "--game=corso"]) == 2
+        assert "agent 'uct:1000' is named twice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ludarium.envs import GAMES
 from ludarium.play import parts
 from ludarium.play.site import Site
 from ludarium.play.variants import Variant
-from ludarium.training.agents.checkpoints import ShippedFactory, shipped_agents
+from ludarium.training.agents.checkpoints import ShippedSpec, shipped_agents
 from ludarium.training.agents.settings import setting
 from tests.tictactoe import TicTacToe
 
@@ -83,12 +83,12 @@ def test_the_page_refuses_settings_that_it_does_not_have(served, monkeypatch, ca
     """Those of later versions too."""
 
     @dataclass(frozen=True, kw_only=True)
-    class Later(ShippedFactory):
+    class Later(ShippedSpec):
         mood: str | None = setting(str, "how it plays")
 
     for mood in (None, "bold"):
         monkeypatch.setattr(
-            play_module, "read_agent", lambda _, m=mood: Later(name="corso", mood=m)
+            play_module, "read_agent", lambda _, m=mood: Later(game="corso", mood=m)
         )
         assert main(["play", "corso", "--no-browser"]) == (0 if mood is None else 2)
     assert "the page has no opponent 'corso'" in capsys.readouterr().err

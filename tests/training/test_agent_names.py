@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 from ludarium.envs import Game, make_game
 from ludarium.models import save_checkpoint
 from ludarium.training import networks
-from ludarium.training.agents import make_agent, names, read_agent
-from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
+from ludarium.training.agents import Needs, labels_of, make_agent, names, read_agent, spec_of
+from ludarium.training.agents.checkpoints import CheckpointSpec, ShippedSpec
 from ludarium.training.agents.names import agent_kinds
-from ludarium.training.agents.settings import settings_text, split_settings
+from ludarium.training.agents.settings import settings_of, settings_text, split_settings
+from ludarium.training.evaluation import play_match
 from ludarium.training.search import SearchSettings
 from tests.checkpoints import tiny_checkpoint
 from tests.installed import install
@@ -74,6 +76,79 @@ def test_the_text_of_settings_is_read_as_these_settings() -> None:
         "a", {"simulations": "8", "temperature": "0.5"}
     )  # fmt: skip
     assert settings_text({"time": None}) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "same", "written"),
+    [
+        ("uct", "uct?playouts=1000&exploration=0.7", "uct:1000"),
+        ("uct?time=1500ms&exploration=0.1234567", "uct:time=1.5s?exploration=0.1234567", None),
+        ("alphabeta", "alphabeta:4", "alphabeta:4"),
+        ("corso", "shipped:corso?simulations=64&algorithm=gumbel&temperature=0", "corso:64"),
+        ("corso?time=1s&lcb=3&c_puct=1.5", "corso?time=1000ms&algorithm=puct", "corso?time=1s"),
+        ("pocket:corso", "pocket:corso:64", "pocket:corso:64"),
+        ("./mine.onnx/agent:0", "mine.onnx/agent?simulations=0", "mine.onnx/agent:0"),
+        ("onnx:a/b.onnx?simulations=8", "onnx:./a/b.onnx?simulations=8", None),
+        ("hf:ada/corso@main", "hf:ada/corso@main:64", "hf:ada/corso@main:64"),
+        ("engine:./bot --fast?limit=1m&x?time=2s", "engine:./bot --fast?limit=1m&x?time=2s", None),
+        ("level:3?ladder=mine.json", "level:03?ladder=mine.json", None),
+        ("endgame:uct?points=true&positions=100000", "endgame:uct:1000?points=true", None),
+        ("endgame:uct:9?exploration=1&positions=7", "endgame:uct:9?positions=7&exploration=1", ""),
+    ],
+)  # fmt: skip
+def test_what_plays_alike_is_equal_and_written_as_the_name_that_means_it(
+    name: str, same: str, written: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.onnx" / "agent").mkdir(parents=True)
+    spec, other = read_agent(name), read_agent(same)
+    assert spec == other
+    assert hash(spec) == hash(other)
+    assert read_agent(str(spec)) == spec
+    assert (written or str(spec)) == str(spec)
+    assert spec != read_agent("random")
+
+
+def test_what_plays_differently_differs() -> None:
+    names = [
+        "uct",
+        "uct:9",
+        "corso",
+        "corso:65",
+        "pocket:corso",
+        "corso?time=1s",
+        "corso:9?score=0.1",
+    ]
+    names += ["corso?time=2s", "corso?temperature=1e-7", "endgame:corso", "level:1", "level:auto"]
+    specs = [*map(read_agent, names)]
+    assert len(set(specs)) == len(set(map(str, specs))) == len(names)
+
+
+def test_a_spec_says_what_it_needs() -> None:
+    for name, needs in (
+        ("uct", Needs.NOTHING),
+        ("greedy", Needs.SCORE),
+        ("corso", Needs.NETWORK),
+        ("corso?score=0.1", Needs.NETWORK | Needs.SCORE),
+        ("endgame:alphabeta", Needs.SCORE),
+        ("level:1", Needs.NETWORK),
+        ("python:math:gcd", Needs.CODE | Needs.ONE_THREAD),
+        ("engine:./bot", Needs.CODE),
+    ):
+        assert read_agent(name).needs == needs
+
+
+def test_agents_with_one_label_get_their_whole_names_where_they_meet(game: Game, run: Path) -> None:
+    copy = shutil.copytree(run, run.parent / "copy" / "run")
+    one, other = read_agent(f"{run}:1"), read_agent(f"{copy}:1")
+    assert one.label == other.label == "run:1"
+    labels = labels_of([one, read_agent("random"), other]).values()
+    assert [*labels] == [f"{run}:1", "random", f"{copy}:1"]
+    assert labels_of([one, one]) == {one: "run:1"}
+    policies = [spec_of(each, name="mine") for each in (lambda _: 0, lambda _: 1)]
+    assert [*labels_of(policies).values()] == ["mine (1)", "mine (2)"]
+    assert play_match(game, f"{run}:1", f"{copy}:1", 2).players == (f"{run}:1", f"{copy}:1")
+    assert play_match(game, f"{run}:1", f"{run}:1", 2).players == ("run:1", "run:1")
 
 
 def test_a_path_may_have_any_characters(game: Game, run: Path) -> None:
@@ -171,9 +246,9 @@ def test_a_number_out_of_range_is_refused(game: Game, spec: str, reason: str) ->
 
 
 def test_a_game_means_the_trained_agent_that_comes_along() -> None:
-    assert read_agent("corso") == ShippedFactory(name="corso", simulations=None)
-    assert read_agent("corso:128") == ShippedFactory(name="corso", simulations=128)
-    assert read_agent("shipped:corso:0") == ShippedFactory(name="corso", simulations=0)
+    assert read_agent("corso") == ShippedSpec(game="corso", simulations=None)
+    assert read_agent("corso:128") == ShippedSpec(game="corso", simulations=128)
+    assert read_agent("shipped:corso:0") == ShippedSpec(game="corso", simulations=0)
     agent = make_agent("corso:0", make_game("corso"))
     assert agent.name == "corso:0"
     with pytest.raises(ValueError, match="plays corso version 0, not tictactoe"):
@@ -201,7 +276,7 @@ def test_a_checkpoint_of_rules_that_changed_without_a_new_version_is_refused(
 
 def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
     onyx = read_agent("onyx")
-    assert isinstance(onyx, ShippedFactory)
+    assert isinstance(onyx, ShippedSpec)
     for size, file in ((6, "onyx"), (8, "onyx-all"), (12, "onyx-all")):
         options = make_game("onyx", size=size, max_plies=99).options
         assert onyx.checkpoint_path(options).stem == file
@@ -209,8 +284,8 @@ def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
 
 def test_a_path_means_a_checkpoint_or_a_run(game: Game, run: Path) -> None:
     for path in (run, run / "agent.safetensors"):
-        assert read_agent(str(path)) == CheckpointFactory(path=path, simulations=None)
-        assert read_agent(f"{path}:9") == CheckpointFactory(path=path, simulations=9)
+        assert read_agent(str(path)) == CheckpointSpec(path=path, simulations=None)
+        assert read_agent(f"{path}:9") == CheckpointSpec(path=path, simulations=9)
         with pytest.raises(ValueError, match="'fast' is not a whole number"):
             read_agent(f"{path}:fast")
     assert make_agent(f"{run}:2", game).name == "run:2"
@@ -227,9 +302,9 @@ def test_a_kind_or_game_comes_before_a_file_of_its_name_with_a_warning(
     monkeypatch.chdir(run.parent)
     run.rename(name.partition(":")[0])
     with pytest.warns(UserWarning, match=f"agent '{name}' does not mean the file .* write ./"):
-        assert not isinstance(read_agent(name), CheckpointFactory)
+        assert not isinstance(read_agent(name), CheckpointSpec)
     path = f"./{name.partition(':')[0]}"
-    assert read_agent(path) == CheckpointFactory(path=Path(path), simulations=None)
+    assert read_agent(path) == CheckpointSpec(path=Path(path), simulations=None)
 
 
 # Kinds of other packages.
@@ -253,17 +328,20 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "class Lazy(RandomAgent):\n"
         "    '''Plays anything.'''\n"
         "@dataclass(frozen=True)\n"
-        "class Some(AgentFactory):\n"
+        "class Some(AgentSpec):\n"
+        "    usage = 'letters:WORD'\n"
+        "    help = 'as many playouts as letters'\n"
         "    argument = 'word'\n"
         "    word: str = setting(str, 'whose letters are counted', '')\n"
         "    times: int = setting(int, 'how often', 1)\n"
         "    def make(self, game, seed=None):\n"
         "        return make_agent(f'uct:{len(self.word) * self.times}', game, seed)\n"
-        "KIND = AgentKind('letters:WORD', 'as many playouts as letters', Some)\n"
     )
-    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:KIND"}
+    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some"}
     install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
     assert type(make_agent("lazy", game)).__name__ == "Lazy"
+    assert read_agent("lazy") == read_agent("lazy") != read_agent("random")
+    assert read_agent("lazy").needs == Needs.CODE
     assert make_agent("letters:abc:de", game).name == "uct:6"
     assert make_agent("letters?word=abc&times=3", game).name == "uct:9"
     with pytest.raises(ValueError, match="'size'; accepted here: word, times"):
@@ -273,7 +351,8 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
     kinds = agent_kinds()
     assert (kinds["lazy"].usage, kinds["lazy"].help) == ("lazy", "plays anything")
     assert kinds["letters"].usage == "letters:WORD"
-    assert kinds["letters"].settings == {"word": "whose letters are counted", "times": "how often"}
+    lines = {key: about["help"] for key, about in settings_of(kinds["letters"]).items()}
+    assert lines == {"word": "whose letters are counted", "times": "how often"}
     with pytest.raises(ValueError, match=r"accepted: .*lazy, .*letters"):
         make_agent("stockfish", game)
 
@@ -316,7 +395,7 @@ def test_a_share_of_the_score_is_for_games_and_networks_with_one() -> None:
 def test_names_set_options_of_the_search() -> None:
     name = "corso:8?algorithm=puct&c_puct=2&solver=false"
     found = read_agent("corso:8?solver=false&algorithm=puct&c_puct=2.0")
-    assert isinstance(found, ShippedFactory)
+    assert isinstance(found, ShippedSpec)
     assert found == read_agent(name)
     assert found.settings == SearchSettings(algorithm="puct", c_puct=2.0, solver=False)
     assert make_agent(name, make_game("corso")).name == name

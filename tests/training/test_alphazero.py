@@ -252,7 +252,7 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
-        assert trainer.algorithm.actors.players[0].self_play.plays_alone == (backend == "compiled")
+        assert trainer.algorithm.actors.by_game[0].self_play.plays_alone == (backend == "compiled")
         assert trainer.iteration == stop
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
@@ -386,7 +386,7 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
     trainer = trained(tmp_path, "backend=compiled-int8", "evaluation.every=1", iterations=2)
-    assert trainer.algorithm.actors.players[0].engine.backend == "compiled-int8"
+    assert trainer.algorithm.actors.by_game[0].engine.backend == "compiled-int8"
     lines = metrics(tmp_path)
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)

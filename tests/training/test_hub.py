@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ludarium.cli import main
-from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory
+from ludarium.training.agents.hub import FILE, MOST_BYTES, HubSpec
 from ludarium.training.agents.names import read_agent, read_trained_agent
 
 huggingface_hub = pytest.importorskip(
@@ -115,9 +115,10 @@ def test_what_is_no_agent_is_refused_in_a_line(
 
 def test_names_are_checked_before_anything_is_asked(hub: Hub) -> None:
     agent = read_trained_agent("hf:ada/corso@main:7?temperature=0.5")
-    assert isinstance(agent, HubFactory)
+    assert isinstance(agent, HubSpec)
     assert (agent.repository, agent.revision, agent.simulations) == ("ada/corso", "main", 7)
-    assert agent.label == "ada/corso@main"
+    assert agent.short == "ada/corso@main"
+    assert agent.label == "ada/corso@main:7?temperature=0.5"
     for wrong in ("hf:", "hf:corso", "hf:a/b/c", "hf:../x", "hf:ada/corso@", "hf:ada/corso:fast"):
         with pytest.raises(ValueError, match="accepted: "):
             read_agent(wrong)

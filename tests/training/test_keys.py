@@ -434,7 +434,7 @@ def networks(tmp_path_factory) -> dict[str, Any]:
         found[place] = load_checkpoint(folder / f"{name}.safetensors").network
     found["agent"] = make_agent(f"{folder}:0", run.game).searcher
     again = make_trainer(config, RunFolder(folder), Reporter())
-    found["local actors"] = again.algorithm.actors.players[0].engine
+    found["local actors"] = again.algorithm.actors.by_game[0].engine
     again.close()
     return found
 

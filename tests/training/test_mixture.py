@@ -95,7 +95,7 @@ def test_each_game_has_its_share_of_everything(tmp_path):
     )
     shares = [
         (play.games, play.positions, play.cache, player.config.bootstrap.positions, minutes)
-        for player in run.algorithm.actors.players
+        for player in run.algorithm.actors.by_game
         for play, minutes in [(player.config.self_play, player.config.budget.minutes)]
     ]
     run.close()

@@ -19,7 +19,7 @@ from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.training.agents import Agent, make_agent, read_agent
-from ludarium.training.agents.program import _words
+from ludarium.training.agents.program import ProgramSpec, _words
 from ludarium.training.evaluation import play_match
 from tests.games import first_legal
 from tests.tictactoe import TicTacToe
@@ -229,8 +229,9 @@ def is_running(process: int) -> bool:
     ],
 )
 def test_a_command_keeps_what_only_looks_like_settings(spec, command, limit):
-    factory = read_agent(spec)
-    assert (factory.command, factory.limit) == (command, limit)
+    found = read_agent(spec)
+    assert isinstance(found, ProgramSpec)
+    assert (found.command, found.limit) == (command, limit)
 
 
 def test_words_on_windows_keep_their_backslashes():

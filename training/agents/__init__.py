@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from ludarium.envs.engine.game_in_play import GameInPlay
 
-from .agent import Agent, AgentFactory, Seed
+from .agent import Agent, AgentSpec, Needs, Seed, labels_of, require_different
 from .alphabeta import AlphaBetaSearcher
-from .names import AgentKind, Player, as_agent, make_agent, read_agent
-from .outside import PolicyAgent
+from .names import AgentLike, as_agent, make_agent, make_agents, read_agent, spec_of
+from .outside import FunctionAgent
 from .searcher import Drawn, Searcher, best
 from .settings import setting
 from .uct import UCTSearcher
@@ -25,20 +25,24 @@ from .uniform import RandomAgent
 
 __all__ = [
     "Agent",
-    "AgentFactory",
-    "AgentKind",
+    "AgentLike",
+    "AgentSpec",
     "AlphaBetaSearcher",
     "Drawn",
+    "FunctionAgent",
     "GameInPlay",
-    "Player",
-    "PolicyAgent",
+    "Needs",
     "RandomAgent",
     "Searcher",
     "Seed",
     "UCTSearcher",
     "as_agent",
     "best",
+    "labels_of",
     "make_agent",
+    "make_agents",
     "read_agent",
+    "require_different",
     "setting",
+    "spec_of",
 ]

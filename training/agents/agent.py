@@ -1,11 +1,15 @@
-"""`Agent`, the interface of every player, and `AgentFactory`, which makes one for a game."""
+"""`AgentSpec`, the description of an agent, and `Agent`, which it makes for a game."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Flag, auto
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +24,7 @@ from ludarium.envs.registry import make_game
 from ludarium.training.search.finding import Budget, Finding
 
 from .searcher import Choice, Searcher, as_positions, best
-from .settings import settings_of
+from .settings import settings_of, settings_text, text_of
 
 Seed = int | np.random.SeedSequence | None
 
@@ -45,6 +49,8 @@ class Agent:
 
     Attributes:
         game, name, searcher, budget, choice: as given.
+        thinker: `name`, without the budget and the settings of a search if it has such, for
+            analyses, which have a budget of their own.
         rng: its random numbers.
 
     Raises:
@@ -62,17 +68,13 @@ class Agent:
     ) -> None:
         self.game = game
         self.name = name
+        self.thinker = name
         self.searcher = searcher
         self.budget = budget or Budget()
         self.choice = choice
         if searcher is not None:
             searcher.prepare(self.budget)
         self.restart(seed)
-
-    @property
-    def plays_games(self) -> bool:
-        """Whether its class has `play`: it wants whole games and not only their positions."""
-        return type(self).play is not Agent.play
 
     def restart(self, seed: Seed = None) -> None:
         """Reseed the random numbers; ``None`` takes a fresh seed from the system.
@@ -113,7 +115,7 @@ class Agent:
         chosen = np.full(len(states), -1, np.int64)
         places = np.flatnonzero(states["outcome"] == ONGOING)
         playing = np.ascontiguousarray(states[places])
-        if self.plays_games:
+        if type(self).play is not Agent.play:
             games = games_from(self.game, playing)
             self.begin(games)
             chosen[places] = self.play(games, playing)
@@ -185,24 +187,43 @@ class Agent:
         return as_positions(self.game, states)
 
 
-class AgentFactory(ABC):
-    """Makes an agent for a game that is given later; an agent's name is parsed into a factory.
+class Needs(Flag):
+    """What an agent needs."""
 
-    In a subclass that is a dataclass, the settings of its names are fields, see `setting`.
+    NOTHING = 0
+    CODE = auto()  #: code from outside this package: the spec names it, and it may change
+    NETWORK = auto()  #: a trained network
+    SCORE = auto()  #: rules that count a score
+    ONE_THREAD = auto()  #: to be used by one thread at a time, with all others of the same spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSpec(ABC):
+    """The description of an agent, which makes the agent for a game.
+
+    It is the agent's identity: equal specs make agents that play alike, with the same seed. What an
+    agent's name means is a spec (`read_agent`), and ``str(spec)`` is the name that `read_agent`
+    reads as the same spec.
+
+    A subclass is a kind of agents. It is a frozen dataclass with keywords alone; those of its
+    fields that a name can set are made by `setting`.
 
     Attributes:
-        argument: the setting that a number after the colon of a name stands for; a setting
-            ``time`` may replace it; empty for none.
-        shares_state: whether the agents that it makes may share objects that are not thread-safe,
-            such as an object of the user's.
+        usage: the form of its names, such as ``uct[:PLAYOUTS]``.
+        help: a description of the kind in a line.
+        risk: what a name may do, such as ``runs code``; then names of this kind are refused in
+            files. Empty for a harmless kind.
+        argument: the setting that a number after the colon of a name stands for; empty for none.
     """
 
+    usage: ClassVar[str] = ""
+    help: ClassVar[str] = ""
+    risk: ClassVar[str] = ""
     argument: ClassVar[str] = ""
-    shares_state: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """The factory for a name.
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """The spec that a name means.
 
         Args:
             argument: the text after the colon, ``None`` without a colon.
@@ -228,13 +249,47 @@ class AgentFactory(ABC):
                     else did_you_mean(key, known)
                 )
                 raise ValueError(f"there is no setting {quoted(key)}{hint}; {keys}")
-        if number in settings and "time" in settings:
-            raise ValueError(f"give {number} or a time for each move, not both")
         for key in known:
             if key in settings:
                 value, field = known[key]["read"](settings[key]), known[key].get("field")
                 others |= {field: (*others.get(field, ()), (key, value))} if field else {key: value}
         return cls(**others)
+
+    @property
+    def needs(self) -> Needs:
+        """What the agent needs; by default its kind is code from outside this package."""
+        return Needs.CODE
+
+    @property
+    def subject(self) -> str:
+        """The name without its number and its settings; by default the word of the kind."""
+        word = re.match(r"\w+", self.usage)
+        return word[0] if word else type(self).__name__
+
+    @property
+    def short(self) -> str:
+        """`subject` for eyes: as short as people like it. Different specs may share it."""
+        return self.subject
+
+    def __str__(self) -> str:
+        return self.subject + self._settings_text()
+
+    @property
+    def label(self) -> str:
+        """The name for eyes, such as tables; `labels_of` makes the labels of several differ."""
+        return self.short + self._settings_text()
+
+    def _settings_text(self) -> str:
+        """The number and the settings that differ from their defaults, as in a name."""
+        number = getattr(self, self.argument) if self.argument else None
+        texts: dict[str, str] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if "options" in each.metadata:
+                texts |= {key: text_of(option) for key, option in value}
+            elif "read" in each.metadata and each.name != self.argument and value != each.default:
+                texts[each.name] = each.metadata["write"](value)
+        return ("" if number is None else f":{number}") + settings_text(texts)
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
         """The game to play: a trained agent's, its own options replaced by the given ones.
@@ -251,8 +306,8 @@ class AgentFactory(ABC):
         """
         return None if name is None else make_game(name, **options)
 
-    def with_simulations(self, simulations: int | None) -> AgentFactory:
-        """The same factory with a number of simulations for each move, unless its name sets them.
+    def with_simulations(self, simulations: int | None) -> AgentSpec:
+        """The same spec with a number of simulations for each move, unless its name sets them.
 
         Agents without such simulations, and ``None``, change nothing.
         """
@@ -270,3 +325,28 @@ class AgentFactory(ABC):
             ValueError: it cannot play that game.
             FileNotFoundError: there is no such agent.
         """
+
+
+def require_different(specs: Sequence[AgentSpec]) -> None:
+    """Raise ``ValueError`` if two specs are equal, however they were written."""
+    for spec, times in Counter(specs).items():
+        if times > 1:
+            raise ValueError(f"agent {quoted(str(spec))} is named twice")
+
+
+def labels_of(specs: Iterable[AgentSpec]) -> dict[AgentSpec, str]:
+    """Labels of agents that meet: their own, or their whole names where two agents' are alike.
+
+    So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
+    """
+    names = {spec: str(spec) for spec in specs}
+    shared = Counter(spec.label for spec in names)
+    labels = {spec: name if shared[spec.label] > 1 else spec.label for spec, name in names.items()}
+    if len({*labels.values()}) < len(labels):  # a whole name is another agent's label
+        labels = names
+    shared, seen = Counter(labels.values()), Counter[str]()
+    for spec, label in labels.items():
+        if shared[label] > 1:  # two objects of the caller may have one name
+            seen[label] += 1
+            labels[spec] = f"{label} ({seen[label]})"
+    return labels

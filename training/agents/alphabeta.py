@@ -12,7 +12,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.training.search.finding import Budget, Finding
 
-from .agent import Agent, AgentFactory, Seed
+from .agent import Agent, AgentSpec, Needs, Seed
 from .kernels import alphabeta as templates
 from .searcher import Searcher, as_positions, random_streams
 from .settings import read_number, setting
@@ -117,20 +117,30 @@ class AlphaBetaSearcher(Searcher):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaBetaFactory(AgentFactory):
-    """Makes an agent that plays one of the best actions of an `AlphaBetaSearcher`."""
+class AlphaBetaSpec(AgentSpec):
+    """An agent that plays one of the best actions of an `AlphaBetaSearcher`."""
 
+    usage = "alphabeta[:DEPTH]"
+    help = "minimax over the score"
     argument = "depth"
+    needs = Needs.SCORE
 
     depth: int = setting(
         read_number, f"plies to look ahead, {DEFAULT_DEPTH} by default", DEFAULT_DEPTH
     )
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
-        return Agent(game, f"alphabeta:{self.depth}", seed, AlphaBetaSearcher(game, self.depth))
+        """Make the agent for ``game``; see `AgentSpec.make`."""
+        return Agent(game, self.label, seed, AlphaBetaSearcher(game, self.depth))
 
 
-def greedy(game: Game, seed: Seed = None) -> Agent:
+class GreedySpec(AgentSpec):
     """An agent that plays for the best score after one ply, or wins at once; ties at random."""
-    return Agent(game, "greedy", seed, AlphaBetaSearcher(game, 1))
+
+    usage = "greedy"
+    help = "the action with the best score after one ply"
+    needs = Needs.SCORE
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """Make the agent for ``game``; see `AgentSpec.make`."""
+        return Agent(game, self.label, seed, AlphaBetaSearcher(game, 1))

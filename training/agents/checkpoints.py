@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ludarium.base.messages import did_you_mean, named, quoted, shortened
 from ludarium.configs.schema import SearchSettings
@@ -21,9 +21,10 @@ from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.search.settings import OPTIONS
 
 from ..networks import fits, learnt_options, stored_network
-from .agent import Agent, AgentFactory, Seed
+from .agent import Agent, AgentSpec, Needs, Seed
 from .settings import (
     DEFAULT_SIMULATIONS,
+    LCB,
     TEMPERATURE_HELP,
     TIME_HELP,
     duration_text,
@@ -32,7 +33,6 @@ from .settings import (
     read_number,
     read_real,
     setting,
-    settings_text,
 )
 
 if TYPE_CHECKING:
@@ -44,35 +44,50 @@ _LATEST = f"agent{_SUFFIX}"  # name in a run's folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkFactory(AgentFactory):
-    """Makes an agent with a network; see `network_agent`."""
+class NetworkSpec(AgentSpec):
+    """An agent with a network; see `network_agent`.
+
+    Attributes:
+        usual: simulations for each move, if neither a number nor a time is given.
+
+    Raises:
+        ValueError: there are simulations and a time, or an option would have no effect.
+    """
 
     argument = "simulations"
+    usual: ClassVar[int] = DEFAULT_SIMULATIONS
 
     simulations: int | None = setting(
         read_number,
         f"simulations for each move, {DEFAULT_SIMULATIONS} by default; 0 plays the policy alone",
     )
-    time: float | None = setting(read_duration, TIME_HELP)
+    time: float | None = setting(read_duration, TIME_HELP, write=duration_text)
     temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
+    search: tuple[tuple[str, Any], ...] = options_setting()
     lcb: float | None = setting(
         read_real,
         "with a time: the move is chosen by its value minus this many standard errors",
     )
-    search: tuple[tuple[str, Any], ...] = options_setting()
+    _is_usual: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _ = self.settings
+        # What is not given is written down, and what is given in vain is left out, so that specs of
+        # agents that play alike are equal.
+        if self.time is not None and self.simulations is not None:
+            raise ValueError("give simulations or a time for each move, not both")
+        is_usual = self.time is None and self.simulations is None
+        object.__setattr__(self, "_is_usual", is_usual)
+        if is_usual:
+            object.__setattr__(self, "simulations", self.usual)
+        usual = self._check_options()
+        search = tuple((key, value) for key, value in self.search if value != usual[key])
+        object.__setattr__(self, "search", search)
+        if self.time is not None and self.lcb == LCB and not self.temperature:
+            object.__setattr__(self, "lcb", None)
 
-    @property
-    def settings(self) -> SearchSettings:
-        """The settings of the search.
-
-        Raises:
-            ValueError: an option would have no effect.
-        """
-        given = dict(self.search)
-        usual = "gumbel" if self.time is None else "puct"
+    def _check_options(self) -> dict[str, Any]:
+        """Refuse options of the search that would have no effect; return the defaults of all."""
+        given, usual = dict(self.search), "gumbel" if self.time is None else "puct"
         algorithm = given.get("algorithm", usual)
         if self.time is not None and algorithm != usual:
             raise ValueError(f"with a time the search is {usual}: leave out algorithm={algorithm}")
@@ -89,51 +104,56 @@ class NetworkFactory(AgentFactory):
                     + ("" if self.time else f"give algorithm={option.algorithm} too, or ")
                     + "leave it out"
                 )
-        return SearchSettings(**{"algorithm": algorithm} | given)
+        return {option.name: option.default for option in OPTIONS} | {"algorithm": usual}
+
+    @property
+    def needs(self) -> Needs:
+        """A network, and a score if the agent plays for it."""
+        return Needs.NETWORK | (Needs.SCORE if self.settings.score else Needs.NOTHING)
+
+    @property
+    def settings(self) -> SearchSettings:
+        """The settings of the search."""
+        usual = "gumbel" if self.time is None else "puct"
+        return SearchSettings(**{"algorithm": usual} | dict(self.search))
 
     def with_simulations(self, simulations: int | None) -> Self:
-        """See `AgentFactory.with_simulations`."""
-        return replace(self, simulations=simulations) if self.simulations is None else self
+        """See `AgentSpec.with_simulations`."""
+        if simulations is None or not self._is_usual:
+            return self
+        return replace(self, simulations=simulations)
 
-    def make_of(
-        self,
-        game: Game,
-        network: Network | Evaluator,
-        label: str,
-        seed: Seed,
-    ) -> Agent:
-        """Make the agent; tables name it ``label`` with the settings."""
+    def drawing(self, temperature: float) -> Self:
+        """The same, but moves are drawn at a temperature, unless they are drawn already."""
+        return self if self.temperature else replace(self, temperature=temperature, lcb=None)
+
+    def searching(self, simulations: int) -> Self:
+        """The same with another number of simulations, in place of a time too; 0: no search."""
+        search = self.search if simulations else ()
+        return replace(self, simulations=simulations, time=None, lcb=None, search=search)
+
+    def make_of(self, game: Game, network: Network | Evaluator, seed: Seed) -> Agent:
+        """Make the agent with a network."""
         from .network import network_agent
 
-        simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
-        told: dict[str, Any] = {
-            "time": None if self.time is None else duration_text(self.time),
-            "temperature": self.temperature or None,
-            **dict(self.search),
-            "lcb": self.lcb,
-        }
-        name = f"{label}:{simulations}" if self.time is None else label
-        return network_agent(
+        agent = network_agent(
             game,
             network,
-            simulations,
-            name + settings_text(told),
+            self.simulations or 0,
+            self.label,
             seed,
             temperature=self.temperature,
             seconds=self.time,
             lcb=self.lcb,
             settings=self.settings,
         )
+        agent.thinker = self.subject
+        return agent
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainedFactory(NetworkFactory):
-    """Makes the agent of a checkpoint."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """The agent's name in tables, without its settings."""
+class TrainedSpec(NetworkSpec):
+    """The agent of a checkpoint."""
 
     @abstractmethod
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
@@ -145,7 +165,7 @@ class TrainedFactory(NetworkFactory):
         """
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game:
-        """The game that it was trained for; see `AgentFactory.choose_game`."""
+        """The game that it was trained for; see `AgentSpec.choose_game`."""
         path = self.checkpoint_path(options)
         trained = load_header(path)
         try:
@@ -155,97 +175,115 @@ class TrainedFactory(NetworkFactory):
         return make_stored_game(trained.game, trained.options, **options) if options else game
 
     def network_file(self, game: Game) -> Path:
-        """The checkpoint file; see `AgentFactory.network_file`."""
+        """The checkpoint file; see `AgentSpec.network_file`."""
         return self.checkpoint_path(game.options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
+        """Make the agent for ``game``; see `AgentSpec.make`."""
         path = self.checkpoint_path(game.options)
-        network = stored_network(path, game, self.label)
+        network = stored_network(path, game, self.short)
         if self.settings.score and game.max_score:
-            _check_learnt_score(load_header(path), self.label)
-        return self.make_of(game, network, self.label, seed)
+            _check_learnt_score(load_header(path), self.short)
+        return self.make_of(game, network, seed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OfGame(TrainedFactory):
-    """Makes an agent that ships with a game.
+class _OfGame(TrainedSpec):
+    """An agent that ships with a game.
 
     Attributes:
-        name: the game's name.
+        game: the game's name.
     """
 
-    name: str
+    game: str
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``GAME[:SIMULATIONS]``; see `AgentFactory.read`."""
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read ``GAME[:SIMULATIONS]``; see `AgentSpec.read`."""
         name, colon, simulations = (argument or "").partition(":")
         if name not in GAMES:
             raise ValueError(
                 f"{quoted(name)} is not a game{did_you_mean(name, GAMES)}; games: "
                 f"{', '.join(GAMES)}"
             )
-        return super().read(simulations if colon else None, settings, name=name)
+        return super().read(simulations if colon else None, settings, game=name)
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file for these options; see `TrainedFactory.checkpoint_path`."""
-        path = shipped_agent(self.name, options)
+        """The file for these options; see `TrainedSpec.checkpoint_path`."""
+        path = shipped_agent(self.game, options)
         if path is None:
             raise FileNotFoundError(
-                f"there is no shipped agent of {self.name}; train one with "
-                f"`ludarium train {self.name}`, or take another agent (uct:1000)"
+                f"there is no shipped agent of {self.game}; train one with "
+                f"`ludarium train {self.game}`, or take another agent (uct:1000)"
             )
         return path
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShippedFactory(_OfGame):
-    """Makes the shipped agent of a game."""
+class ShippedSpec(_OfGame):
+    """The shipped agent of a game; its name is the game's."""
+
+    usage = "shipped:GAME[:SIMULATIONS]"
+    help = "the shipped agent of a game, for its options"
 
     @property
-    def label(self) -> str:
+    def subject(self) -> str:
         """The game's name."""
-        return self.name
+        return self.game
 
 
 @dataclass(frozen=True, kw_only=True)
-class PocketFactory(_OfGame):
-    """Makes the small agent of a game, for programs that ship one.
+class PocketSpec(_OfGame):
+    """The small agent of a game, for programs that ship one.
 
     A smaller agent in ``shipped/pocket`` replaces the shipped one of the same name. Where there
     is none, this is the shipped agent.
     """
 
+    usage = "pocket:GAME"
+    help = "the small agent of a game, for programs that ship one; takes :SIMULATIONS too"
+
     @property
-    def label(self) -> str:
+    def subject(self) -> str:
         """``pocket:`` and the game's name."""
-        return f"pocket:{self.name}"
+        return f"pocket:{self.game}"
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file for these options; see `TrainedFactory.checkpoint_path`."""
+        """The file for these options; see `TrainedSpec.checkpoint_path`."""
         usual = super().checkpoint_path(options)
         small = usual.parent / "pocket" / f"{usual.stem}-pocket{_SUFFIX}"
         return small if small.is_file() else usual
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointFactory(TrainedFactory):
-    """Makes the agent of a file or of a run.
+class CheckpointSpec(TrainedSpec):
+    """The agent of a file or of a run.
 
     Attributes:
         path: path of the file or the run's folder.
     """
 
+    usage = "PATH[:SIMULATIONS]"
+    help = (
+        "a checkpoint (.safetensors) or the folder of a run; ./uct for a file with the name of "
+        "another agent"
+    )
+
     path: Path
 
     @property
-    def label(self) -> str:
+    def subject(self) -> str:
+        """The path, with a separator, so that it is not taken for another agent's name."""
+        path = str(self.path)
+        return path if os.sep in path else os.path.join(os.curdir, path)
+
+    @property
+    def short(self) -> str:
         """The name of the file, without its suffix, or of the folder."""
         return named(self.path.resolve().name.removesuffix(_SUFFIX))
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file itself; see `TrainedFactory.checkpoint_path`."""
+        """The file itself; see `TrainedSpec.checkpoint_path`."""
         return find_checkpoint(self.path)
 
 

@@ -12,12 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from ludarium.base.files import MEGABYTE
 from ludarium.base.messages import quoted, shortened
 
-from .checkpoints import TrainedFactory
+from .agent import AgentSpec
+from .checkpoints import TrainedSpec
 
 #: Name of the agent's file in a repository.
 FILE = "agent.safetensors"
@@ -29,20 +30,24 @@ _INSTALL = 'pip install "ludarium[hub]"'
 
 
 @dataclass(frozen=True, kw_only=True)
-class HubFactory(TrainedFactory):
-    """Makes the agent of a repository on the hub.
+class HubSpec(TrainedSpec):
+    """The agent of a repository on the hub.
 
     Attributes:
         repository: ``OWNER/NAME``.
         revision: branch, tag or commit; None for the latest.
     """
 
+    usage = "hf:OWNER/NAME[@REVISION][:SIMULATIONS]"
+    help = "an agent on the Hugging Face Hub, where `ludarium push` puts one"
+    risk = "asks another machine"
+
     repository: str
     revision: str | None = None
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``OWNER/NAME[@REVISION][:SIMULATIONS]``; see `AgentFactory.read`."""
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read ``OWNER/NAME[@REVISION][:SIMULATIONS]``; see `AgentSpec.read`."""
         name, colon, simulations = (argument or "").partition(":")
         repository, at, revision = name.partition("@")
         if not _REPOSITORY.fullmatch(repository) or (at and not revision):
@@ -53,12 +58,17 @@ class HubFactory(TrainedFactory):
         return super().read(simulations if colon else None, settings, **own)
 
     @property
-    def label(self) -> str:
+    def subject(self) -> str:
+        """``hf:`` and `short`."""
+        return f"hf:{self.short}"
+
+    @property
+    def short(self) -> str:
         """``OWNER/NAME`` or ``OWNER/NAME@REVISION``."""
         return self.repository + (f"@{self.revision}" if self.revision else "")
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file, which is fetched unless it is cached; see `TrainedFactory.checkpoint_path`."""
+        """The file, which is fetched unless it is cached; see `TrainedSpec.checkpoint_path`."""
         return fetch(self.repository, self.revision)
 
 

@@ -16,8 +16,9 @@ game. The first of these rules that matches applies:
 So a file with the name of a kind or a game must be written ``./uct`` or ``./corso``. If such a file
 is a checkpoint or a run, a warning says so.
 
-Another package adds a kind by an entry point, whose name is the word before the colon. It names an
-`AgentKind`, or a function of a game and a seed that makes the agent, such as a subclass of `Agent`:
+Another package adds a kind by an entry point, whose name is the word before the colon. It names a
+subclass of `AgentSpec`, or a function of a game and a seed that makes the agent, such as a subclass
+of `Agent`:
 
     [project.entry-points."ludarium.agents"]
     mybot = "mine:MyBot"
@@ -29,12 +30,11 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ludarium.base.messages import did_you_mean, quoted, shortened
 from ludarium.base.numbers import checked_flag
@@ -42,70 +42,31 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES, as_game
 
-from .agent import Agent, AgentFactory, Seed
-from .alphabeta import AlphaBetaFactory, greedy
-from .checkpoints import (
-    CheckpointFactory,
-    PocketFactory,
-    ShippedFactory,
-    TrainedFactory,
-    holds_checkpoint,
-)
-from .hub import HubFactory
-from .outside import ExportedFactory, ObjectFactory
-from .program import ProgramFactory
+from .agent import Agent, AgentSpec, Seed, labels_of
+from .alphabeta import AlphaBetaSpec, GreedySpec
+from .checkpoints import CheckpointSpec, PocketSpec, ShippedSpec, TrainedSpec, holds_checkpoint
+from .hub import HubSpec
+from .outside import ExportedSpec, ModuleSpec, played_by, spec_of_object
+from .program import ProgramSpec
 from .settings import settings_of, split_last_settings, split_settings
-from .uct import UCTFactory
-from .uniform import RandomAgent
+from .uct import UCTSpec
+from .uniform import RandomSpec
 
 #: The group of the entry points by which installed packages add kinds.
 AGENT_ENTRY_POINTS = "ludarium.agents"
 
-#: The types that `as_agent` turns into an agent.
-Player = Any
+#: What `as_agent` turns into an agent: one that is made, a spec, a name; or a function, a class or
+#: a torch module, all of which can be called.
+AgentLike = Agent | AgentSpec | str | Callable[..., Any]
 
 _LONGEST_MESSAGE = 400
 
 
-@dataclass(frozen=True)
-class AgentKind:
-    """One kind of agents, and how its names are read.
-
-    Attributes:
-        usage: the form of its names, such as ``uct[:PLAYOUTS]``.
-        help: a description of the kind in a line.
-        factory: class that makes the agent; if it is a dataclass, the settings that a name may give
-            are fields (see `setting`). Its `AgentFactory.read` reads the text after the colon.
-        risk: what a name may do, such as ``runs code``; then names of this kind are refused in
-            files. Empty for a harmless kind.
-    """
-
-    usage: str
-    help: str
-    factory: type[AgentFactory]
-    risk: str = ""
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The settings of a name, each with a description in a line."""
-        return {key: known["help"] for key, known in settings_of(self.factory).items()}
-
-
-def _factory_by(function: Callable[[Game, Seed], Agent]) -> type[AgentFactory]:
-    """A factory class that makes agents by a function of a game and a seed."""
-
-    class Factory(AgentFactory):
-        def make(self, game: Game, seed: Seed = None) -> Agent:
-            return function(game, seed)
-
-    return Factory
-
-
-def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool = False) -> Agent:
+def make_agent(name: str, game: Game | str, seed: Seed = None, from_file: bool = False) -> Agent:
     """Make the agent that a name means; this module documents the names.
 
     Args:
-        spec: such as ``random``, ``greedy``, ``uct:1000``, ``alphabeta:4``, ``perfect``, ``corso``,
+        name: such as ``random``, ``greedy``, ``uct:1000``, ``alphabeta:4``, ``perfect``, ``corso``,
             ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``, ``onnx:corso.onnx``,
             ``python:mine:policy``, ``corso?simulations=64&temperature=0.1``.
         game: the rules that it plays by, or a game's name.
@@ -113,16 +74,16 @@ def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool =
         from_file: the name comes out of a file, see `read_agent`.
 
     Raises:
-        ValueError: ``spec`` names no agent, its number is out of range, or the agent cannot
+        ValueError: ``name`` names no agent, its number is out of range, or the agent cannot
             play ``game``; the message says what is accepted.
         FileNotFoundError: the game has no shipped agent, or the folder has no agent.
         ImportError: the agent needs a package that is not installed.
     """
-    return read_agent(spec, from_file).make(as_game(game, {}), seed)
+    return read_agent(name, from_file).make(as_game(game, {}), seed)
 
 
 def as_agent(
-    player: Player,
+    player: AgentLike,
     game: Game | str,
     seed: Seed = None,
     name: str | None = None,
@@ -133,7 +94,7 @@ def as_agent(
     """Make an agent of any object that can play.
 
     Args:
-        player: an `Agent`, which is returned as it is; an agent's name; a subclass of
+        player: an `Agent`, which is returned as it is; a spec or an agent's name; a subclass of
             `Agent`, or a function of a game and a seed that makes one, recognised by the names of
             its parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
             arguments; or a `Policy`, any other function, from a position to an action. A module
@@ -156,86 +117,131 @@ def as_agent(
         FileNotFoundError, ImportError: see `make_agent`.
     """
     game = as_game(game, {})
-    made = ObjectFactory(
-        player=player,
-        name=name,
-        simulations=simulations,
-        temperature=temperature,
-        canonical=checked_flag("canonical", canonical),
-    )
-    if isinstance(player, str | Agent) and made != ObjectFactory(player=player):
+    settings: dict[str, Any] = {
+        "simulations": simulations,
+        "temperature": temperature or None,
+        "canonical": checked_flag("canonical", canonical) or None,
+    }
+    settings = {key: value for key, value in settings.items() if value is not None}
+    if isinstance(player, Agent | AgentSpec | str) and (settings or name is not None):
         raise ValueError(
             "an agent and its name take no settings here; a name may hold them, such as "
             "corso?simulations=64"
         )
-    return make_agent(player, game, seed) if isinstance(player, str) else made.make(game, seed)
+    if isinstance(player, Agent):
+        return played_by(player, game)
+    return spec_of(player, name, **settings).make(game, seed)
 
 
-def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
-    """Parse an agent's name into an `AgentFactory`, without loading a network.
+def make_agents(players: Sequence[AgentLike], game: Game) -> list[Agent]:
+    """Make agents that meet, with names in tables that tell them apart; see `labels_of`.
+
+    Args:
+        players: see `as_agent`; an `Agent` keeps its name.
+        game: the rules.
+
+    Raises:
+        ValueError, FileNotFoundError, ImportError: see `as_agent`.
+    """
+    made = [each if isinstance(each, Agent) else spec_of(each) for each in players]
+    agents = [as_agent(each, game) for each in made]
+    labels = labels_of(each for each in made if isinstance(each, AgentSpec))
+    names = [agent.name for agent in agents]
+    for spec, agent in zip(made, agents, strict=True):
+        if isinstance(spec, AgentSpec) and names.count(agent.name) > 1:
+            agent.name = labels[spec]
+    return agents
+
+
+def spec_of(
+    player: AgentSpec | str | Callable[..., Any],
+    name: str | None = None,
+    from_file: bool = False,
+    **settings: Any,
+) -> AgentSpec:
+    """The spec of any object that can play, except an `Agent`.
+
+    Args:
+        player: see `as_agent`.
+        name: the name of an object that is neither a spec nor a name; default: its own.
+        from_file: a name comes out of a file, see `read_agent`.
+        settings: settings of a torch module.
+
+    Raises:
+        ValueError: it is nothing that can play, or takes no settings.
+    """
+    if isinstance(player, AgentSpec):
+        return player
+    if isinstance(player, str):
+        return read_agent(player, from_file)
+    return spec_of_object(player, name, **settings)
+
+
+def read_agent(name: str, from_file: bool = False) -> AgentSpec:
+    """The `AgentSpec` that a name means; no network is loaded.
 
     The object of ``python:MODULE:OBJECT`` is imported, and so is an installed package's kind.
 
     Args:
-        spec: the name.
+        name: the name.
         from_file: it comes from a file, perhaps a stranger's, so kinds with a risk are refused.
 
     Raises:
-        ValueError: ``spec`` names no agent; the message says what is accepted.
+        ValueError: it names no agent; the message says what is accepted.
     """
-    factory: AgentFactory | None
-    if not isinstance(spec, str):
+    spec: AgentSpec | None
+    if not isinstance(name, str):
         raise ValueError(
-            f"an agent is made by its name, a text, not {quoted(spec, 40)}; as_agent takes other "
+            f"an agent is made by its name, a text, not {quoted(name, 40)}; as_agent takes other "
             f"players; {accepted()}"
         )
-    word = re.split("[:?]", spec, maxsplit=1)[0]
+    word = re.split("[:?]", name, maxsplit=1)[0]
     try:
-        name, settings = (spec, {}) if os.path.exists(spec) else _split(spec)
-        word, colon, argument = name.partition(":")
+        whole, settings = (name, {}) if os.path.exists(name) else _split(name)
+        word, colon, argument = whole.partition(":")
         kind = find_kind(word)
         if kind is not None and kind.risk and from_file:
             raise ValueError(f"{word}: {kind.risk}, so it is not taken from a file")
         if kind is not None:
-            factory = kind.factory.read(argument if colon else None, settings)
+            spec = kind.read(argument if colon else None, settings)
         elif word in GAMES:
-            factory = ShippedFactory.read(name, settings)
+            spec = ShippedSpec.read(whole, settings)
         else:
-            factory = _read_path(name, settings)
+            spec = _read_path(whole, settings)
     except PluginError:
         raise
     except ValueError as error:
         reason = shortened(str(error), _LONGEST_MESSAGE)
-        raise ValueError(f"agent {quoted(spec, 40)}: {reason}{_usage_of(word)}") from None
-    if factory is None and ("/" in word or "." in word or os.sep in name):
-        raise ValueError(f"agent {quoted(spec, 100)}: no such file or folder")
-    if factory is None:
+        raise ValueError(f"agent {quoted(name, 40)}: {reason}{_usage_of(word)}") from None
+    if spec is None and ("/" in word or "." in word or os.sep in whole):
+        raise ValueError(f"agent {quoted(name, 100)}: no such file or folder")
+    if spec is None:
         raise ValueError(
-            f"no agent is called {quoted(spec, 40)}, nor a game or file"
+            f"no agent is called {quoted(name, 40)}, nor a game or file"
             f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; --game-module "
             f"registers a game of yours; {accepted()}"
         )
-    if not isinstance(factory, CheckpointFactory):
-        _warn_of_hidden_files(spec, word)
-    return factory
+    if not isinstance(spec, CheckpointSpec):
+        _warn_of_hidden_files(name, word)
+    return spec
 
 
-def read_trained_agent(spec: str) -> TrainedFactory:
-    """Parse an agent's name like `read_agent`, but accept only agents with a network.
+def read_trained_agent(name: str) -> TrainedSpec:
+    """The spec that a name means, like `read_agent`, but only of agents with a checkpoint.
 
     Raises:
-        ValueError: ``spec`` names no trained agent.
+        ValueError: ``name`` names no trained agent.
     """
-    factory = read_agent(spec)
-    if not isinstance(factory, TrainedFactory):
+    spec = read_agent(name)
+    if not isinstance(spec, TrainedSpec):
         raise ValueError(
-            f"agent {quoted(spec)} has no network; give a checkpoint, the folder of a run, or the "
+            f"agent {quoted(name)} has no network; give a checkpoint, the folder of a run, or the "
             "name of a game for its shipped agent"
         )
-    return factory
+    return spec
 
 
-def agent_kinds() -> dict[str, AgentKind]:
+def agent_kinds() -> dict[str, type[AgentSpec]]:
     """All kinds, by the word with which their names begin; packages' kinds are imported.
 
     A package's kind that cannot be imported is left out, with a warning.
@@ -262,22 +268,21 @@ def accepted() -> str:
 def _usage_of(word: str) -> str:
     """The form of the names that begin with a word, as the end of an error message."""
     kind = _KINDS.get(word)
-    if kind is not None and kind.factory is ObjectFactory:
+    if kind is ModuleSpec:
         return ""  # its errors are those of the user's module
     forms = dict(FORMS_WITHOUT_KIND)
     usage = kind.usage if kind is not None else next(iter(forms)) if word in GAMES else ""
     return f"; accepted: {usage}" if usage else ""
 
 
-def _split(spec: str) -> tuple[str, dict[str, str]]:
+def _split(name: str) -> tuple[str, dict[str, str]]:
     """Split a name into the part before its settings, and the settings."""
-    kind = _KINDS.get(spec.partition(":")[0])
-    if kind is not None and kind.factory is ProgramFactory:
-        return split_last_settings(spec, kind.settings)
-    return split_settings(spec)
+    if _KINDS.get(name.partition(":")[0]) is ProgramSpec:
+        return split_last_settings(name, settings_of(ProgramSpec))
+    return split_settings(name)
 
 
-def find_kind(word: str) -> AgentKind | None:
+def find_kind(word: str) -> type[AgentSpec] | None:
     """The kind whose names begin with this word; None if there is none."""
     if word in _KINDS:
         return _KINDS[word]
@@ -302,22 +307,30 @@ def _installed_kinds() -> dict[str, EntryPoint]:
     return usable
 
 
-def _load_kind(word: str, plugin: EntryPoint) -> AgentKind:
+@cache  # so that specs of a name are equal
+def _load_kind(word: str, plugin: EntryPoint) -> type[AgentSpec]:
     loaded = load_plugin(plugin)
-    if isinstance(loaded, AgentKind):
+    if inspect.isclass(loaded) and issubclass(loaded, AgentSpec):
         return loaded
     if not callable(loaded):
-        raise refusal(plugin, "is neither an AgentKind nor a function that makes an agent")
+        raise refusal(plugin, "is neither an AgentSpec nor a function that makes an agent")
     title = (inspect.getdoc(loaded) or "").partition("\n")[0].rstrip(".")
-    return AgentKind(word, title[:1].lower() + title[1:], _factory_by(loaded))
+
+    class Installed(AgentSpec):
+        usage, help = word, title[:1].lower() + title[1:]
+
+        def make(self, game: Game, seed: Seed = None) -> Agent:
+            return cast("Agent", loaded(game, seed))
+
+    return Installed
 
 
-def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
+def _read_path(name: str, settings: Mapping[str, str]) -> AgentSpec | None:
     path, colon, simulations = name.rpartition(":")
     if os.path.exists(name):  # unlike Path.exists, false for an impossible path
-        return CheckpointFactory.read(None, settings, path=Path(name))
+        return CheckpointSpec.read(None, settings, path=Path(name))
     if colon and os.path.exists(path):
-        return CheckpointFactory.read(simulations, settings, path=Path(path))
+        return CheckpointSpec.read(simulations, settings, path=Path(path))
     return None
 
 
@@ -335,47 +348,22 @@ def _warn_of_hidden_files(spec: str, word: str) -> None:
 #: Forms of names that do not begin with a kind, with their explanations.
 FORMS_WITHOUT_KIND = (
     ("GAME[:SIMULATIONS]", "short for shipped:GAME, such as corso or corso:128"),
-    (
-        "PATH[:SIMULATIONS]",
-        "a checkpoint (.safetensors) or the folder of a run; ./uct for a file with the name of "
-        "another agent",
-    ),
+    (CheckpointSpec.usage, CheckpointSpec.help),
 )
 
-_KINDS = {
-    "random": AgentKind("random", "uniformly random legal actions", _factory_by(RandomAgent)),
-    "greedy": AgentKind(
-        "greedy", "the action with the best score after one ply", _factory_by(greedy)
-    ),
-    "uct": AgentKind("uct[:PLAYOUTS]", "tree search with random playouts", UCTFactory),
-    "alphabeta": AgentKind("alphabeta[:DEPTH]", "minimax over the score", AlphaBetaFactory),
-    "shipped": AgentKind(
-        "shipped:GAME[:SIMULATIONS]",
-        "the shipped agent of a game, for its options",
-        ShippedFactory,
-    ),
-    "pocket": AgentKind(
-        "pocket:GAME",
-        "the small agent of a game, for programs that ship one; takes :SIMULATIONS too",
-        PocketFactory,
-    ),
-    "onnx": AgentKind("onnx:FILE", "a network that `ludarium export` wrote", ExportedFactory),
-    "hf": AgentKind(
-        "hf:OWNER/NAME[@REVISION][:SIMULATIONS]",
-        "an agent on the Hugging Face Hub, where `ludarium push` puts one",
-        HubFactory,
-        risk="asks another machine",
-    ),
-    "engine": AgentKind(
-        "engine:COMMAND",
-        "a program of any kind that answers lines of JSON as `ludarium engine` does",
-        ProgramFactory,
-        risk="runs a program",
-    ),
-    "python": AgentKind(
-        "python:MODULE:OBJECT",
-        "your own: a function from a position to an action, a torch module, or an Agent",
-        ObjectFactory,
-        risk="runs code",
-    ),
+#: The kinds of this package, by the word with which their names begin.
+_KINDS: dict[str, type[AgentSpec]] = {
+    re.split(r"\W", kind.usage, maxsplit=1)[0]: kind
+    for kind in (
+        RandomSpec,
+        GreedySpec,
+        UCTSpec,
+        AlphaBetaSpec,
+        ShippedSpec,
+        PocketSpec,
+        ExportedSpec,
+        HubSpec,
+        ProgramSpec,
+        ModuleSpec,
+    )
 }

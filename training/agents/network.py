@@ -22,14 +22,11 @@ from ludarium.training.search.settings import DEFAULTS
 
 from .agent import Agent, Seed
 from .searcher import Drawn, Searcher, as_positions, best
-from .settings import DEFAULT_SIMULATIONS, check_duration, check_simulations
+from .settings import DEFAULT_SIMULATIONS, LCB, check_duration, check_simulations
 from .trees import Trees
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
-
-#: Default ``lcb`` of searches with seconds, in standard errors.
-LCB = 3.0
 
 _BATCH = 128
 _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,25 +23,18 @@ from ludarium.envs.plugins import import_own
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked, in_canonical_frame
 
-from .agent import Agent, AgentFactory, Seed
-from .checkpoints import NetworkFactory
-from .settings import (
-    TEMPERATURE_HELP,
-    TIME_HELP,
-    duration_text,
-    read_duration,
-    read_flag,
-    read_number,
-    read_real,
-    setting,
-)
+from .agent import Agent, AgentSpec, Needs, Seed
+from .checkpoints import NetworkSpec
+from .settings import read_flag, read_number, setting
 
 if TYPE_CHECKING:
+    import torch
+
     from ludarium.models import PolicyValueNetwork
 
 
-class PolicyAgent(Agent):
-    """Calls a policy function for each position.
+class FunctionAgent(Agent):
+    """Calls a function for each position.
 
     It has no searcher, because only the action is known.
 
@@ -70,28 +63,42 @@ class PolicyAgent(Agent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportedFactory(NetworkFactory):
-    """Makes the agent of a file that `ludarium.models.export` wrote.
+class ExportedSpec(NetworkSpec):
+    """The agent of a file that `ludarium.models.export` wrote.
 
     Attributes:
         path: path of the file.
     """
 
+    usage = "onnx:FILE"
+    help = "a network that `ludarium export` wrote"
+    argument = ""
+
     path: Path
 
+    @property
+    def subject(self) -> str:
+        """``onnx:`` and the path."""
+        return f"onnx:{self.path}"
+
+    @property
+    def short(self) -> str:
+        """``onnx:`` and the file's name."""
+        return f"onnx:{named(self.path.name)}"
+
     def network_file(self, game: Game) -> Path:
-        """The file itself; see `AgentFactory.network_file`."""
+        """The file itself; see `AgentSpec.network_file`."""
         return self.path
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``FILE``; see `AgentFactory.read`."""
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read ``FILE``; see `AgentSpec.read`."""
         if not argument:
             raise ValueError("onnx needs a file: onnx:FILE")
         return super().read(None, settings, path=Path(argument))
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game:
-        """The game that it was trained for; see `AgentFactory.choose_game`."""
+        """The game that it was trained for; see `AgentSpec.choose_game`."""
         from ludarium.envs.registry import make_stored_game
         from ludarium.models.export import load_exported
 
@@ -107,8 +114,8 @@ class ExportedFactory(NetworkFactory):
         return make_stored_game(game.name, game.options, **options) if options else game
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
-        return self.make_of(game, self._evaluator(game), f"onnx:{named(self.path.name)}", seed)
+        """Make the agent for ``game``; see `AgentSpec.make`."""
+        return self.make_of(game, self._evaluator(game), seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
         from ludarium.envs.engine.description import describe_game
@@ -127,36 +134,89 @@ class ExportedFactory(NetworkFactory):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObjectFactory(AgentFactory):
-    """Makes an agent of any object that can play, except a name; see `names.as_agent`.
-
-    Its settings are for a torch module.
+class _ObjectSpec(AgentSpec):
+    """An agent made of the caller's object.
 
     Attributes:
-        player: the object.
-        name: the agent's name; default: the name of the object or of its class.
+        name: its name.
     """
 
-    argument = "simulations"
-    shares_state = True
+    needs = Needs.CODE | Needs.ONE_THREAD
+
+    name: str
+
+    @property
+    def subject(self) -> str:
+        """The object's name."""
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionSpec(_ObjectSpec):
+    """An agent that calls the caller's function, a `FunctionAgent`.
+
+    Attributes:
+        policy: the function.
+    """
+
+    policy: Policy = field(hash=False)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """Make the agent for ``game``; see `AgentSpec.make`."""
+        return FunctionAgent(game, self.policy, self.label)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakerSpec(_ObjectSpec):
+    """An agent that the caller's function makes, or a class of agents.
+
+    Attributes:
+        maker: the function, of a game and a seed; its agents may share what they use.
+    """
+
+    maker: Callable[..., Agent] = field(hash=False)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """Make the agent for ``game``; see `AgentSpec.make`."""
+        made = self.maker(game=game, seed=seed)
+        if not isinstance(made, Agent):
+            raise ValueError(f"{self.name} made {quoted(made)}, which is not an Agent")
+        return played_by(made, game)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleSpec(NetworkSpec):
+    """The agent of a torch module, which by default plays without search; see `as_agent`.
+
+    Attributes:
+        module: the module.
+        name: its name.
+    """
+
+    usage = "python:MODULE:OBJECT"
+    help = "your own: a function from a position to an action, a torch module, or an Agent"
+    risk = "runs code"
+    argument = ""
+    usual = 0
 
     simulations: int | None = setting(
         read_number, "simulations for each move, for a torch module with values; none by default"
     )
-    time: float | None = setting(read_duration, TIME_HELP)
-    temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
     canonical: bool = setting(
         read_flag, "true shows a module the canonical frame in place of the board's own", False
     )
-    player: Any
-    name: str | None = None
+    module: torch.nn.Module = field(hash=False)
+    name: str
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
         """Import the object that ``MODULE:OBJECT`` names; the current folder is searched too.
 
+        Returns:
+            The spec of the object, whatever it is; settings are for a torch module.
+
         Raises:
-            ValueError: there is no such module or object; or see `AgentFactory.read`.
+            ValueError: there is no such module or object; or see `AgentSpec.read`.
         """
         path, colon, wanted = (argument or "").partition(":")
         if not (path and colon and wanted):
@@ -168,60 +228,81 @@ class ObjectFactory(AgentFactory):
                 meant = did_you_mean(part, vars(player)) if hasattr(player, "__dict__") else ""
                 raise ValueError(f"there is no {quoted(part)} in it ({named(file)}){meant}")
             player = getattr(player, part)
-        return super().read(None, settings, player=player, name=f"python:{argument}")
+        name, module = f"python:{argument}", _as_module(player)
+        if module is not None:
+            return super().read(None, settings, module=module, name=name)
+        if settings:
+            raise ValueError(f"{name} is not a torch module, so it takes no settings")
+        return spec_of_object(player, name)
+
+    @property
+    def subject(self) -> str:
+        """The module's name."""
+        return self.name
+
+    @property
+    def needs(self) -> Needs:
+        """As `NetworkSpec.needs`, and the module, which may change and be used elsewhere."""
+        return super().needs | Needs.CODE | Needs.ONE_THREAD
+
+    def with_simulations(self, simulations: int | None) -> Self:
+        """The same: by default there is no search."""
+        return self
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
-        player = self.player
-        label = self.name or _label(player)
-        module = None if isinstance(player, Agent) else _as_module(player)
-        if module is not None:
-            return self._of_module(module, game, seed, label)
-        if self != ObjectFactory(player=player, name=self.name):
-            raise ValueError(f"{label} is not a torch module, so it takes no settings")
-        if isinstance(player, Agent):
-            if player.game != game:
-                raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
-            return player
-        if not callable(player):
-            raise ValueError(
-                f"{quoted(player)} cannot play: give an agent, its name, a function from a "
-                "position to an action, or a torch module"
-            )
-        if _makes_agents(player):
-            made = player(game=game, seed=seed)
-            if not isinstance(made, Agent):
-                raise ValueError(f"{label} made {quoted(made)}, which is not an Agent")
-            return ObjectFactory(player=made).make(game)
-        return PolicyAgent(game, player, label)
-
-    def _of_module(self, module: Any, game: Game, seed: Seed, label: str) -> Agent:
-        from .network import network_agent
-
+        """Make the agent for ``game``; see `AgentSpec.make`."""
         is_search = bool(self.simulations) or self.time is not None
-        return network_agent(
-            game,
-            _of_module(module, game, label, is_search, self.canonical),
-            self.simulations or 0,
-            label if self.time is None else f"{label}?time={duration_text(self.time)}",
-            seed,
-            temperature=self.temperature,
-            seconds=self.time,
+        network = _of_module(self.module, game, self.name, is_search, self.canonical)
+        return self.make_of(game, network, seed)
+
+
+def spec_of_object(player: Any, name: str | None = None, **settings: Any) -> AgentSpec:
+    """The spec of an object that can play, which is neither an `Agent` nor a spec nor a name.
+
+    Args:
+        player: the object, see `names.as_agent`.
+        name: the agent's name; default: the name of the object or of its class.
+        settings: settings of a `ModuleSpec`.
+
+    Raises:
+        ValueError: it cannot play, or it is no torch module and takes no settings.
+    """
+    label = name or _label(player)
+    module = _as_module(player)
+    if module is not None:
+        return ModuleSpec(module=module, name=label, **settings)
+    if settings:
+        raise ValueError(f"{label} is not a torch module, so it takes no settings")
+    if not callable(player):
+        raise ValueError(
+            f"{quoted(player)} cannot play: give an agent, its name, a function from a "
+            "position to an action, or a torch module"
         )
+    if _makes_agents(player):
+        return MakerSpec(maker=player, name=label)
+    return FunctionSpec(policy=player, name=label)
+
+
+def played_by(agent: Agent, game: Game) -> Agent:
+    """Return an agent; ``ValueError`` unless it plays this game."""
+    if agent.game != game:
+        raise ValueError(f"agent {agent.name} plays {agent.game}, not {game}")
+    return agent
 
 
 def _label(player: Any) -> str:
     return str(getattr(player, "__name__", None) or type(player).__name__)
 
 
-def _as_module(player: Any) -> Any:
+def _as_module(player: Any) -> torch.nn.Module | None:
     """The torch module, made without arguments if its class is given; None for anything else."""
-    torch = sys.modules.get("torch")  # a module exists only if torch is imported
-    if torch is None:
+    if "torch" not in sys.modules:  # a module exists only if torch is imported
         return None
-    if isinstance(player, torch.nn.Module):
+    from torch.nn import Module
+
+    if isinstance(player, Module):
         return player
-    if inspect.isclass(player) and issubclass(player, torch.nn.Module):
+    if inspect.isclass(player) and issubclass(player, Module):
         try:
             return player()
         except TypeError as error:

@@ -18,10 +18,10 @@ import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue, SimpleQueue
 from threading import Thread
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import msgspec
 import numpy as np
@@ -34,8 +34,8 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
 from ludarium.training.search.finding import Budget
 
-from .agent import Agent, AgentFactory, Seed
-from .settings import duration_text, read_duration, read_number, setting, settings_text
+from .agent import Agent, AgentSpec, Seed
+from .settings import duration_text, read_duration, read_number, setting
 
 #: Seconds that a program has for an answer, beyond its thinking time.
 LIMIT = 60.0
@@ -331,27 +331,34 @@ def _action(program: _Program, position: Position, texts: Sequence[str], answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgramFactory(AgentFactory):
-    """Makes an agent of a program; see `ProgramAgent`.
+class ProgramSpec(AgentSpec):
+    """The agent of a program; see `ProgramAgent`.
 
     Attributes:
         command: the command line as typed, without anything that only a shell understands.
     """
 
+    usage = "engine:COMMAND"
+    help = "a program of any kind that answers lines of JSON as `ludarium engine` does"
+    risk = "runs a program"
+
     simulations: int | None = setting(
         read_number, "simulations for each move; the program is told this number"
     )
-    time: float | None = setting(read_duration, "time for each move; the program is told it")
+    time: float | None = setting(
+        read_duration, "time for each move; the program is told it", write=duration_text
+    )
     limit: float = setting(
         read_duration,
         f"time for an answer, beyond the time to think; {duration_text(LIMIT)} by default",
         LIMIT,
+        write=duration_text,
     )
     command: str
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """Read ``COMMAND``; see `AgentFactory.read`."""
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read ``COMMAND``; see `AgentSpec.read`."""
         try:
             words = _words(argument or "")
         except ValueError as error:
@@ -360,10 +367,17 @@ class ProgramFactory(AgentFactory):
             raise ValueError('engine needs a command: "engine:./mybot --fast"')
         return super().read(None, settings, command=argument or "")
 
+    @property
+    def subject(self) -> str:
+        """``engine:`` and the command."""
+        return f"engine:{self.command}"
+
+    @property
+    def label(self) -> str:
+        """The name without the time limit for answers."""
+        return str(replace(self, limit=LIMIT))
+
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent; see `AgentFactory.make`. The program is not told ``seed``."""
-        name = f"engine:{self.command}"
-        told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
-        name += settings_text(told)
+        """Make the agent; see `AgentSpec.make`. The program is not told ``seed``."""
         budget = Budget(self.simulations, self.time)
-        return ProgramAgent(game, _words(self.command), name, seed, budget, self.limit)
+        return ProgramAgent(game, _words(self.command), self.label, seed, budget, self.limit)

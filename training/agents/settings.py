@@ -14,6 +14,8 @@ from ludarium.configs.schema import MOST_SIMULATIONS, Option
 from ludarium.training.search.settings import OPTIONS
 
 DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network
+#: Default ``lcb`` of searches with seconds, in standard errors.
+LCB = 3.0
 #: Help of the settings ``temperature`` and ``time``, which several kinds have.
 TEMPERATURE_HELP = "above 0 draws the move from the policy to the power 1/temperature"
 TIME_HELP = "thinking time for each move, such as 500ms or 1s, instead of a number"
@@ -67,15 +69,22 @@ def settings_text(settings: Mapping[str, object]) -> str:
 
     A setting that is ``None`` is left out.
     """
-    texts = {key: _text(value) for key, value in settings.items() if value is not None}
+    texts = {key: text_of(value) for key, value in settings.items() if value is not None}
     given = "&".join(f"{key}={text}" for key, text in texts.items())
     return "?" + given if given else ""
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A setting's value as the text that is read as this value."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return _number_text(value) if isinstance(value, float) else str(value)
+
+
+def _number_text(value: float) -> str:
+    """The shortest text of a number, without ``.0``."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def with_settings(name: str, settings: Mapping[str, object]) -> str:
@@ -96,15 +105,21 @@ def _read_query(query: str) -> dict[str, str]:
     return settings
 
 
-def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
-    """A field of a dataclass that an agent's name can set.
+def setting(
+    read: Callable[[str], Any],
+    help: str,
+    default: Any = None,
+    write: Callable[[Any], str] = text_of,
+) -> Any:
+    """A field of an `AgentSpec` that an agent's name can set.
 
     Args:
         read: function that turns the text into the value; a wrong text is a ``ValueError``.
         help: a description of the setting in a line.
         default: the value if the name does not set it.
+        write: function that turns the value into its text.
     """
-    return field(default=default, metadata={"read": read, "help": help})
+    return field(default=default, metadata={"read": read, "help": help, "write": write})
 
 
 def options_setting() -> Any:
@@ -112,13 +127,13 @@ def options_setting() -> Any:
     return field(default=(), metadata={"options": True})
 
 
-def settings_of(factory: type) -> dict[str, Mapping[str, Any]]:
+def settings_of(kind: type) -> dict[str, Mapping[str, Any]]:
     """The settings of a dataclass by name: ``read`` and ``help`` of each, see `setting`.
 
     Those of `options_setting` have the name of their field too, as ``field``.
     """
     known: dict[str, Mapping[str, Any]] = {}
-    for each in fields(factory) if is_dataclass(factory) else ():
+    for each in fields(kind) if is_dataclass(kind) else ():
         if "read" in each.metadata:
             known[each.name] = each.metadata
         for option in OPTIONS if "options" in each.metadata else ():
@@ -183,4 +198,6 @@ def check_duration(seconds: float) -> None:
 
 def duration_text(seconds: float) -> str:
     """A thinking time in the form that `read_duration` reads."""
-    return f"{seconds:g}s" if seconds >= 1 else f"{1000 * seconds:g}ms"
+    text = _number_text(seconds)
+    milliseconds = _number_text(round(1000 * seconds, 9))
+    return f"{text}s" if seconds >= 1 else f"{milliseconds}ms"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
 from ludarium.training.search.finding import Budget, Finding
 
-from .agent import Agent, AgentFactory, Seed
+from .agent import Agent, AgentSpec, Needs, Seed
 from .searcher import Searcher, as_positions, random_streams
 from .settings import (
     TIME_HELP,
@@ -21,7 +20,6 @@ from .settings import (
     read_number,
     read_real,
     setting,
-    settings_text,
 )
 from .uct_search import MOST_PLAYOUTS, UCTSearch
 
@@ -85,30 +83,35 @@ class UCTSearcher(Searcher):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UCTFactory(AgentFactory):
-    """Makes an agent that plays the action that a `UCTSearcher` visits most."""
+class UCTSpec(AgentSpec):
+    """An agent that plays the action that a `UCTSearcher` visits most.
 
+    Raises:
+        ValueError: there are playouts and a time.
+    """
+
+    usage = "uct[:PLAYOUTS]"
+    help = "tree search with random playouts"
     argument = "playouts"
+    needs = Needs.NOTHING
 
     playouts: int | None = setting(read_number, f"random games, {DEFAULT_PLAYOUTS:,} by default")
-    time: float | None = setting(read_duration, TIME_HELP)
+    time: float | None = setting(read_duration, TIME_HELP, write=duration_text)
     exploration: float = setting(
         read_real, f"weight of the exploration term, {EXPLORATION:g} by default", EXPLORATION
     )
 
+    def __post_init__(self) -> None:
+        if self.time is None and self.playouts is None:
+            object.__setattr__(self, "playouts", DEFAULT_PLAYOUTS)
+        elif self.time is not None and self.playouts is not None:
+            raise ValueError("give playouts or a time for each move, not both")
+
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentFactory.make`."""
-        searcher = UCTSearcher(game, self.exploration)
-        told: dict[str, Any] = {
-            "time": None if self.time is None else duration_text(self.time),
-            "exploration": None
-            if self.exploration == EXPLORATION
-            else str(self.exploration).removesuffix(".0"),
-        }
+        """Make the agent for ``game``; see `AgentSpec.make`."""
         if self.time is not None:
             check_duration(self.time)
-            name, budget = "uct", Budget(seconds=self.time)
-        else:
-            playouts = DEFAULT_PLAYOUTS if self.playouts is None else self.playouts
-            name, budget = f"uct:{playouts}", Budget(simulations=playouts)
-        return Agent(game, name + settings_text(told), seed, searcher, budget)
+        searcher = UCTSearcher(game, self.exploration)
+        agent = Agent(game, self.label, seed, searcher, Budget(self.playouts, self.time))
+        agent.thinker = self.subject
+        return agent

@@ -7,7 +7,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 
-from .agent import Agent, Seed
+from .agent import Agent, AgentSpec, Needs, Seed
 from .searcher import random_streams
 
 
@@ -34,3 +34,15 @@ class RandomAgent(Agent):
         )
         chosen[states["outcome"] != ONGOING] = -1
         return chosen
+
+
+class RandomSpec(AgentSpec):
+    """A `RandomAgent`."""
+
+    usage = "random"
+    help = "uniformly random legal actions"
+    needs = Needs.NOTHING
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """Make the agent for ``game``; see `AgentSpec.make`."""
+        return RandomAgent(game, seed)

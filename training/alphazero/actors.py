@@ -118,8 +118,8 @@ class LocalActors(Actors):
         seed: np.random.SeedSequence,
     ) -> None:
         self.mixture = mixture
-        self.players = [
-            _Player(game, _share_of(config, share), workers, device, *others)
+        self.by_game = [
+            _GameActor(game, _share_of(config, share), workers, device, *others)
             for (game, share), *others in zip(
                 games,
                 mixture.dtypes,
@@ -139,26 +139,26 @@ class LocalActors(Actors):
         """
         self.load(weights)
         deviations = [
-            player.engine.deviation(examples)
-            for player, examples in zip(self.players, weights.examples, strict=True)
+            actor.engine.deviation(examples)
+            for actor, examples in zip(self.by_game, weights.examples, strict=True)
         ]
         return {
-            "backend": self.players[0].engine.backend,
+            "backend": self.by_game[0].engine.backend,
             "policy_deviation": max(each.policy for each in deviations),
             "value_deviation": max(each.value for each in deviations),
         }
 
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engines."""
-        for player, network, examples in zip(
-            self.players, weights.networks, weights.examples, strict=True
+        for actor, network, examples in zip(
+            self.by_game, weights.networks, weights.examples, strict=True
         ):
-            player.engine.update(network, examples)
+            actor.engine.update(network, examples)
         self._version, self._chunks = weights.version, 0
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         """Play the bootstrap of each game."""
-        return self._join([player.bootstrap(advance) for player in self.players])
+        return self._join([actor.bootstrap(advance) for actor in self.by_game])
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Play an iteration of each game.
@@ -168,7 +168,7 @@ class LocalActors(Actors):
         """
         key = self._version, self._chunks
         self._chunks += 1
-        return self._join([player.play(settings, key, advance) for player in self.players])
+        return self._join([actor.play(settings, key, advance) for actor in self.by_game])
 
     def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
         """One result with positions of all games; each part of it has the games' proportions.
@@ -188,7 +188,7 @@ class LocalActors(Actors):
     @property
     def resources(self) -> str:
         """Device, number of threads, backend, and how many games there are."""
-        first, count = self.players[0], len(self.players)
+        first, count = self.by_game[0], len(self.by_game)
         return (
             f"{first.engine.device}, {first.self_play.workers} workers, network "
             f"{first.engine.backend}{f', {count} sets of options' if count > 1 else ''}"
@@ -196,18 +196,18 @@ class LocalActors(Actors):
 
     def state(self) -> dict[str, np.ndarray]:
         """The games in progress, ``number/name`` for each array."""
-        return flatten(dict(enumerate(player.self_play.state() for player in self.players)), "/")
+        return flatten(dict(enumerate(actor.self_play.state() for actor in self.by_game)), "/")
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
         """Continue the games in progress; return whether those of each game fit."""
         fit = [
-            player.self_play.restore(unflatten(arrays, number, "/"))
-            for number, player in enumerate(self.players)
+            actor.self_play.restore(unflatten(arrays, number, "/"))
+            for number, actor in enumerate(self.by_game)
         ]
         return all(fit)
 
 
-class _Player:
+class _GameActor:
     """Plays one of the games; see `LocalActors`."""
 
     def __init__(

@@ -17,7 +17,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents.searcher import Drawn
-from ludarium.training.agents.uct import UCTFactory
+from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
@@ -54,7 +54,7 @@ def bootstrap_samples(
         Structured array [N].
     """
     wanted = config.bootstrap.positions
-    agent = UCTFactory(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
+    agent = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
     rng = np.random.default_rng(seed.spawn(1)[0])
     finisher = RandomAgent(game, seed.spawn(1)[0])
     games = min(_MOST_GAMES, 1 + wanted // _POSITIONS_OF_A_GAME)

@@ -17,7 +17,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import as_game
 
-from ..agents import Agent, GameInPlay, Player, as_agent
+from ..agents import Agent, AgentLike, GameInPlay, make_agents
 from .games import Games, columns
 from .kernels import match as templates
 from .openings import Openings, draw_openings
@@ -25,8 +25,8 @@ from .openings import Openings, draw_openings
 
 def play_match(
     game: Game | str,
-    first: Player,
-    second: Player,
+    first: AgentLike,
+    second: AgentLike,
     games: int,
     seed: int | None = None,
     opening_plies: int | None = None,
@@ -57,7 +57,8 @@ def play_match(
     """
     check_games(games)
     game = as_game(game, {})
-    agents = as_agent(first, game), as_agent(second, game)
+    one, other = make_agents([first, second], game)
+    agents = one, other
     seeds = np.random.SeedSequence(None if seed is None else checked_seed(seed)).spawn(3)
     for agent, child in zip(agents, seeds[1:], strict=True):
         agent.restart(child)

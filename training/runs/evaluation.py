@@ -11,7 +11,7 @@ import numpy as np
 from ludarium.base.progress import UNWATCHED, Task
 from ludarium.configs.schema import EvaluationConfig
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, AgentSpec, read_agent, require_different
 from ludarium.training.evaluation import play_anchors, play_match
 from ludarium.training.evaluation.statistics import wilson_interval
 from ludarium.training.exact_values import installed_source
@@ -51,12 +51,12 @@ class Measure:
     Attributes:
         against: one opponent, for a score; or several, for a rating; if empty, no games are played.
         games: how many games in all.
-        anchors: ratings of several opponents.
+        anchors: ratings of several opponents, by their names (``str`` of their specs).
         truth: an exact test, if its correct moves are to be counted.
         seed: seed of openings and of both agents.
     """
 
-    against: str | Sequence[str]
+    against: AgentSpec | Sequence[AgentSpec]
     games: int
     anchors: Mapping[str, float]
     truth: Truth | None
@@ -75,23 +75,23 @@ class Measure:
             task: task that counts the finished games.
         """
         found = {} if self.truth is None else _accuracy(agent, self.truth)
-        if isinstance(self.against, str):
+        if isinstance(self.against, AgentSpec):
             return found | self._score(agent, self.against, task)
         return found | self._rate(agent, guess, task) if self.against else found
 
-    def _score(self, agent: Agent, opponent: str, task: Task) -> dict[str, Any]:
+    def _score(self, agent: Agent, opponent: AgentSpec, task: Task) -> dict[str, Any]:
         """Score against one opponent."""
         games = play_match(
             agent.game,
             agent,
-            make_agent(opponent, agent.game),
+            opponent.make(agent.game),
             self.games,
             seed=self.seed,
             task=task,
         )
         low, high = games.tally.interval
         return {
-            "opponent": games.players[1],
+            "opponent": str(opponent),
             "score": games.tally.score,
             "score_low": low,
             "score_high": high,
@@ -131,16 +131,21 @@ def _accuracy(agent: Agent, truth: Truth) -> dict[str, Any]:
     return {"accuracy": kept / len(actions), "accuracy_low": low, "accuracy_high": high}
 
 
-def check_opponents(config: EvaluationConfig, game: Game) -> None:
-    """Refuse opponents that cannot play, before a run begins that would fail when it meets them.
+def find_opponents(config: EvaluationConfig, game: Game) -> AgentSpec | list[AgentSpec]:
+    """The opponents of a configuration's evaluations: one or several, none without evaluations.
+
+    Those that cannot play are refused before a run begins that would fail when it meets them.
 
     Raises:
-        ValueError: there is no such agent, or it does not play the game.
+        ValueError: there is no such agent, it does not play the game, or one is named twice.
     """
-    against = config.against
-    for name in [against] if isinstance(against, str) else against:
-        try:
-            if config.every:
-                make_agent(name, game, from_file=True)
-        except (ValueError, FileNotFoundError) as error:
-            raise ValueError(f"evaluation.against: {error}") from None
+    names = [config.against] if isinstance(config.against, str) else config.against
+    specs: list[AgentSpec] = []
+    try:
+        for name in names if config.every else ():
+            specs.append(read_agent(name, from_file=True))
+            specs[-1].make(game)
+        require_different(specs)
+    except (ValueError, FileNotFoundError) as error:
+        raise ValueError(f"evaluation.against: {error}") from None
+    return specs[0] if specs and isinstance(config.against, str) else specs

@@ -15,7 +15,7 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.models.options import option_features
-from ludarium.training.agents.checkpoints import TrainedFactory
+from ludarium.training.agents.checkpoints import TrainedSpec
 from ludarium.training.agents.names import read_agent
 from ludarium.training.networks import check_fits, chosen_architecture
 
@@ -92,7 +92,7 @@ def take_weights(
 
 def _checkpoint_path(name: str, game: Game) -> Path:
     agent = read_agent(name, from_file=True)
-    if not isinstance(agent, TrainedFactory):
+    if not isinstance(agent, TrainedSpec):
         raise ValueError(
             f"start: {quoted(name)} is not a trained agent; name a checkpoint, the folder of a "
             "run, or a game's shipped agent"

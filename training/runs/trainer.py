@@ -20,6 +20,7 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
+from ludarium.training.agents import AgentSpec
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
@@ -31,7 +32,7 @@ from ludarium.training.networks import (
     network_shape,
 )
 
-from .evaluation import Measure, check_opponents, find_truth
+from .evaluation import Measure, find_opponents, find_truth
 from .folder import RunFolder, SavedRun
 from .reporting import Reporter
 from .resources import check_device, check_resources
@@ -188,7 +189,7 @@ class Trainer:
         self._learnt = 0.0  # `progress` when the last iteration had learnt, before its evaluation
         self._anchors: dict[str, float] = {}  # measured ratings of anchors
         self._stop: Callable[[], bool] = lambda: False
-        check_opponents(config.evaluation, self.game)
+        self._opponents = find_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None
         self._truth = None if truth is None else find_truth(truth, self.game)
         saved = folder.open(config, reporter.say)
@@ -247,7 +248,7 @@ class Trainer:
         with self._clock():
             evaluation, anchors = self.config.evaluation, self._rated_anchors()
             self._measure = Measure(
-                evaluation.against, evaluation.games, anchors, self._truth, self.config.seed
+                self._opponents, evaluation.games, anchors, self._truth, self.config.seed
             )
         while self._learnt < 1 and not stop():
             try:
@@ -362,11 +363,10 @@ class Trainer:
 
     def _rated_anchors(self) -> dict[str, float]:
         """Ratings of the anchors; those without one are measured and saved with the next state."""
-        evaluation = self.config.evaluation
-        if isinstance(evaluation.against, str) or not evaluation.every:
+        if isinstance(self._opponents, AgentSpec):
             return {}
         known = known_elo(self.game) | self._anchors
-        anchors = evaluation.against
+        anchors = [str(spec) for spec in self._opponents]
         if pairs := pairs_to_rate(anchors, known):
             self.reporter.begin("anchors", len(pairs) * ANCHOR_GAMES)
             self._anchors = measure_ratings(

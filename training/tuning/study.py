@@ -29,7 +29,7 @@ from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
 from ludarium.training.networks import fresh_network
-from ludarium.training.runs.evaluation import check_opponents
+from ludarium.training.runs.evaluation import find_opponents
 from ludarium.training.runs.files import write_file
 from ludarium.training.runs.folder import RunFolder, compared, differences, text_of
 from ludarium.training.runs.lock import FolderLock
@@ -86,7 +86,7 @@ class TuningPlan:
         """
         config = self.space.configure(self.first_trials[0])
         game = make_game(config.game, **config.options)
-        check_opponents(config.evaluation, game)
+        find_opponents(config.evaluation, game)
         check_device(config.device)
         is_searched = any(key.startswith("network") for key in self.space.distributions)
         if config.network.module is not None and not is_searched:
