@@ -230,8 +230,6 @@ def compile_error(game: Game, error: CompileError) -> RefusedError:
         reason = f"no record has the field {reason.removeprefix('KeyError: ')}"
     if "of <class 'function'>" in reason:
         reason = f"{shortened(reason)}: is it a function without @rule?"
-    if reason.startswith("compiler re-entrant"):
-        reason = "a rule calls itself, or calls one that calls it"
     if reason.startswith("NRT required"):
         reason = "it needs memory of its own"
     function = re.search(r"<function (\w+) at", text)
