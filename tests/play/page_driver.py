@@ -62,7 +62,7 @@ def open_window(
     yield driver
     barriers = driver.barriers
     driver.close()
-    assert barriers == []
+    assert barriers == [], barriers
     assert driver.hosts <= {urlsplit(site).netloc, ""}
     assert driver.errors == []
 
