@@ -58,7 +58,7 @@ test-page: page
 	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
 		tests/play/test_page_hand.py tests/play/test_page_clock.py \
 		tests/play/test_page_keeping.py tests/play/test_page_newcomer.py \
-		tests/play/test_page_walk.py \
+		tests/play/test_page_walk.py tests/play/test_page_puzzles.py \
 		tests/play/test_site.py::test_the_built_page_is_whole_and_current
 
 test-cluster: $(VENV)/.dev
