@@ -99,6 +99,7 @@ setup(
     package_data={
         "": ["*.json", "*.safetensors", "README.md", "py.typed"],
         "ludarium.analysis": ["exact_tests/hard/*.jsonl"],
+        "ludarium.arena": ["puzzle_sets/*.jsonl"],
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.machine": ["shipped/*/*"],  # what `make libraries` has made, if it has

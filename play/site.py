@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from ludarium.arena.ladder import SUFFIX as LEVELS
+from ludarium.arena.puzzles import puzzles_of, read_puzzles
 from ludarium.base.files import MEGABYTE, convert, read_json_file
 from ludarium.base.messages import quoted
 from ludarium.base.progress import UNWATCHED, Task
@@ -219,6 +220,7 @@ def _files_of_games(variants: Sequence[Variant], task: Task) -> tuple[_Files, li
             about = {name: getattr(game, name) for name in ("name", "title", "credit", "summary")}
             games[game.name] = {**about, "rules": _address(text, f"rules/{game.name}", ".html")}
             games[game.name] |= {"variants": [], "lesson": _lesson(game, files)}
+            games[game.name]["puzzles"] = _puzzles(game.name, files)
             files[games[game.name]["rules"]] = text
         games[game.name]["variants"].append(entry)
     return files, list(games.values())
@@ -240,6 +242,17 @@ def _lesson(game: Game, files: _Files) -> dict[str, Any] | None:
     }
     files |= {entry["picture"]: picture, entry["steps"]: steps}
     return entry
+
+
+def _puzzles(name: str, files: _Files) -> dict[str, Any] | None:
+    """The entry of a game's puzzles, whose file is added; None without any."""
+    path = puzzles_of(name)
+    if path is None:
+        return None
+    found, content = read_puzzles(path), path.read_bytes()
+    file = _address(content, f"rules/{name}", ".puzzles.jsonl")
+    files[file] = content
+    return {"file": file, "options": found.game.options, "bands": found.bands}
 
 
 def _entry(variant: Variant) -> dict[str, Any]:

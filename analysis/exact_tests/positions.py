@@ -78,6 +78,21 @@ class ExactPosition:
         """Whether some legal action loses value."""
         return len(self.keeping) < len(self.results)
 
+    @property
+    def is_hard(self) -> bool:
+        """Whether few actions keep the value, none wins at once, and some loss is not seen at once.
+
+        See ``only_hard`` of `make_exact_test`.
+        """
+        keeping = self.keeping
+        if len(keeping) > FEW * len(self.results):
+            return False
+        is_won = self.results[keeping[0]] == 1
+        if is_won and any(after(self.position, action).is_over for action in keeping):
+            return False
+        wrong = self.results.keys() - set(keeping)
+        return any(not _is_refuted_at_once(self.position, action) for action in wrong)
+
 
 @dataclass(frozen=True)
 class ExactTest:
@@ -170,28 +185,28 @@ def make_exact_test(
     rng = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(rng.integers(1 << 32)))
-    known = _known_results(game, limit)
     task.begin("positions with exact results", count)
     found: dict[bytes, ExactPosition] = {}
     fruitless = 0
-    while len(found) < count:
+    for each_game in exact_positions(game, agent, rng, limit):
         before = len(found)
-        for played in _play_games(game, agent, rng):
-            wanted = [
-                each
-                for each in known(played)
-                if (not only_choices or each.has_choice) and (not only_hard or _is_hard(each))
-            ]
-            for index in rng.permutation(len(wanted))[:_PER_GAME]:
-                content = contents_of(wanted[index].position.states[0])
-                if content not in found and len(found) < count:
-                    found[content] = wanted[index]
-                    task.advance()
+        wanted = [
+            each
+            for each in each_game
+            if (not only_choices or each.has_choice) and (not only_hard or each.is_hard)
+        ]
+        for index in rng.permutation(len(wanted))[:_PER_GAME]:
+            content = contents_of(wanted[index].position.states[0])
+            if content not in found and len(found) < count:
+                found[content] = wanted[index]
+                task.advance()
+        if len(found) == count:
+            break
         fruitless = 0 if len(found) > before else fruitless + 1
-        if fruitless == _PATIENCE:
+        if fruitless == _PATIENCE * _GAMES:
             raise ValueError(
-                f"{_PATIENCE * _GAMES} games of {agent.name} in a row had no new position of the "
-                f"kind asked for; {len(found)} were found: ask for fewer, or for another kind"
+                f"{fruitless} games of {agent.name} in a row had no new position of the kind "
+                f"asked for; {len(found)} were found: ask for fewer, or for another kind"
             )
     made = {
         "games_of": agent.name,
@@ -204,15 +219,17 @@ def make_exact_test(
     return ExactTest.of(game, list(found.values()), made)
 
 
-def _is_hard(found: ExactPosition) -> bool:
-    keeping = found.keeping
-    if len(keeping) > FEW * len(found.results):
-        return False
-    is_won = found.results[keeping[0]] == 1
-    if is_won and any(after(found.position, action).is_over for action in keeping):
-        return False
-    wrong = found.results.keys() - set(keeping)
-    return any(not _is_refuted_at_once(found.position, action) for action in wrong)
+def exact_positions(
+    game: Game, agent: Agent, rng: np.random.Generator, limit: int = LIMIT
+) -> Iterator[list[ExactPosition]]:
+    """The positions with exact results of each game of an agent with itself, without end.
+
+    Arguments as for `make_exact_test`.
+    """
+    known = _known_results(game, limit)
+    while True:
+        for played in _play_games(game, agent, rng):
+            yield list(known(played))
 
 
 def _is_refuted_at_once(position: Position, action: int) -> bool:

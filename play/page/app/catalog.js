@@ -72,6 +72,20 @@ export class Catalog {
     return Boolean(game.lesson && this.withOptions(game.name, game.lesson.options));
   }
 
+  /** A game's puzzles, and their variant; null if the page has none. */
+  async puzzles(game) {
+    const found = this.hasPuzzles(game) && this.withOptions(game.name, game.puzzles.options);
+    if (!found) return null;
+    const text = await (await load(game.puzzles.file, "The puzzles")).text();
+    const [, ...lines] = text.trim().split("\n"); // the first line is about all of them
+    return { variant: found.variant, all: lines.map((line) => JSON.parse(line)) };
+  }
+
+  /** Whether a game has puzzles here. */
+  hasPuzzles(game) {
+    return Boolean(game.puzzles && this.withOptions(game.name, game.puzzles.options));
+  }
+
   game(name) {
     return this.games.find((game) => game.name === name) ?? null;
   }

@@ -26,6 +26,7 @@ import {
   recordText,
 } from "./records.js";
 import { fits, PERSON, seatName } from "./seats.js";
+import { nextPuzzle, Puzzles, puzzlesDialog } from "./puzzles.js";
 import { Session } from "./session.js";
 import { offerAgain, readChoice, setupDialog } from "./setup.js";
 import { AddressBar, playMoves, readFragment, writeFragment } from "./share.js";
@@ -75,6 +76,13 @@ const keeping = new Throttle(keep, KEEPING_PAUSE);
 const hand = new Hand(byId("hand"), boardView, { play, say });
 boardView.setHand(hand);
 const lesson = new Lesson(byId("lesson"), session, { say, done: askNew, again: (game) => teach(game) });
+const puzzles = new Puzzles(byId("puzzle"), session, {
+  say,
+  tell: (text) => complain(text, { isFault: false }),
+  mark: (action) => boardView.hint(action),
+  next: (game, band, after) => solve(game, { band, after }).catch(({ message }) => complain(message)),
+  changed: showAll,
+});
 const legalMoves = new LegalMoves(document.querySelector(".side"), play);
 const positionText = new PositionText(document.querySelector(".side"));
 const playedMoves = new PlayedMoves(byId("panel-moves"), {
@@ -128,6 +136,7 @@ const shown = {
   rules: null,
   loading: false,
   retried: null, // the move for which a better one is sought
+  moments: new Set(), // the moves of kept games for which a better one was sought: game and number
   hint: null, // the node for which a hint is sought
   unkept: null, // the game of which it was said that it is not kept
   message: "", // what the page has to say just now
@@ -206,6 +215,13 @@ function learn() {
 
 function play(action) {
   if (!session.mayPlay) return;
+  if (puzzles.isAsking) {
+    if (!puzzles.takes(action)) return;
+    session.play(action);
+    puzzles.praise();
+    showAll();
+    return;
+  }
   if (!lesson.isOn) {
     const { view } = session;
     session.play(action);
@@ -316,7 +332,7 @@ function showWanted(action) {
 }
 
 /** The address of what is on view. */
-const fragment = () => (lesson.isOn ? lesson.fragment : writeFragment(session));
+const fragment = () => [lesson, puzzles].find(({ isOn }) => isOn)?.fragment ?? writeFragment(session);
 
 function showPlayed() {
   playedMoves.show(session);
@@ -326,7 +342,7 @@ function showPlayed() {
 function keep() {
   const { id, board, seats, studying, fromStart, live, view } = session;
   remember("current", { id, fragment: fragment() }, "sessionStorage");
-  if (!session.isKept || lesson.isOn) return;
+  if (!session.isKept || lesson.isOn || puzzles.isOn) return;
   try {
     keepGame(id, {
       variant: board.variant.id,
@@ -336,6 +352,7 @@ function keep() {
       live: live.actions,
       view: view.actions,
       losses: lossesOf(board.table.root),
+      moments: momentsOf(session).length,
       record: recordOf(session),
     });
     shown.unkept = null;
@@ -352,7 +369,7 @@ function layOut() {
   const [, , width, height] = session.table.scene.box;
   const isTall = width < TALL * height;
   const isBeside = LOW_WINDOW.matches || (WIDE_WINDOW.matches && isTall);
-  const styles = { beside: isBeside, wide: width > 1.5 * height, taught: lesson.isOn };
+  const styles = { beside: isBeside, wide: width > 1.5 * height, taught: lesson.isOn || puzzles.isOn };
   for (const [name, isOn] of Object.entries(styles)) {
     document.querySelector(".table").classList.toggle(name, isOn);
   }
@@ -467,7 +484,7 @@ function showControls() {
     });
   const { agent } = session;
   const watches = session.hasAgents && !session.isStudy;
-  byId("controls").hidden = lesson.isOn;
+  byId("controls").hidden = lesson.isOn || puzzles.isAsking;
   const controls = [
     to("To the start", "start", session.table.root),
     to("Back", "back", view.parent ?? view),
@@ -564,6 +581,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
 function begin(board, state, { isFirst = false } = {}) {
   complain("");
   lesson.stop();
+  puzzles.stop();
   keeping.flush();
   analyst.stopReview();
   if (session.board?.variant !== board.variant) {
@@ -607,6 +625,50 @@ async function teach(game, number = 0) {
     begin(board, { seats: [PERSON, GUIDE], node, isKept: false }),
   );
   showAll();
+}
+
+/**
+ * Ask for the move of a puzzle: the one with an id, or the next one of a band.
+ * @throws {Error} there is none, or a file of it is missing.
+ */
+async function solve(game, { id = null, band, after }) {
+  const found = await catalog.puzzles(game);
+  const puzzle = id ? found?.all.find((each) => each.id === id) : found && nextPuzzle(found.all, game, band, after);
+  if (!puzzle) throw new Error(`${game.title} has no such puzzle here.`);
+  const { moves, seed } = puzzle;
+  const board = await setUp({ game, variant: found.variant, seed });
+  if (analyst.isOn) onAnalysis.turn(false); // which would tell
+  const node = playMoves(board.table, moves, moves.length);
+  begin(board, { seats: [PERSON, PERSON], node, studying: true });
+  puzzles.begin(game, puzzle);
+  showAll();
+}
+
+/** The moves with which a person has lost something in a game that is over, the worst first. */
+function momentsOf({ isStudy, seats, studying, table }) {
+  const isOne = ({ parent, loss }) =>
+    parent && loss >= LEAST_LOSS && (studying || seats[parent.mover].kind === "person");
+  return isStudy ? table.root.all.filter(isOne).sort((a, b) => b.loss - a.loss) : [];
+}
+
+/** Ask for a better move in a game that was kept, where none was asked for yet. */
+async function retry(id) {
+  await resume(id);
+  const moments = momentsOf(session);
+  const name = (node) => `${id} ${node.actions}`;
+  const next = moments.find((node) => !shown.moments.has(name(node))) ?? moments[0];
+  shown.moments.add(name(next));
+  tryAgain(next);
+}
+
+function askPuzzles() {
+  keeping.flush();
+  const there = catalog.games.filter((game) => catalog.hasPuzzles(game));
+  const own = keptGames()
+    .filter(({ record, moments }) => catalog.game(record.game) && moments > 0)
+    .map(({ id, record, moments }) => ({ id, title: catalog.game(record.game).title, moments }));
+  const name = session.board?.game.name ?? there[0]?.name;
+  puzzlesDialog(there, name, own, { start: (game, band) => solve(game, { band }), retry });
 }
 
 function askNew() {
@@ -663,6 +725,10 @@ async function openLink(fragment) {
   if (asked === null) return false;
   if (asked.learn !== null) {
     await teach(asked.game, asked.learn);
+    return true;
+  }
+  if (asked.puzzle !== null) {
+    await solve(asked.game, { id: asked.puzzle });
     return true;
   }
   const board = await setUp(asked);
@@ -803,6 +869,7 @@ function listen() {
     window.addEventListener("change", () => session.board && showAll());
   }
   byId("new").addEventListener("click", askNew);
+  byId("puzzles").addEventListener("click", askPuzzles);
   byId("flip").addEventListener("click", () => session.board && boardView.flip());
   byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
@@ -848,6 +915,7 @@ async function main() {
   try {
     checkBrowser();
     catalog = await Catalog.load();
+    byId("puzzles").hidden = !catalog.games.some((game) => catalog.hasPuzzles(game));
     listen();
     await openFirst();
     keepOffline();

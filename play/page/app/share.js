@@ -3,7 +3,8 @@
  * variant, the actions as numbers (or texts), and the ply on view, the last one if left out;
  * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start that people set up.
  * With `opponent=level:3` (or another text of `readSeat`) a game begins at once, in which a person
- * has the `seat` 0 or 1, drawn by lot if left out. `#g=corso&learn=0` is the guided game.
+ * has the `seat` 0 or 1, drawn by lot if left out. `#g=corso&learn=0` is the guided game,
+ * `#g=corso&puzzle=ID` a puzzle.
  */
 
 import { whyNoDiagram } from "./catalog.js";
@@ -27,9 +28,9 @@ export function writeFragment({ board, view }) {
 }
 
 /**
- * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat, learn}`, or
- * null if it has no "="; `opponent` is a seat as in seats.js, or null if nobody is to play; `learn`
- * is a step of the guided game, counted from 0, or null.
+ * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat, learn,
+ * puzzle}`, or null if it has no "="; `opponent` is a seat as in seats.js, or null if nobody is to play; `learn`
+ * is a step of the guided game, counted from 0, or null; `puzzle` is a puzzle's id, or null.
  * @throws {Error} a sentence for the page.
  */
 export function readFragment(fragment, catalog) {
@@ -58,7 +59,7 @@ export function readFragment(fragment, catalog) {
   const seat = whole(given, "seat", 1) ?? Math.floor(2 * Math.random());
   const learn = whole(given, "learn", MOST_ACTIONS);
   const ply = whole(given, "p", moves.length) ?? moves.length;
-  return { ...start, seed, moves, ply, opponent, seat, learn };
+  return { ...start, seed, moves, ply, opponent, seat, learn, puzzle: given.get("puzzle") };
 }
 
 function readDiagram(diagram, { game, variant }, catalog) {

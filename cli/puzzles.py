@@ -1,0 +1,117 @@
+"""``ludarium puzzles``: positions in which one move alone keeps the win, or the draw."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from ludarium.analysis.exact_tests import LIMIT
+from ludarium.arena.puzzles import (
+    BANDS,
+    PER_BAND,
+    ROUNDS,
+    PuzzleSet,
+    make_puzzles,
+    puzzles_of,
+    read_puzzles,
+)
+from ludarium.envs.registry import GAMES, find_game
+from ludarium.training.agents.checkpoints import ShippedFactory
+from ludarium.training.table import text_table
+
+from .arguments import add_json, add_options, add_seed, output_file, read_positive
+from .common import read_options
+from .interrupt import STOPPED
+from .progress import progress
+from .result import Result
+
+HELP = "list a game's puzzles, or make new ones"
+DESCRIPTION = f"""\
+List a game's puzzles, or make new ones: positions in which one move alone keeps the win, or the
+draw, by exact values. The page has them too.
+
+  ludarium puzzles corso                     how many of each difficulty ship
+  ludarium puzzles corso --json              all of them, with moves and solutions
+  ludarium puzzles corso --output mine.jsonl make new ones; Ctrl-C stops, the same command goes on
+
+New puzzles come from the game's hard exact test, if it has one, and then from games of its levels,
+in rounds of 32 games. One move alone keeps the value, of at least five; in at most half of a
+difficulty it wins at once, and in the others not every wrong move is refuted at once. At most three
+are from one game, and no two are symmetric. The difficulty is measured: the first of the levels
+{", ".join(BANDS)} that finds the move in most of its tries;
+strongest has those too that no level solves."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
+    parser.add_argument(
+        "--output",
+        type=output_file(),
+        metavar="FILE",
+        help="make puzzles, and write them to FILE after each round; go on if it has some",
+    )
+    parser.add_argument(
+        "--per-band",
+        type=read_positive,
+        metavar="N",
+        help=f"most puzzles of each difficulty (default {PER_BAND})",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=read_positive,
+        metavar="N",
+        help=f"most rounds of games, if some difficulty stays short (default {ROUNDS})",
+    )
+    parser.add_argument(
+        "--limit",
+        type=read_positive,
+        metavar="N",
+        help=f"search limit for each position (default {LIMIT:,}); more goes farther back",
+    )
+    add_seed(parser, "seed of everything drawn (default 1)", None)
+    add_options(parser)
+    add_json(parser)
+
+
+def run(given: argparse.Namespace) -> Result:
+    """List the shipped puzzles, or make new ones."""
+    name = find_game(given.game).name
+    game = ShippedFactory(name=name).choose_game(read_options(given.option))
+    making = {
+        key: getattr(given, key)
+        for key in ("per_band", "rounds", "limit", "seed")
+        if getattr(given, key) is not None
+    }
+    if given.output is None:
+        if making:
+            unused = ", ".join("--" + key.replace("_", "-") for key in making)
+            raise ValueError(f"{unused} is for new puzzles: give --output too")
+        path = puzzles_of(name)
+        shipped = None if path is None else read_puzzles(path)
+        if shipped is None or shipped.game != game:
+            raise FileNotFoundError(f"no puzzles of {game} ship: make some, with --output")
+        return _result(shipped)
+    with progress(can_stop=True) as task:
+        found = make_puzzles(game, file=given.output, task=task, **making)
+    return _result(found, STOPPED if task.stopped else 0)
+
+
+def _result(found: PuzzleSet, status: int = 0) -> Result:
+    data = {
+        "game": found.game.name,
+        "options": dict(found.game.options),
+        "made": found.made,
+        "bands": found.bands,
+        "puzzles": [asdict(puzzle) for puzzle in found.puzzles],
+    }
+    rows = []
+    for band in BANDS:
+        mine = [puzzle for puzzle in found.puzzles if puzzle.band == band]
+        wins = sum(puzzle.value == "win" for puzzle in mine)
+        rows.append([band, str(len(mine)), str(wins), str(len(mine) - wins)])
+    table = text_table(["solved by level", "puzzles", "to win", "to draw"], rows)
+    text = (
+        f"{len(found.puzzles)} puzzles of {found.game}, from {found.made['rounds']} rounds of games"
+    )
+    return Result(data, f"{text}\n\n{table}", status)

@@ -1,0 +1,108 @@
+"""Puzzles: one move alone keeps the value, no two are symmetric, and the making goes on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ludarium.analysis.probing import prober_of
+from ludarium.arena.puzzles import (
+    BANDS,
+    PER_BAND,
+    canonical_key,
+    make_puzzles,
+    puzzles_of,
+    read_puzzles,
+    write_puzzles,
+)
+from ludarium.cli import main
+from ludarium.envs import GAMES, Position, make_game
+from ludarium.envs.engine.codec import Codec
+from tests.games import slow_but
+
+
+def _shipped(name):
+    path = puzzles_of(name)
+    assert path is not None
+    return read_puzzles(path)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_shipped_puzzles_are_whole_and_not_more_than_their_bands_hold(name):
+    found = _shipped(name)  # reading plays every puzzle's moves
+    assert max(found.bands.values()) <= PER_BAND
+    assert [each.band for each in found.puzzles] == sorted(
+        (each.band for each in found.puzzles), key=BANDS.index
+    )
+    at_once = Counter(each.band for each in found.puzzles if each.at_once)
+    assert all(count <= PER_BAND / 2 for count in at_once.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "every"), slow_but([("corso", 40)], [("corso", 40), *((name, 9) for name in GAMES)])
+)
+def test_one_move_alone_keeps_the_exact_value(name, every):
+    found = _shipped(name)
+    prober = prober_of(found.game)
+    for puzzle in found.puzzles[::every]:
+        position = Position.from_text(found.game, puzzle.position)
+        answers = prober.actions(position, leads=False)
+        results = {position.action_to_text(each): answer.result for each, answer in answers.items()}
+        assert results.pop(puzzle.best) == puzzle.value
+        assert puzzle.value not in results.values()
+        assert [each for each, result in results.items() if result == "draw"] == puzzle.draws
+
+
+def test_symmetric_positions_have_one_key():
+    game = make_game("corso", size=5)
+    codec = Codec(game)
+    keys = {canonical_key(codec, _after(game, move)) for move in ("a1", "e1", "a5", "e5")}
+    assert len(keys) == 1
+    assert canonical_key(codec, _after(game, "b1")) not in keys
+
+
+def _after(game, move):
+    position = game.start()
+    position.play_moves(move)
+    return position
+
+
+def test_making_goes_on_where_it_was_stopped(tmp_path: Path):
+    game = make_game("corso", size=5)
+    wanted = {"seed": 3, "per_band": 2, "limit": 300}
+    whole = make_puzzles(game, rounds=2, **wanted)
+    file = tmp_path / "corso.puzzles.jsonl"
+    make_puzzles(game, rounds=1, file=file, **wanted)
+    assert make_puzzles(game, rounds=2, file=file, **wanted) == whole == read_puzzles(file)
+    with pytest.raises(ValueError, match="give the same arguments to go on"):
+        make_puzzles(game, rounds=2, file=file, seed=4)
+
+
+def test_a_changed_file_is_refused(tmp_path: Path):
+    found, file = _shipped("corso"), tmp_path / "mine.jsonl"
+    first = found.puzzles[0]
+    write_puzzles(file, replace(found, puzzles=found.puzzles[:1]))
+    file.write_text(file.read_text().replace(first.id, "0" * 12))
+    with pytest.raises(ValueError, match="its checksum is wrong"):
+        read_puzzles(file)
+    for changed, told in (
+        ({"best": "z9"}, "line 2: 'z9' is not an action"),
+        ({"moves": first.moves[:-1]}, "line 2: the moves do not lead to the position"),
+        ({"id": "0" * 12}, "line 2: '000000000000' is not the id of the position"),
+    ):
+        write_puzzles(file, replace(found, puzzles=(replace(first, **changed),)))
+        with pytest.raises(ValueError, match=told):
+            read_puzzles(file)
+
+
+def test_the_command_lists_and_makes_puzzles(capsys, tmp_path: Path):
+    assert main(["puzzles", "corso", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert sum(listed["bands"].values()) == len(listed["puzzles"])
+    assert main(["puzzles", "corso", "--seed", "2"]) == 2
+    assert "is for new puzzles: give --output too" in capsys.readouterr().err
+    assert main(["puzzles", "corso", "--option", "size=4"]) == 2
