@@ -31,7 +31,7 @@ from ludarium.training.networks import (
     network_shape,
 )
 
-from .evaluation import Measure, check_opponents, find_truth
+from .evaluation import AgentEvaluation, check_opponents, find_exact_test
 from .folder import RunFolder, SavedRun
 from .reporting import Reporter
 from .resources import check_device, check_resources
@@ -161,7 +161,7 @@ class Trainer:
     Raises:
         ValueError: bad options, or the folder is in use, holds another run, or is damaged.
         FileNotFoundError: there is no agent ``start``.
-        ImportError: no installed package has exact tests, for ``evaluation.truth``.
+        ImportError: no installed package has exact tests, for ``evaluation.exact_test``.
         StorageError: the folder cannot be written.
     """
 
@@ -189,8 +189,8 @@ class Trainer:
         self._anchors: dict[str, float] = {}  # measured ratings of anchors
         self._stop: Callable[[], bool] = lambda: False
         check_opponents(config.evaluation, self.game)
-        truth = config.evaluation.truth if config.evaluation.every else None
-        self._truth = None if truth is None else find_truth(truth, self.game)
+        test = config.evaluation.exact_test if config.evaluation.every else None
+        self._exact_test = None if test is None else find_exact_test(test, self.game)
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
@@ -246,8 +246,8 @@ class Trainer:
         self._stop = stop
         with self._clock():
             evaluation, anchors = self.config.evaluation, self._rated_anchors()
-            self._measure = Measure(
-                evaluation.against, evaluation.games, anchors, self._truth, self.config.seed
+            self._measure = AgentEvaluation(
+                evaluation.against, evaluation.games, anchors, self._exact_test, self.config.seed
             )
         while self._learnt < 1 and not stop():
             try:
@@ -357,7 +357,8 @@ class Trainer:
         name = f"iteration {self.iteration}:{config.simulations}"
         agent = network_agent(self.game, network, config.simulations, name)
         metrics = self._measure.of(agent, self.elo, self.reporter)
-        self.elo = metrics.get("elo", self.elo)
+        if "elo" in metrics:
+            self.elo = metrics["elo"]["value"]
         return metrics
 
     def _rated_anchors(self) -> dict[str, float]:
