@@ -88,7 +88,9 @@ def compiled_engine(seed: int = 1, backend: str = "compiled") -> InferenceEngine
     game = make_game("corso", size=3)
     torch.manual_seed(seed)
     fresh = build_network(network_shape(game), 8, 1)
-    return inference_engine(game, fresh, 8, backend, examples=random_observations(game, 64, 0))
+    return inference_engine(
+        game, fresh, 8, backend, calibration_inputs=random_observations(game, 64, 0)
+    )
 
 
 @pytest.mark.parametrize("backend", ["compiled", "compiled-int8"])
