@@ -6,38 +6,14 @@ far less noise. The positions are those of an `ExactTest`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.training.agents import Agent
-from ludarium.training.evaluation.statistics import wilson_interval
+from ludarium.training.evaluation import IntervalEstimate
+from ludarium.training.evaluation.statistics import wilson
 
 from .exact_tests import ExactTest
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """How many moves keep the exact value.
-
-    Attributes:
-        kept: moves that keep the value.
-        positions: moves in all.
-    """
-
-    kept: int
-    positions: int
-
-    @property
-    def share(self) -> float:
-        """Fraction of the moves that keep the value; 1 if there are none."""
-        return self.kept / self.positions if self.positions else 1.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % interval of the share (Wilson's)."""
-        return wilson_interval(self.kept, self.positions) if self.positions else (0.0, 1.0)
 
 
 def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
@@ -63,28 +39,6 @@ def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
     return kept
 
 
-@dataclass(frozen=True)
-class Mean:
-    """The mean of a number over positions, such as the error of a value.
-
-    Attributes:
-        mean: the mean over the positions.
-        error: half the width of its 95 % interval, by the normal approximation.
-        positions: how many positions.
-    """
-
-    mean: float
-    error: float
-    positions: int
-
-    @classmethod
-    def of(cls, numbers: np.ndarray) -> Mean:
-        """The mean of at least one number, floats [N]."""
-        spread = float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
-        return cls(float(numbers.mean()), 1.96 * spread / len(numbers) ** 0.5, len(numbers))
-
-
-def accuracy(kept: np.ndarray, among: np.ndarray | None = None) -> Accuracy:
-    """Count the results of `moves_that_keep`, all or only those ``among`` positions (bool [N])."""
-    some = kept if among is None else kept[among]
-    return Accuracy(int(some.sum()), len(some))
+def accuracy(kept: np.ndarray) -> IntervalEstimate:
+    """The share of moves that keep the value, of the results of `moves_that_keep`."""
+    return wilson(int(kept.sum()), len(kept))

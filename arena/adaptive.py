@@ -16,6 +16,7 @@ import numpy as np
 from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, GameInPlay, Seed
+from ludarium.training.evaluation.statistics import ELO
 from ludarium.training.search import Finding
 
 from .knobs import knobs_at
@@ -30,7 +31,6 @@ _MARGIN = 600.0  # Elo points by which the grid exceeds the ladder's ends
 _PRIOR_SPREAD = 400.0  # standard deviation in Elo points
 _MOST_ELO = 10_000.0  # largest initial estimate of an opponent
 _DRIFT = 25.0  # standard deviation of an opponent's change in a game
-_NATURAL = np.log(10) / 400  # factor from Elo points to the exponent
 
 
 class OpponentEstimate:
@@ -63,7 +63,7 @@ class OpponentEstimate:
 
     def learn(self, elo: float, points: float) -> None:
         """Update the estimate: the opponent got ``points`` (0, 0.5, 1) against ``elo``."""
-        odds = _NATURAL * (self._elo - elo)
+        odds = (self._elo - elo) / ELO
         log_likelihood = -points * np.logaddexp(0, -odds) - (1 - points) * np.logaddexp(0, odds)
         weights = self._weights * np.exp(log_likelihood)
         weights = np.convolve(weights, self._drift, mode="same")
@@ -117,13 +117,13 @@ class AdaptiveAgent(Agent):
     @property
     def elo(self) -> float:
         """Strength of the next game, in Elo points."""
-        return float(np.clip(self.estimate.elo, 0.0, self._ladder.levels[-1].rating.elo))
+        return float(np.clip(self.estimate.elo, 0.0, self._ladder.levels[-1].rating.value))
 
     def restart(self, seed: Seed = None) -> None:
         """Reseed, and forget the opponent."""
         super().restart(seed)
         self._player.restart(int(self.rng.integers(1 << 63)))
-        self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
+        self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.value, self._start)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Fix the strength of these games."""

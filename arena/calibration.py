@@ -14,7 +14,6 @@ import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from operator import itemgetter
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -26,14 +25,15 @@ from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
-    Tally,
+    MatchResult,
     elo_difference,
     expected_score,
     play_match,
 )
+from ludarium.training.evaluation.statistics import ELO
 
 from .knobs import knobs_at, strongest
-from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting, rate_levels
+from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels
 from .level import LevelSearcher
 
 if TYPE_CHECKING:
@@ -60,12 +60,11 @@ _MOST_TRIES = 8
 #: Standard deviation of the true step from the survey's, in Elo points.
 _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
-_NATURAL = math.log(10) / 400
 _TOO_WEAK = "the agent is hardly stronger than random play: there is no room for levels between"
 
 
 @dataclass
-class _Bench:
+class MatchRunner:
     """Two players with adjustable strength, which play matches against each other.
 
     Attributes:
@@ -84,14 +83,14 @@ class _Bench:
     task: Task
     played: int = field(default=0, init=False)
 
-    def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+    def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
         seed = derived_seed(self.seed, self.played)
         self.played += 1
         first = self._player("upper", self.upper, upper)
         second = self._player("lower", self.lower, lower)
         self.task.begin(title, games)
-        return play_match(self.game, first, second, games, seed, task=self.task).tally
+        return play_match(self.game, first, second, games, seed, task=self.task).result
 
     def _player(self, name: str, searcher: LevelSearcher, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
@@ -136,14 +135,14 @@ def calibrate(
     started = perf_counter()
     most = knobs_at(top, simulations)
     upper, lower = (LevelSearcher(game, network, most) for _ in range(2))
-    bench = _Bench(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
-    survey = _survey(bench, top)
+    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
+    survey = _survey(runner, top)
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
         raise ValueError(_TOO_WEAK)
     step = _step(survey, levels)
-    strengths, meetings = _place(bench, survey, top, step, levels)
-    meetings += _other_meetings(bench, strengths)
-    rated = _rated(strengths, meetings, simulations)
+    strengths, matches = _place(runner, survey, top, step, levels)
+    matches += _other_matches(runner, strengths)
+    rated = _rated(strengths, matches, simulations)
     return Ladder(
         game=game.name,
         version=game.version,
@@ -154,7 +153,7 @@ def calibrate(
         seconds=round(perf_counter() - started, 1),
         simulations=simulations,
         levels=rated,
-        meetings=tuple(meetings),
+        matches=tuple(matches),
     )
 
 
@@ -165,7 +164,7 @@ def check_steps(
     games: int = 200,
     seed: int = 2,
     task: Task = UNWATCHED,
-) -> list[Meeting]:
+) -> list[LevelMatch]:
     """Measure the steps of a ladder once more: each level against the one below.
 
     The matches in a ladder's file decided where its levels are, so their scores are a little
@@ -181,14 +180,14 @@ def check_steps(
     knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
     upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
     players = Agent(game, "upper", searcher=upper), Agent(game, "lower", searcher=lower)
-    meetings = []
+    matches = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
         upper.adjust(stronger.knobs)
         lower.adjust(weaker.knobs)
         task.begin(f"level {number + 1} against {number}", games)
         played = play_match(game, *players, games, derived_seed(seed, number), task=task)
-        meetings.append(Meeting(number + 1, number, played.tally))
-    return meetings
+        matches.append(LevelMatch(number + 1, number, played.result))
+    return matches
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ class _Survey:
         return float(np.interp(elo, self.elo, self.strengths))
 
 
-def _survey(bench: _Bench, top: float) -> _Survey:
+def _survey(runner: MatchRunner, top: float) -> _Survey:
     """Rate points of the path by matches of each against the one below."""
     count = math.ceil(top - _LOWEST_SURVEYED)
     points = [RANDOM_STRENGTH, *np.linspace(_LOWEST_SURVEYED, top, count + 1).tolist()]
@@ -218,9 +217,9 @@ def _survey(bench: _Bench, top: float) -> _Survey:
     for index in range(1, len(points)):
         lower, upper = points[index - 1], points[index]
         title = f"survey of the path, {index} of {len(points) - 1}"
-        tally = bench.play(upper, lower, bench.games // 2, title)
+        result = runner.play(upper, lower, runner.games // 2, title)
         # One additional drawn game keeps the difference finite.
-        difference = elo_difference((tally.points + 0.5) / (tally.games + 1))
+        difference = elo_difference((result.points + 0.5) / (result.games + 1))
         elo.append(elo[-1] + max(difference, _LEAST_SLOPE * (upper - lower)))
     return _Survey(np.array(points), np.array(elo))
 
@@ -233,9 +232,26 @@ def _step(survey: _Survey, levels: int | None) -> float:
     return max(min(elo_difference(TARGET_SCORE), wide / (_FEWEST_LEVELS - 1)), _LEAST_SLOPE)
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A level that was placed by matches against an opponent.
+
+    Attributes:
+        strength: its place on the path.
+        result: result of the opponent against it.
+    """
+
+    strength: float
+    result: MatchResult
+
+    def error(self, target: float) -> float:
+        """The distance of the opponent's score from the target."""
+        return abs(self.result.score.value - target)
+
+
 def _place(
-    bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None
-) -> tuple[list[float], list[Meeting]]:
+    runner: MatchRunner, survey: _Survey, top: float, step: float, levels: int | None
+) -> tuple[list[float], list[LevelMatch]]:
     """Place levels from the first one, near random play, up to the one of strength ``top``.
 
     The first is placed by matches against random play, the others from ``top`` down.
@@ -243,112 +259,125 @@ def _place(
     Returns:
         Their strengths, ascending, and the matches that measured them.
     """
-    first, beginning = _placed(
-        bench,
+    first = _placed(
+        runner,
         survey,
         RANDOM_STRENGTH,
-        -_FIRST_ELO,
+        1 - FIRST_SCORE,
         "level 1",
-        games=2 * bench.games,
+        games=2 * runner.games,
         tolerance=_FIRST_TOLERANCE,
     )
-    if first >= top:
+    if first.strength >= top:
         raise ValueError(_TOO_WEAK)
-    strengths, tallies = [top], list[Tally]()
+    placed: list[_Placed] = []  # below the top level, each against the one above it
+    lowest = top
     while True:
-        gap = survey.elo_at(strengths[-1]) - survey.elo_at(first)
-        left = round(gap / step) if levels is None else levels - len(strengths)
+        gap = survey.elo_at(lowest) - survey.elo_at(first.strength)
+        left = round(gap / step) if levels is None else levels - 1 - len(placed)
         if left <= 1:
             break
-        title = f"level {len(strengths) + 1} from the top"
-        strength, tally = _placed(bench, survey, strengths[-1], gap / left, title)
-        if strength <= first:
+        title = f"level {len(placed) + 2} from the top"
+        level = _placed(runner, survey, lowest, expected_score(gap / left), title)
+        if level.strength <= first.strength:
             break
-        strengths.append(strength)
-        tallies.append(tally)
-    if levels is None and left < 1 and len(strengths) == 1:
+        placed.append(level)
+        lowest = level.strength
+    if levels is None and left < 1 and not placed:
         raise ValueError(_TOO_WEAK)
-    tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
     if levels is None:
-        _even_out(bench, survey, first, strengths, tallies, expected_score(step))
-    meetings = [Meeting(1, 0, beginning.reversed)]
-    for number, tally in enumerate(reversed(tallies), 1):
-        meetings.append(Meeting(number + 1, number, tally))
-    return [first, *strengths[::-1]], meetings
+        placed = _even_out(runner, survey, first.strength, top, placed, expected_score(step))
+    else:
+        placed = [*placed, _against_first(runner, lowest, first.strength)]
+    matches = [LevelMatch(1, 0, first.result.reversed)]
+    for number, level in enumerate(reversed(placed), 1):
+        matches.append(LevelMatch(number + 1, number, level.result))
+    return [*(level.strength for level in reversed(placed)), top], matches
+
+
+def _against_first(runner: MatchRunner, second: float, first: float) -> _Placed:
+    """The first level, measured by the second."""
+    return _Placed(first, runner.play(second, first, runner.games, "level 2 against 1"))
 
 
 def _even_out(
-    bench: _Bench,
+    runner: MatchRunner,
     survey: _Survey,
     first: float,
-    strengths: list[float],
-    tallies: list[Tally],
+    top: float,
+    placed: list[_Placed],
     target: float,
-) -> None:
-    """Remove the second level if it is too near to the first, or add one if it is too far.
+) -> list[_Placed]:
+    """Measure the first level; leave out the second if it is too near, or add one if it is too far.
 
     A level that is added is tried until both its steps are even, at most `_MOST_TRIES` times; then
     the most even one is taken.
+
+    Args:
+        runner: plays the matches.
+        survey: the survey.
+        first: strength of the first level.
+        top: strength of the last one.
+        placed: the levels between them, from the strongest down.
+        target: the score that is wanted of each level against the next.
+
+    Returns:
+        The levels below the last one, from the strongest down to the first.
     """
-    if tallies[-1].score < target - _UNEVEN and len(strengths) > 1:
-        del strengths[-1], tallies[-2:]
-        tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
-    if tallies[-1].score > target + _UNEVEN:
-        gap = elo_difference(min(tallies.pop().score, _MOST_SCORE))
-        title = f"level {len(strengths) + 1} from the top"
-        tries: list[tuple[float, float, list[Tally]]] = []
-        while len(tries) < _MOST_TRIES and (not tries or tries[-1][0] > _UNEVEN):
-            strength, above = _placed(bench, survey, strengths[-1], gap / 2, title)
-            measured = [above, bench.play(strength, first, bench.games, "level 2 against 1")]
-            error = max(_error(each, target) for each in measured)
-            tries.append((error, strength, measured))
-        _, strength, measured = min(tries, key=itemgetter(0))
-        strengths.append(strength)
-        tallies += measured
+    strengths = [top, *(level.strength for level in placed)]
+    lowest = _against_first(runner, strengths[-1], first)
+    if lowest.result.score.value < target - _UNEVEN and placed:
+        placed = placed[:-1]
+        lowest = _against_first(runner, strengths[-2], first)
+    if lowest.result.score.value <= target + _UNEVEN:
+        return [*placed, lowest]
+    above = placed[-1].strength if placed else top
+    half = elo_difference(min(lowest.result.score.value, _MOST_SCORE)) / 2
+    title = f"level {len(placed) + 2} from the top"
+    tries: list[tuple[_Placed, _Placed]] = []
+
+    def error(steps: tuple[_Placed, _Placed]) -> float:
+        return max(step.error(target) for step in steps)
+
+    while len(tries) < _MOST_TRIES and (not tries or error(tries[-1]) > _UNEVEN):
+        added = _placed(runner, survey, above, expected_score(half), title)
+        tries.append((added, _against_first(runner, added.strength, first)))
+    return [*placed, *min(tries, key=error)]
 
 
 def _placed(
-    bench: _Bench,
+    runner: MatchRunner,
     survey: _Survey,
     opponent: float,
-    step: float,
+    target: float,
     title: str,
     games: int | None = None,
     tolerance: float = _TOLERANCE,
-) -> tuple[float, Tally]:
-    """Find the strength against which ``opponent`` is ``step`` Elo points stronger; measure it.
+) -> _Placed:
+    """Find the strength against which ``opponent`` scores ``target``, and measure it.
 
     A match is played in two halves, the second only if the first is not far from the target, or in
     the last try.
-
-    Returns:
-        The strength, and the results of ``opponent``.
     """
-    target, half = expected_score(step), (games or bench.games) // 2
-    evidence: list[tuple[float, Tally]] = []
-    measured: list[tuple[float, Tally]] = []
+    half = (games or runner.games) // 2
+    evidence: list[_Placed] = []
+    measured: list[_Placed] = []
     for attempt in range(1, _MOST_TRIES + 1):
-        strength = _estimate(survey, opponent, step, evidence)
+        strength = _estimate(survey, opponent, target, evidence)
         name = f"{title}, try {attempt}"
-        tally = bench.play(opponent, strength, half, name)
-        if _error(tally, target) <= _FAR_OFF or attempt == _MOST_TRIES:
-            tally += bench.play(opponent, strength, half, f"{name}, second half")
-            measured.append((strength, tally))
-        evidence.append((strength, tally))
-        if measured and _error(measured[-1][1], target) <= tolerance:
+        level = _Placed(strength, runner.play(opponent, strength, half, name))
+        if level.error(target) <= _FAR_OFF or attempt == _MOST_TRIES:
+            other = runner.play(opponent, strength, half, f"{name}, second half")
+            level = _Placed(strength, level.result + other)
+            measured.append(level)
+        evidence.append(level)
+        if measured and measured[-1].error(target) <= tolerance:
             break
-    return min(measured, key=lambda each: _error(each[1], target))
+    return min(measured, key=lambda level: level.error(target))
 
 
-def _error(tally: Tally, target: float) -> float:
-    """The distance of a score from the target."""
-    return abs(tally.score - target)
-
-
-def _estimate(
-    survey: _Survey, opponent: float, step: float, evidence: list[tuple[float, Tally]]
-) -> float:
-    """The strength ``step`` Elo points below ``opponent``, by the survey and matches against it.
+def _estimate(survey: _Survey, opponent: float, target: float, evidence: list[_Placed]) -> float:
+    """The strength against which ``opponent`` scores ``target``, by the survey and its matches.
 
     The survey's differences from ``opponent`` are taken to be off by one common number. Newton's
     method finds its most likely value; its prior is normal, with deviation `_SURVEY_SPREAD`.
@@ -357,27 +386,30 @@ def _estimate(
     off = 0.0
     for _ in range(20):
         slope, curvature = -off / _SURVEY_SPREAD**2, 1 / _SURVEY_SPREAD**2
-        for strength, tally in evidence:
-            expected = expected_score(elo - survey.elo_at(strength) + off)
-            slope += _NATURAL * (tally.points - tally.games * expected)
-            curvature += _NATURAL**2 * tally.games * expected * (1 - expected)
+        for level in evidence:
+            result, expected = (
+                level.result,
+                expected_score(elo - survey.elo_at(level.strength) + off),
+            )
+            slope += (result.points - result.games * expected) / ELO
+            curvature += result.games * expected * (1 - expected) / ELO**2
         off += slope / curvature
-    strength = survey.strength_at(elo + off - step)
-    apart = min(strength, opponent - 0.02) if step > 0 else max(strength, opponent + 0.02)
-    return round(apart, 3)
+    strength = survey.strength_at(elo + off - elo_difference(target))
+    is_below = target > 0.5
+    return round(min(strength, opponent - 0.02) if is_below else max(strength, opponent + 0.02), 3)
 
 
-def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
+def _other_matches(runner: MatchRunner, strengths: list[float]) -> list[LevelMatch]:
     """Matches of each level against the level two below; level 0 is random play."""
     ladder = [RANDOM_STRENGTH, *strengths]
     return [
-        Meeting(
+        LevelMatch(
             upper,
             upper - 2,
-            bench.play(
+            runner.play(
                 ladder[upper],
                 ladder[upper - 2],
-                bench.games // 2,
+                runner.games // 2,
                 f"level {upper} against {upper - 2 or 'random play'}",
             ),
         )
@@ -385,10 +417,15 @@ def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
     ]
 
 
-def _rated(strengths: list[float], meetings: list[Meeting], simulations: int) -> tuple[Level, ...]:
-    """The levels with ratings from all meetings; random play has 0."""
-    rated = rate_levels(strengths, meetings, simulations)
-    if any(b.rating.elo <= a.rating.elo for a, b in pairwise(rated)) or rated[0].rating.elo <= 0:
+def _rated(
+    strengths: list[float], matches: list[LevelMatch], simulations: int
+) -> tuple[Level, ...]:
+    """The levels with ratings from all matches; random play has 0."""
+    rated = rate_levels(strengths, matches, simulations)
+    if (
+        any(b.rating.value <= a.rating.value for a, b in pairwise(rated))
+        or rated[0].rating.value <= 0
+    ):
         raise ValueError(
             "the levels do not get stronger one by one: try more games, or an agent that is better "
             "than random play"

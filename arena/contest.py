@@ -5,7 +5,7 @@
     )
     print(contest.text())
     contest = play_contest(make_game("corso"), Comparison(("uct:400", "uct:200"), elo1=50))
-    print(contest.outcome.verdict, contest.outcome.elo_interval)
+    print(contest.outcome.verdict, f"{contest.outcome.elo:+.0f}")
 
 A `Tournament` ends when all its games are played: everyone against everyone, or some against the
 others. A `Comparison` of two agents ends as soon as a sequential test (`ludarium.arena.sprt`) can
@@ -50,7 +50,7 @@ from .folder import (
     read_described,
     row_of,
 )
-from .results import Results
+from .results import Crosstable
 from .sprt import SPRT, SPRTResult
 from .standings import Standings
 
@@ -92,7 +92,7 @@ class Plan(ABC):
 
     @abstractmethod
     def outcome(
-        self, results: Results, anchors: Mapping[str, float]
+        self, results: Crosstable, anchors: Mapping[str, float]
     ) -> Standings | SPRTResult | None:
         """The outcome of games; ``None`` if there are too few for one.
 
@@ -152,7 +152,7 @@ class Tournament(Plan):
         others = [name for name in self.agents if name not in self.gauntlet]
         return Schedule(product(dict.fromkeys(self.gauntlet), others), self.games)
 
-    def outcome(self, results: Results, anchors: Mapping[str, float]) -> Standings | None:
+    def outcome(self, results: Crosstable, anchors: Mapping[str, float]) -> Standings | None:
         """Ratings, once games connect all agents."""
         met = {name for pairing in results.pairings for name in pairing}
         if len(met) < len(self.agents):
@@ -169,7 +169,7 @@ class Comparison(Plan):
 
     Attributes:
         agents: two names.
-        elo0, elo1, alpha, beta: hypotheses and error rates, see `SPRT`.
+        elo0, elo1, alpha, beta, normalised: hypotheses and error rates, see `SPRT`.
         games_limit: games after which the test ends without a verdict, an even number.
 
     Raises:
@@ -184,6 +184,7 @@ class Comparison(Plan):
     alpha: float = SPRT.alpha
     beta: float = SPRT.beta
     games_limit: int = 20_000
+    normalised: bool = SPRT.normalised
 
     def __post_init__(self) -> None:
         self._set("games_limit", check_games(self.games_limit, "games_limit"))
@@ -195,14 +196,14 @@ class Comparison(Plan):
     @property
     def test(self) -> SPRT:
         """The test."""
-        return SPRT(self.elo0, self.elo1, self.alpha, self.beta)
+        return SPRT(self.elo0, self.elo1, self.alpha, self.beta, self.normalised)
 
     @property
     def schedule(self) -> Schedule:
         """All games up to the limit."""
         return Schedule([self.agents], self.games_limit)
 
-    def outcome(self, results: Results, anchors: Mapping[str, float]) -> SPRTResult:
+    def outcome(self, results: Crosstable, anchors: Mapping[str, float]) -> SPRTResult:
         """The result of the test."""
         return SPRTResult.of(self.test, *results.pairs(*self.agents))
 
@@ -220,7 +221,7 @@ class Contest:
 
     game: Game
     plan: Plan
-    results: Results
+    results: Crosstable
     outcome: Standings | SPRTResult | None
 
     @property
@@ -309,7 +310,7 @@ def play_contest(
         looked = len(played)
 
         def standing() -> Contest:
-            results = Results.of(schedule.agents, played.values())
+            results = Crosstable.of(schedule.agents, played.values())
             return Contest(game, plan, results, plan.outcome(results, anchors))
 
         def finished(chunk: Chunk, games: Games) -> bool:
@@ -366,7 +367,7 @@ def read_contest(
     game, plan = read_plan(settings, store.path, kind)
     _check_anchors(plan, anchors or {})
     played = store.read_games(plan.schedule, plan.openings(game))
-    results = Results.of(plan.schedule.agents, played.values())
+    results = Crosstable.of(plan.schedule.agents, played.values())
     return Contest(game, plan, results, plan.outcome(results, anchors or {}))
 
 

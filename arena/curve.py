@@ -28,22 +28,19 @@ from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import AgentSpec, Needs, read_agent, require_different
 from ludarium.training.agents.checkpoints import CheckpointSpec
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
-from ludarium.training.evaluation import measure_ratings
+from ludarium.training.evaluation import IntervalEstimate, measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
-from ludarium.training.runs.evaluation import Measure
+from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.metrics import estimates_of
 
 from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
 
-#: The metrics of a point: for each the title of an axis, and the factor to the title's unit.
-METRICS = {
-    "elo": ("Elo", 1.0),
-    "score": ("score, %", 100.0),
-    "accuracy": ("value kept, %", 100.0),
-}
+#: The estimates of a point: for each the title of an axis, and the format of a number.
+METRICS = {"elo": ("Elo", ",.0f"), "score": ("score", ".0%"), "accuracy": ("value kept", ".0%")}
 
 
 @dataclass(frozen=True)
@@ -52,14 +49,14 @@ class CurvePlan:
 
     Attributes:
         against: opponents: one gives a score, several give a rating; if empty, no games are played.
-        truth: exact test whose moves are counted, a file or ``hard``; None for no test.
+        exact_test: exact test whose moves are counted, a file or ``hard``; None for no test.
         games: how many against all opponents together, even.
         simulations: the agent's simulations per move; 0: the policy alone, without search.
         seed: seed of openings and opponents.
     """
 
     against: tuple[str, ...] = ()
-    truth: str | None = None
+    exact_test: str | None = None
     games: int = 40
     simulations: int = DEFAULT_SIMULATIONS
     seed: int = 1
@@ -73,14 +70,18 @@ class Point:
         iteration: the iteration of the run after which it was saved.
         seconds: seconds of training until then.
         step: how long the network had learnt, in steps of the algorithm.
-        found: metrics as in an evaluation during training: ``score`` or ``elo``, and
-            ``accuracy``, each with ``..._low`` and ``..._high``.
+        found: metrics as in an evaluation during training: ``score`` or ``elo``, and ``accuracy``.
     """
 
     iteration: int
     seconds: float
     step: int
     found: dict[str, Any]
+
+    @property
+    def estimates(self) -> dict[str, IntervalEstimate]:
+        """Those of `METRICS` that were measured."""
+        return estimates_of(self.found)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def measure_curves(
         StorageError: a run's folder cannot be written.
     """
     game = game_of_runs(runs)
-    truth = None if plan.truth is None else find_exact_test(plan.truth, game)
+    exact_test = None if plan.exact_test is None else find_exact_test(plan.exact_test, game)
     specs = [read_agent(name) for name in plan.against]
     require_different(specs)
     for spec in specs:
@@ -135,12 +136,13 @@ def measure_curves(
         for path in folder.past_agents():
             with suppress(FileNotFoundError):
                 _moment(path, load_header(path))  # check it before any game is played
-    memories = [Memory(folder.curve) for folder in folders]
-    anchors = _anchors(game, plan, specs, opponents, memories[0], task) if len(specs) > 1 else {}
-    measure = Measure(specs[0] if len(specs) == 1 else specs, plan.games, anchors, truth, plan.seed)
+    caches = [MeasurementCache(folder.curve) for folder in folders]
+    anchors = _anchors(game, plan, specs, opponents, caches[0], task) if len(specs) > 1 else {}
+    against = specs[0] if len(specs) == 1 else specs
+    evaluation = AgentEvaluation(against, plan.games, anchors, exact_test, plan.seed)
     return [
-        _curve(folder, game, plan, specs, measure, opponents, memory, task)
-        for folder, memory in zip(folders, memories, strict=True)
+        _curve(folder, game, plan, specs, evaluation, opponents, cache, task)
+        for folder, cache in zip(folders, caches, strict=True)
     ]
 
 
@@ -174,9 +176,9 @@ def _curve(
     game: Game,
     plan: CurvePlan,
     specs: Sequence[AgentSpec],
-    measure: Measure,
+    evaluation: AgentEvaluation,
     opponents: dict[str, str] | None,
-    memory: Memory,
+    cache: MeasurementCache,
     task: Task,
 ) -> Curve:
     """Measure the agents of one run."""
@@ -206,18 +208,19 @@ def _curve(
                 "against": names[0] if len(names) == 1 else names,
                 "networks": opponents,
                 "games": plan.games,
-                "anchors": measure.anchors,
+                "anchors": evaluation.anchors,
                 "seed": plan.seed,
             }
-            games = replace(measure, truth=None)
+            games = replace(evaluation, exact_test=None)
             measure_games = partial(games.of, agent, guess, task)
-            found |= measure_games() if opponents is None else memory.ask(of_games, measure_games)
-            guess = found.get("elo")
-        if measure.truth is not None:
+            found |= measure_games() if opponents is None else cache.ask(of_games, measure_games)
+            if "elo" in found:
+                guess = found["elo"]["value"]
+        if evaluation.exact_test is not None:
             task.begin(f"{folder.path}: agent {number} of {len(paths)}, exact test")
-            moves = replace(measure, against=())
-            of_test = {**of_agent, "truth": _digest(measure.truth)}
-            found |= memory.ask(of_test, partial(moves.of, agent, None, task))
+            moves = replace(evaluation, against=())
+            of_test = {**of_agent, "exact_test": _digest(evaluation.exact_test)}
+            found |= cache.ask(of_test, partial(moves.of, agent, None, task))
         points[iteration] = Point(iteration, seconds, header.step, found)
     if not points:
         raise ValueError(f"{named(folder.path)} has kept no agent to measure")
@@ -229,7 +232,7 @@ def _anchors(
     plan: CurvePlan,
     specs: Sequence[AgentSpec],
     opponents: dict[str, str] | None,
-    memory: Memory,
+    cache: MeasurementCache,
     task: Task,
 ) -> dict[str, float]:
     """Ratings of the opponents by name: known ones, and others from games between them."""
@@ -246,7 +249,7 @@ def _anchors(
         def measure() -> dict[str, float]:
             return measure_ratings(game, names, ANCHOR_GAMES, known, plan.seed, task)
 
-        known |= measure() if opponents is None else memory.ask(what, measure)
+        known |= measure() if opponents is None else cache.ask(what, measure)
     return {name: known[name] for name in names}
 
 
@@ -260,19 +263,20 @@ class _Measurement(msgspec.Struct):
     """A line of the file: the arguments of a measurement, its result, and a digest of both."""
 
     what: dict[str, Any]
-    found: dict[str, Any]
+    measured: dict[str, Any]
     sha256: str
 
     def __post_init__(self) -> None:
-        if self.sha256 != _sha256(self.what, self.found):
+        if self.sha256 != _sha256(self.what, self.measured):
             raise ValueError("the digest is another one")
 
 
-class Memory:
+class MeasurementCache:
     """Earlier measurements, in a file with one line for each.
 
     Args:
-        path: path of the file, which need not be there yet. Damaged lines are ignored.
+        path: path of the file, which need not be there yet. Lines that are damaged or of another
+            version are ignored: what they hold is measured again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -288,7 +292,7 @@ class Memory:
         for line in content.splitlines():
             with suppress(ValueError):
                 known = load_json(line, "a measurement", _Measurement)
-                self._known[_key(known.what)] = known.found
+                self._known[_key(known.what)] = known.measured
 
     def ask(self, what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The result of a measurement, which is made unless it was made before.
@@ -302,9 +306,9 @@ class Memory:
         """
         key = _key(what)
         if key not in self._known:
-            self._known[key] = measure()
-            found = self._known[key]
-            line = json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)})
+            self._known[key] = measured = measure()
+            digest = _sha256(what, measured)
+            line = json.dumps({"what": what, "measured": measured, "sha256": digest})
             append(self._path, self._start + f"{line}\n".encode())
             self._start = b""
         return self._known[key]
@@ -314,10 +318,10 @@ def _key(what: dict[str, Any]) -> str:
     return json.dumps(what, sort_keys=True)
 
 
-def _sha256(what: dict[str, Any], found: dict[str, Any]) -> str:
-    return hashlib.sha256(_key({"what": what, "found": found}).encode()).hexdigest()
+def _sha256(what: dict[str, Any], measured: dict[str, Any]) -> str:
+    return hashlib.sha256(_key({"what": what, "measured": measured}).encode()).hexdigest()
 
 
-def measured(curves: Sequence[Curve]) -> list[str]:
+def metrics_of(curves: Sequence[Curve]) -> list[str]:
     """The `METRICS` that points of curves have."""
-    return [name for name in METRICS if any(name in p.found for c in curves for p in c.points)]
+    return [name for name in METRICS if any(name in p.estimates for c in curves for p in c.points)]

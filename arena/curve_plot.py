@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ludarium.analysis.figures import POINT, figure_file, short_name
 
-from .curve import METRICS, Curve, Point, measured
+from .curve import METRICS, Curve, Point, metrics_of
 
 _COLOURS = (POINT, "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
 
@@ -34,24 +34,25 @@ def plot_curves(
         ValueError: the suffix is another one.
         OSError: the file cannot be written.
     """
-    metrics = measured(curves)
+    metrics = metrics_of(curves)
     axis, place = HORIZONTAL[by]
     with figure_file(path, 7.2, 0.6 + 3.0 * len(metrics)) as figure:
         panels = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
         for axes, metric in zip(panels, metrics, strict=True):
-            name, factor = METRICS[metric]
+            name, style = METRICS[metric]
+            factor, unit = (100, ", %") if style.endswith("%") else (1, "")
             for number, curve in enumerate(curves):
-                points = [point for point in curve.points if metric in point.found]
-                low, middle, high = (
-                    [factor * point.found[metric + end] for point in points]
-                    for end in ("_low", "", "_high")
-                )
+                points = [point for point in curve.points if metric in point.estimates]
+                estimates = [point.estimates[metric] for point in points]
+                low = [factor * each.low for each in estimates]
+                high = [factor * each.high for each in estimates]
+                middle = [factor * each.value for each in estimates]
                 where = [place(point) for point in points]
                 colour = _COLOURS[number % len(_COLOURS)]
                 axes.fill_between(where, low, high, color=colour, alpha=0.18, linewidth=0)
                 label = f" {short_name(curve.run)}"  # no legend has a label that begins with "_"
                 axes.plot(where, middle, "o-", color=colour, markersize=4, label=label)
-            axes.set_ylabel(name)
+            axes.set_ylabel(name + unit)
             axes.grid(axis="y")
         panels[0].set_title(title, loc="left", fontsize=11, parse_math=False)
         panels[-1].set_xlabel(axis)

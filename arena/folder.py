@@ -324,7 +324,9 @@ def check_keys(settings: dict[str, Any], keys: Iterable[str], file: Path) -> Non
         )
     missing = [key for key in keys if key not in settings]
     if missing:
-        raise ValueError(f"{named(file)} lacks {', '.join(missing)}")
+        raise ValueError(
+            f"{named(file)} lacks {', '.join(missing)}: add it, or play in a new folder"
+        )
 
 
 def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:

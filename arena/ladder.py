@@ -19,12 +19,12 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from ludarium.base.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.files import MEGABYTE, MisfitError, load_json, read_regular_file
 from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents.checkpoints import shipped_agent
-from ludarium.training.evaluation import Match, Rating, Tally, fit_ratings
+from ludarium.training.evaluation import IntervalEstimate, MatchResult, fit_ratings
 
 from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs, knobs_at
 
@@ -55,28 +55,28 @@ class Level:
 
     strength: Annotated[float, Meta(ge=-100, le=100)]
     knobs: Knobs
-    rating: Rating
+    rating: IntervalEstimate
 
 
 @dataclass(frozen=True)
-class Meeting:
+class LevelMatch:
     """A measured match between two levels.
 
     Attributes:
         upper, lower: the levels' numbers, from 1; 0 is random play.
-        tally: results of the upper level.
+        result: result of the upper level.
     """
 
     upper: int
     lower: int
-    tally: Tally
+    result: MatchResult
 
     def __post_init__(self) -> None:
         if not 0 <= self.lower < self.upper:
             raise ValueError(f"a match is of levels {quoted([self.upper, self.lower])}")
-        results = self.tally.wins, self.tally.draws, self.tally.losses
-        if min(results) < 0 or not 1 <= sum(results) <= _MOST_GAMES:
-            raise ValueError(f"a match has the results {quoted(results)}")
+        counts = self.result.wins, self.result.draws, self.result.losses
+        if min(counts) < 0 or not 1 <= sum(counts) <= _MOST_GAMES:
+            raise ValueError(f"a match has the results {quoted(counts)}")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Ladder:
         seconds: duration of the measurement.
         simulations: simulations of the strongest level, for each move.
         levels: the levels; number 1 is the first.
-        meetings: the matches of neighbours, and others.
+        matches: those of neighbours, and others.
 
     Raises:
         ValueError: the levels do not rise, one has more simulations than the strongest, or a match
@@ -107,19 +107,19 @@ class Ladder:
     seconds: Annotated[float, Meta(ge=0)]
     simulations: Annotated[int, Meta(ge=FEWEST_SIMULATIONS, le=MOST_SIMULATIONS)]
     levels: Annotated[tuple[Level, ...], Meta(min_length=2, max_length=100)]
-    meetings: Annotated[tuple[Meeting, ...], Meta(max_length=10_000)]
+    matches: Annotated[tuple[LevelMatch, ...], Meta(max_length=10_000)]
 
     def __post_init__(self) -> None:
         if any(b.strength <= a.strength for a, b in pairwise(self.levels)):
             raise ValueError("the levels do not increase in strength")
-        elo = [0.0, *(level.rating.elo for level in self.levels)]
+        elo = [0.0, *(level.rating.value for level in self.levels)]
         if any(b <= a for a, b in pairwise(elo)):
             raise ValueError("the levels do not increase in Elo points, from more than 0 on")
         if any(level.knobs.simulations > self.simulations for level in self.levels):
             raise ValueError(
                 f"a level takes more than the {self.simulations} simulations of the strongest"
             )
-        highest = max((meeting.upper for meeting in self.meetings), default=0)
+        highest = max((match.upper for match in self.matches), default=0)
         if highest > len(self.levels):
             raise ValueError(f"a match is of level {quoted(highest)} of {len(self.levels)}")
 
@@ -161,9 +161,9 @@ class Ladder:
         }
 
     @property
-    def steps(self) -> list[Meeting]:
+    def steps(self) -> list[LevelMatch]:
         """The match of each level from 2 on against the level below."""
-        return [meeting for meeting in self.meetings if meeting.upper == meeting.lower + 1 > 1]
+        return [match for match in self.matches if match.upper == match.lower + 1 > 1]
 
     def strength_of(self, elo: float) -> float:
         """The strength on the path of `knobs_at` at some Elo points, within the ladder."""
@@ -173,7 +173,7 @@ class Ladder:
     def _path(self) -> tuple[list[float], list[float]]:
         """Elo points and strengths of random play and of the levels."""
         return (
-            [0.0, *(level.rating.elo for level in self.levels)],
+            [0.0, *(level.rating.value for level in self.levels)],
             [RANDOM_STRENGTH, *(level.strength for level in self.levels)],
         )
 
@@ -182,28 +182,25 @@ class Ladder:
 class _Stored:
     """The content of a file."""
 
-    format: Literal[2]
+    format: Literal[3]
     ladder: Ladder
 
 
 def rate_levels(
-    strengths: Sequence[float], meetings: Sequence[Meeting], simulations: int
+    strengths: Sequence[float], matches: Sequence[LevelMatch], simulations: int
 ) -> tuple[Level, ...]:
-    """The levels of these strengths, with ratings from all meetings; random play has 0.
+    """The levels of these strengths, with ratings from all matches; random play has 0.
 
     Raises:
         ValueError: no chain of matches leads from a level to random play.
     """
-    matches = [
-        Match(str(each.upper), str(each.lower), each.tally.games, each.tally.points)
-        for each in meetings
-    ]
-    ratings = fit_ratings(matches, {"0": 0.0})
+    results = [(str(each.upper), str(each.lower), each.result) for each in matches]
+    ratings = fit_ratings(results, {"0": 0.0})
     unmet = [number for number in range(1, len(strengths) + 1) if str(number) not in ratings]
     if unmet:
         raise ValueError(f"level {unmet[0]} has no match")
     return tuple(
-        Level(strength, knobs_at(strength, simulations), ratings[str(number)].rounded)
+        Level(strength, knobs_at(strength, simulations), ratings[str(number)].rounded(1))
         for number, strength in enumerate(strengths, 1)
     )
 
@@ -253,7 +250,7 @@ def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    write_whole(Path(path), msgspec.json.encode(_Stored(2, ladder)) + b"\n")
+    write_whole(Path(path), msgspec.json.encode(_Stored(3, ladder)) + b"\n")
 
 
 def load_ladder(path: str | os.PathLike[str]) -> Ladder:
@@ -266,10 +263,13 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
     """
     name = f"the ladder of levels in {quoted(os.fspath(path), 100)}"
     content = read_regular_file(path, _LARGEST_FILE, "a ladder of levels")
-    ladder: Ladder = load_json(content, name, _Stored).ladder
+    try:
+        ladder: Ladder = load_json(content, name, _Stored).ladder
+    except MisfitError as error:
+        raise ValueError(f"{error}; measure levels anew, by `ludarium levels --measure`") from None
     try:
         strengths = [level.strength for level in ladder.levels]
-        rated = rate_levels(strengths, ladder.meetings, ladder.simulations)
+        rated = rate_levels(strengths, ladder.matches, ladder.simulations)
     except ValueError as error:
         raise ValueError(f"{name} is damaged: {shortened(str(error))}") from None
     for number, (stored, level) in enumerate(zip(ladder.levels, rated, strict=True), 1):

@@ -19,7 +19,7 @@ from ludarium.envs.engine.rule import seed_rng
 from ludarium.training.agents import Searcher
 from ludarium.training.networks import (
     cache_size,
-    examples_of,
+    calibration_inputs_of,
     inference_engine,
     shared_by_threads,
 )
@@ -64,7 +64,9 @@ class LevelSearcher(Searcher):
         most = max(most_simulations or 0, knobs.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
-        self._evaluator = inference_engine(game, network, batch, examples=examples_of(game))
+        self._evaluator = inference_engine(
+            game, network, batch, calibration_inputs=calibration_inputs_of(game)
+        )
         self._shared_evaluator = shared_by_threads(self._evaluator)
         cache = cache_size(self._evaluator)
         self._kernels = specialise(level, game)

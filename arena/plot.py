@@ -21,17 +21,17 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
         ValueError: the suffix is another one.
         OSError: the file cannot be written.
     """
-    agents = standings.agents[::-1]
-    elos = [agent.rating.elo for agent in agents]
+    names, ratings = zip(*reversed(standings.ratings.items()), strict=True)
+    elos = [rating.value for rating in ratings]
     errors = [
-        [agent.rating.elo - agent.rating.low for agent in agents],
-        [agent.rating.high - agent.rating.elo for agent in agents],
+        [rating.value - rating.low for rating in ratings],
+        [rating.high - rating.value for rating in ratings],
     ]
-    with figure_file(path, 7.2, 1.3 + 0.34 * len(agents)) as figure:
+    with figure_file(path, 7.2, 1.3 + 0.34 * len(names)) as figure:
         axes = figure.add_subplot()
         axes.errorbar(
             elos,
-            range(len(agents)),
+            range(len(names)),
             xerr=errors,
             fmt="o",
             color=POINT,
@@ -39,18 +39,18 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
             capsize=3,
             markersize=6,
         )
-        for height, agent in enumerate(agents):
+        for height, elo in enumerate(elos):
             axes.annotate(
-                f"{agent.rating.elo:.0f}",
-                (agent.rating.elo, height),
+                f"{elo:.0f}",
+                (elo, height),
                 textcoords="offset points",
                 xytext=(0, 6),
                 ha="center",
                 fontsize=8,
                 color=INK,
             )
-        axes.set_yticks(range(len(agents)), [short_name(agent.name) for agent in agents])
-        axes.set_ylim(-0.6, len(agents) - 0.3)
+        axes.set_yticks(range(len(names)), [short_name(name) for name in names])
+        axes.set_ylim(-0.6, len(names) - 0.3)
         axes.set_xlabel("Elo points, with 95 % intervals")
         axes.set_title(title, loc="left", fontsize=11)
         axes.grid(axis="x")

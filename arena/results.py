@@ -1,4 +1,4 @@
-"""`Results`: results of games between any number of agents, as columns."""
+"""`Crosstable`: the results of games between any number of agents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ludarium.training.evaluation import Tally
+from ludarium.training.evaluation import MatchResult
 
 _TOLERATED = 0.05  # largest share of repeated games that brings no warning
 
@@ -28,8 +28,8 @@ ROW = np.dtype(
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """Results of games.
+class Crosstable:
+    """The games between agents, from which results of any two of them are made.
 
     Attributes:
         agents: the agents' names.
@@ -40,8 +40,8 @@ class Results:
     rows: np.ndarray
 
     @classmethod
-    def of(cls, agents: Sequence[str], parts: Iterable[np.ndarray]) -> Results:
-        """Results made of any number of arrays of rows."""
+    def of(cls, agents: Sequence[str], parts: Iterable[np.ndarray]) -> Crosstable:
+        """The table of any number of arrays of rows."""
         return cls(tuple(agents), np.concatenate([np.empty(0, ROW), *parts]))
 
     def __len__(self) -> int:
@@ -56,30 +56,30 @@ class Results:
         np.add.at(counts, (seats[0], seats[1], 1 - self.rows["reward"].astype(np.int64)), 1)
         return counts
 
-    @property
+    @cached_property
     def pairings(self) -> list[tuple[str, str]]:
         """The pairs of agents that have met, by name."""
         found = np.unique(self.rows[["first", "second"]])
         return sorted((self.agents[one], self.agents[other]) for one, other in found)
 
-    def as_player_0(self, one: str, other: str) -> Tally:
+    def as_player_0(self, one: str, other: str) -> MatchResult:
         """Results of ``one`` as player_0 against ``other``."""
-        return Tally(*self.counts[self.agents.index(one), self.agents.index(other)].tolist())
+        return MatchResult(*self.counts[self.agents.index(one), self.agents.index(other)].tolist())
 
-    def between(self, one: str, other: str) -> Tally:
+    def between(self, one: str, other: str) -> MatchResult:
         """Results of ``one`` against ``other``, in both seats."""
         return self.as_player_0(one, other) + self.as_player_0(other, one).reversed
 
-    def of_agent(self, name: str) -> Tally:
+    def of_agent(self, name: str) -> MatchResult:
         """Results of an agent in all its games."""
         number = self.agents.index(name)
-        as_player_1 = Tally(*self.counts[:, number].sum(axis=0).tolist())
-        return Tally(*self.counts[number].sum(axis=0).tolist()) + as_player_1.reversed
+        as_player_1 = MatchResult(*self.counts[:, number].sum(axis=0).tolist())
+        return MatchResult(*self.counts[number].sum(axis=0).tolist()) + as_player_1.reversed
 
     @property
-    def first_player(self) -> Tally:
+    def first_player(self) -> MatchResult:
         """Results of player_0 in all games."""
-        return Tally(*self.counts.sum(axis=(0, 1)).tolist())
+        return MatchResult(*self.counts.sum(axis=(0, 1)).tolist())
 
     @property
     def mean_plies(self) -> float:
@@ -119,6 +119,12 @@ class Results:
         whole = int((rows["number"] == np.arange(len(rows))).cumprod().sum()) // 2
         rewards = rows["reward"][: 2 * whole].astype(np.int64).reshape(-1, 2)
         return 2 + rewards[:, 0] - rewards[:, 1], rows["digest"][: 2 * whole].reshape(-1, 2)
+
+    def pairs_between(self, one: str, other: str) -> np.ndarray:
+        """How many pairs of games have each score of ``one``: 0, 1/4, 1/2, 3/4, 1, int64[5]."""
+        if (one, other) in self.pairings:
+            return np.bincount(self.pairs(one, other)[0], minlength=5)
+        return np.bincount(self.pairs(other, one)[0], minlength=5)[::-1]
 
     @property
     def _seats(self) -> np.ndarray:

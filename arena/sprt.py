@@ -13,6 +13,12 @@ all distributions with that mean. This is the generalised test of X. Li, J. Liu 
 M. Van den Bergh introduced it to Fishtest, the tests of the chess engine Stockfish ("A Practical
 Introduction to the GSPRT"). A. B. Owen, "Empirical Likelihood Ratio Confidence Intervals for a
 Single Functional", 1988, has the solution for a given mean, and the interval of the mean.
+
+Hypotheses may also be in normalised Elo (M. Van den Bergh, "Normalized Elo", 2021, as in Fishtest):
+``800 / log(10) * (s - 1/2) / (sqrt(2) * sigma)``, where ``s`` is the score and ``sigma`` the
+standard deviation of the scores of pairs. It counts in standard deviations of a game; how many
+games tell a difference of so many points does not depend on draws and openings. Without draws,
+small differences are equal in both.
 """
 
 from __future__ import annotations
@@ -24,7 +30,14 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.training.evaluation.statistics import Z_95, elo_difference, expected_score
+from ludarium.training.evaluation.statistics import (
+    ELO,
+    Z_95,
+    IntervalEstimate,
+    elo_difference,
+    expected_score,
+    rounded,
+)
 
 #: Scores of a pair of games: the mean of its two games' scores.
 PAIR_SCORES = np.arange(5) / 4
@@ -36,6 +49,7 @@ MOST_REPEATS = 50
 
 _MOST_STEPS = 100
 _EXACT = 1e-11
+_SAME = 1e-9  # shares that differ by less are equal
 _HALVINGS = 20  # halvings of an interval, to a millionth
 
 
@@ -57,6 +71,10 @@ class SPRT:
     for an expected score (logistic; a draw is half a point). The rates are exact for many games;
     they hold to a percent or two in tests with only 30 games (``docs/results/statistics.md``).
 
+    Attributes:
+        elo0, elo1, alpha, beta: see above.
+        normalised: whether ``elo0`` and ``elo1`` are normalised Elo.
+
     Raises:
         ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error
             rate is not between 0 and 1/2.
@@ -66,6 +84,7 @@ class SPRT:
     elo1: float = 30.0
     alpha: float = 0.05
     beta: float = 0.05
+    normalised: bool = False
 
     def __post_init__(self) -> None:
         if not -1000 <= self.elo0 < self.elo1 <= 1000:
@@ -95,10 +114,8 @@ class SPRT:
             float64[...]; 0 where there are no pairs.
         """
         counts = np.asarray(counts, float)
-        one, other = (
-            log_likelihood(counts, np.full(counts.shape[:-1], expected_score(elo)))
-            for elo in (self.elo1, self.elo0)
-        )
+        likelihood = normalised_likelihood if self.normalised else elo_likelihood
+        one, other = (likelihood(counts, elo) for elo in (self.elo1, self.elo0))
         return np.where(counts.sum(-1) > 0, one - other, 0.0)
 
     def verdict(self, llr: float) -> Verdict:
@@ -173,22 +190,14 @@ class SPRTResult:
         return 2 * int(self.counts.sum())
 
     @property
-    def score(self) -> float:
-        """Points of the first agent per game; with no games, 1/2."""
-        return mean_score(self.counts) if self.games else 0.5
+    def score(self) -> IntervalEstimate:
+        """Points of the first agent per game, as for a number of games fixed in advance."""
+        return score_of_pairs(self.counts)
 
     @property
-    def elo(self) -> float:
+    def elo(self) -> IntervalEstimate:
         """Elo difference for the score."""
-        return elo_difference(self.score)
-
-    @property
-    def elo_interval(self) -> tuple[float, float]:
-        """The 95 % interval of `elo`, as for a number of games fixed in advance."""
-        if not self.games:
-            return elo_difference(0), elo_difference(1)
-        low, high = score_interval(self.counts)
-        return elo_difference(low), elo_difference(high)
+        return self.score.map(elo_difference)
 
     @property
     def caveat(self) -> str | None:
@@ -203,20 +212,16 @@ class SPRTResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values; an infinite Elo difference is ``None``."""
-
-        def finite(value: float) -> float | None:
-            return round(value, 2) if np.isfinite(value) else None
-
         return {
             "verdict": self.verdict.value,
             "games": self.games,
             "pairs_by_score": [int(count) for count in self.counts],
             "repeated_pairs": self.repeated,
-            "llr": round(self.llr, 6),
+            "llr": rounded(self.llr),
             "llr_bounds": list(self.test.bounds),
-            "score": self.score,
-            "elo": finite(self.elo),
-            "elo_interval_95": [finite(end) for end in self.elo_interval],
+            "score": self.score.to_dict(),
+            "elo": self.elo.to_dict(),
+            "normalised_elo": normalised_elo(self.counts).to_dict(),
             "caveat": self.caveat,
         }
 
@@ -225,11 +230,11 @@ class SPRTResult:
         """The state of the test, in a line."""
         low, high = self.test.bounds
         if not self.games:
-            return f"LLR 0 ({low:.2f}..{high:.2f})"
-        elo, *ends = (f"{each:+.0f}" for each in (self.elo, *self.elo_interval))
+            return f"LLR 0 ({low:.2f} to {high:.2f})"
         return (
-            f"LLR {self.llr:+.2f} ({low:.2f}..{high:.2f}), {self.games:,} games, "
-            f"score {self.score:.3f}, Elo {elo} ({'..'.join(ends)})"
+            f"LLR {self.llr:+.2f} ({low:.2f} to {high:.2f}), {self.games:,} games, "
+            f"score {self.score:.3f}, Elo {self.elo:+.0f}, "
+            f"normalised Elo {normalised_elo(self.counts):+.0f}"
         )
 
     def text(self, first: str, second: str, is_over: bool) -> str:
@@ -254,40 +259,69 @@ class SPRTResult:
 
     def _sentence(self, first: str, second: str, is_over: bool) -> str:
         test = self.test
+        unit = "normalised Elo" if test.normalised else "Elo"
+        h0, h1 = f"H0 ({test.elo0:+g} {unit})", f"H1 ({test.elo1:+g} {unit})"
         if self.verdict is Verdict.ACCEPTED:
-            return (
-                f"{first} is stronger than {second}: H1 ({test.elo1:+g} Elo) rather than H0 "
-                f"({test.elo0:+g})"
-            )
+            return f"{first} is stronger than {second}: {h1} rather than {h0}"
         if self.verdict is Verdict.REJECTED:
-            return (
-                f"{first} is not stronger than {second}: H0 ({test.elo0:+g} Elo) rather than H1 "
-                f"({test.elo1:+g})"
-            )
+            return f"{first} is not stronger than {second}: {h0} rather than {h1}"
         if self.is_fruitless:
             return f"no verdict: the last {MOST_REPEATS} pairs of games repeat earlier ones"
         games = self.games + 2 * self.repeated
         return f"no verdict {'within' if is_over else 'yet after'} {games:,} games"
 
 
-def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """The log of the largest likelihood with a given mean, relative to that with any mean.
-
-    The most likely probabilities with mean ``s`` are ``p / (1 + x (a - s))``, where ``p`` are the
-    observed shares of the scores ``a``, and ``x`` is chosen to give that mean (Owen 1988).
+def elo_likelihood(counts: np.ndarray, elo: float) -> np.ndarray:
+    """The log of the largest likelihood with an Elo difference, relative to that with any.
 
     Args:
         counts: float[..., 5], how many pairs had each of `PAIR_SCORES`.
-        means: float[...], in (0, 1).
+        elo: the difference.
 
     Returns:
         float64[...], logarithms of likelihood ratios, at most 0.
     """
+    excess = np.broadcast_to(PAIR_SCORES - expected_score(elo), counts.shape)
+    return likeliest(counts, excess)[0]
+
+
+def normalised_likelihood(counts: np.ndarray, elo: float) -> np.ndarray:
+    """The same as `elo_likelihood` for a difference in normalised Elo.
+
+    The constraint, ``mean - 1/2 = t sigma``, is not linear in the probabilities. So it is replaced
+    by its linear part about the solution of the step before, until that stays where it is.
+    """
+    t = elo * math.sqrt(2) / (2 * ELO)
+    shares = np.full(counts.shape, 1 / len(PAIR_SCORES))
+    for _ in range(_MOST_STEPS):
+        mean = (shares @ PAIR_SCORES)[..., None]
+        sigma = np.sqrt((shares * (PAIR_SCORES - mean) ** 2).sum(-1, keepdims=True))
+        excess = PAIR_SCORES - 0.5 - t * sigma * (1 + ((PAIR_SCORES - mean) / sigma) ** 2) / 2
+        likelihood, found = likeliest(counts, excess)
+        is_exact = bool(np.abs(found - shares).max(initial=0) < _SAME)
+        shares = found
+        if is_exact:
+            break
+    return likelihood
+
+
+def likeliest(counts: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The most likely probabilities of pair scores among those for which ``excess`` has mean 0.
+
+    They are ``p / (1 + x excess)``, where ``p`` are the observed shares, and ``x`` is chosen to
+    give that mean (Owen 1988).
+
+    Args:
+        counts: float[..., 5], how many pairs had each of `PAIR_SCORES`.
+        excess: float[..., 5], with numbers below and above 0.
+
+    Returns:
+        Logarithms of likelihood ratios to ``p``, float64[...], at most 0; and the probabilities.
+    """
     seen = np.where(counts > 0, counts, _UNSEEN)
-    excess = PAIR_SCORES - means[..., None]
     # Find the root of a decreasing function by Newton's method within a shrinking interval.
-    low, high = -1 / (1 - means), 1 / means
-    x = np.zeros_like(means)
+    low, high = -1 / excess.max(-1), -1 / excess.min(-1)
+    x = np.zeros(counts.shape[:-1])
     for _ in range(_MOST_STEPS):
         terms = 1 + x[..., None] * excess
         value = (seen * excess / terms).sum(-1)
@@ -299,34 +333,47 @@ def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
         x = moved
         if is_exact:
             break
-    return -(seen * np.log1p(x[..., None] * excess)).sum(-1)
+    terms = 1 + x[..., None] * excess
+    shares = seen / terms
+    return -(seen * np.log(terms)).sum(-1), shares / shares.sum(-1, keepdims=True)
 
 
-def mean_score(counts: np.ndarray) -> float:
-    """The mean score of pairs, from the counts [5] of at least one pair."""
-    return float(counts @ PAIR_SCORES / counts.sum())
-
-
-def score_interval(counts: np.ndarray) -> tuple[float, float]:
-    """The 95 % interval of the mean score of pairs, by empirical likelihood (Owen 1988).
+def score_of_pairs(counts: np.ndarray) -> IntervalEstimate:
+    """The mean score of pairs, with the 95 % interval by empirical likelihood (Owen 1988).
 
     After a test that stopped early the interval is the same as for a fixed number of games: the
     score at the stop is a little further from 1/2 than it should be.
 
     Args:
-        counts: how many pairs had each of `PAIR_SCORES`, at least one pair.
-
-    Raises:
-        ValueError: there are no pairs.
+        counts: how many pairs had each of `PAIR_SCORES`; without any, the score is NaN.
     """
-    counts = np.asarray(counts, float)
-    if not counts.sum() > 0:
-        raise ValueError("an interval needs pairs of games; there are none")
-    inside = np.full(2, mean_score(np.where(counts > 0, counts, _UNSEEN)))
-    outside = np.array([0.0, 1.0])
+    counts, pairs = np.asarray(counts, float), int(np.sum(counts))
+    if not pairs:
+        return IntervalEstimate(math.nan, 0.0, 1.0, 0)
+    seen = np.where(counts > 0, counts, _UNSEEN)
+    inside, outside = np.full(2, seen @ PAIR_SCORES / seen.sum()), np.array([0.0, 1.0])
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
-        is_inside = log_likelihood(np.stack([counts, counts]), middle) >= -(Z_95**2) / 2
+        ratio = likeliest(np.stack([counts, counts]), PAIR_SCORES - middle[:, None])[0]
+        is_inside = ratio >= -(Z_95**2) / 2
         inside, outside = np.where(is_inside, middle, inside), np.where(is_inside, outside, middle)
-    score = mean_score(counts)
-    return min(float(inside[0]), score), max(float(inside[1]), score)
+    score = float(counts @ PAIR_SCORES / pairs)
+    return IntervalEstimate(
+        score, min(float(inside[0]), score), max(float(inside[1]), score), 2 * pairs
+    )
+
+
+def normalised_elo(counts: np.ndarray) -> IntervalEstimate:
+    """The difference in normalised Elo, see the top of this file.
+
+    Its interval is that of the score, in units of the observed standard deviation.
+
+    Args:
+        counts: how many pairs had each of `PAIR_SCORES`.
+    """
+    seen = np.where(counts > 0, counts, _UNSEEN)
+    mean = seen @ PAIR_SCORES / seen.sum()
+    sigma = math.sqrt(seen @ (PAIR_SCORES - mean) ** 2 / seen.sum())
+    return score_of_pairs(counts).map(
+        lambda score: 2 * ELO * (score - 0.5) / (math.sqrt(2) * sigma)
+    )

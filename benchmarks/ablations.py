@@ -196,14 +196,14 @@ def measure(
     found: dict[str, Any] = {}
     if base not in (agent_folder, None):
         other = make_agent(f"{base}:{SIMULATIONS}", game)
-        found["base"] = play_match(game, agent, other, 2 * games, seed=1).tally.score
+        found["base"] = play_match(game, agent, other, 2 * games, seed=1).result.score.value
     for opponent in OPPONENTS[game_name]:
         match = play_match(game, agent, make_agent(opponent, game), games, seed=1)
-        found[opponent] = match.tally.score
+        found[opponent] = match.result.score.value
     test = exact_test(game_name, test_file)
     for name, simulations in (("policy", 0), ("search", SIMULATIONS)):
         player = make_agent(f"{agent_folder}:{simulations}", game)
-        found[name] = accuracy(moves_that_keep(player.actions(test.states), test)).share
+        found[name] = accuracy(moves_that_keep(player.actions(test.states), test)).value
     return found
 
 

@@ -16,6 +16,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from common import Row, new_parser, print_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "img"
@@ -55,10 +56,7 @@ def measure(test_name: str, simulations: tuple[int, ...]) -> list[Row]:
             {
                 "test": test_name,
                 "simulations": number,
-                "kept": found.kept,
-                "positions": found.positions,
-                "share": round(found.share, 4),
-                "interval_95": [round(end, 4) for end in found.interval],
+                "kept": found.to_dict(),
             }
         )
     return rows
@@ -105,13 +103,14 @@ def _line(axes: Any, x: list[float], rows: list[Row], colour: str, label: str) -
     if not rows:
         return
     order = sorted(range(len(rows)), key=lambda index: x[index])
-    shares = [100 * rows[index]["share"] for index in order]
-    below = [100 * (rows[i]["share"] - rows[i]["interval_95"][0]) for i in order]
-    above = [100 * (rows[i]["interval_95"][1] - rows[i]["share"]) for i in order]
+    shares, low, high = (
+        np.array([100 * rows[index]["kept"][end] for index in order])
+        for end in ("value", "low", "high")
+    )
     axes.errorbar(
         [x[index] for index in order],
         shares,
-        yerr=[below, above],
+        yerr=[shares - low, high - shares],
         fmt="o-",
         color=colour,
         label=label,

@@ -59,7 +59,8 @@ def rows(name: str, seconds: float) -> list[Row]:
         raise ValueError(f"there is no shipped agent of {name}")
     network, examples = stored_network(path, game, name), random_observations(game, 512, 0)
     engines = [
-        inference_engine(game, network, 1, backend, examples=examples) for backend in BACKENDS
+        inference_engine(game, network, 1, backend, calibration_inputs=examples)
+        for backend in BACKENDS
     ]
     moves = [
         dict(zip(BACKENDS, times_of_moves(game, engines, simulations), strict=True))

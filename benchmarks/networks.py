@@ -140,7 +140,7 @@ def evaluators(module: PolicyValueNetwork, examples: np.ndarray) -> dict[str, Ev
     """The network in each backend, on one core."""
     shape = examples.shape[1:]
     found: dict[str, Evaluator] = {
-        backend: InferenceEngine(module, shape, max(BATCHES), backend, examples=examples)
+        backend: InferenceEngine(module, shape, max(BATCHES), backend, calibration_inputs=examples)
         for backend in ("eager", "compiled", "compiled-int8")
     }
     if find_spec("onnxruntime"):

@@ -70,7 +70,7 @@ def row(game: str, seed: int, folder: Path, games: int) -> Row:
     """The measurements of one run."""
     against = CurvePlan(against=("uct:1000",), games=games, simulations=SIMULATIONS)
     (strength,) = measure_curves([folder], against)
-    (exact,) = measure_curves([folder], CurvePlan(truth="hard", simulations=0))
+    (exact,) = measure_curves([folder], CurvePlan(exact_test="hard", simulations=0))
     found, kept = strength.points, exact.points
     return {
         "game": game,
@@ -78,16 +78,16 @@ def row(game: str, seed: int, folder: Path, games: int) -> Row:
         "minutes": found[-1].seconds / 60,
         "iterations": found[-1].iteration,
         "minutes to 90 %": reached(found, "score"),
-        "last score, %": 100 * found[-1].found["score"],
+        "last score, %": 100 * found[-1].estimates["score"].value,
         "minutes to 90 % kept": reached(kept, "accuracy"),
-        "kept at last, %": 100 * kept[-1].found["accuracy"],
+        "kept at last, %": 100 * kept[-1].estimates["accuracy"].value,
     }
 
 
 def reached(points: Sequence[Point], metric: str) -> float | str:
     """When a metric reached the goal in two points, in minutes; a dash if never."""
     for first, second in pairwise(points):
-        if min(first.found[metric], second.found[metric]) >= GOAL:
+        if min(each.estimates[metric].value for each in (first, second)) >= GOAL:
             return first.seconds / 60
     return "-"
 

@@ -58,7 +58,7 @@ Look around and play
 Train and measure
   ludarium train corso                  train your own; Ctrl-C stops, the same command resumes
   ludarium tune corso --search learner.batch=256,512,1024   search for a better configuration
-  ludarium curve runs/corso --truth hard --plot curve.png   how it learnt, by time
+  ludarium curve runs/corso --test hard --plot curve.png   how it learnt, by time
   ludarium evaluate runs/corso          measure it against baselines
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium tournament random uct:100 corso:16 corso    everyone against everyone, rated

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from ludarium.analysis.accuracy import Accuracy, Mean, accuracy, chosen_actions, moves_that_keep
+from ludarium.analysis.accuracy import accuracy, chosen_actions, moves_that_keep
 from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
@@ -22,6 +21,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent, read_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
+from ludarium.training.evaluation import IntervalEstimate
+from ludarium.training.evaluation.statistics import mean
 from ludarium.training.search import Budget
 from ludarium.training.table import percent, text_table
 
@@ -142,7 +143,7 @@ def run(given: argparse.Namespace) -> Result:
             agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
     answers = {agent.name: _answers(agent, test) for agent in agents}
     errors = {
-        name: Mean.of(np.abs(values - test.values))
+        name: mean(np.abs(values - test.values))
         for name, (_, values) in answers.items()
         if values is not None
     }
@@ -191,14 +192,14 @@ def _stored_test(given: argparse.Namespace, game: Game) -> ExactTest:
     return find_exact_test(given.test, game)
 
 
-def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:
+def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, IntervalEstimate]:
     """Accuracy on all positions, on those where a move can lose value, on won and drawn ones."""
     kept, choice = moves_that_keep(actions, test), test.has_choice
     return {
         "all": accuracy(kept),
-        "choices": accuracy(kept, choice),
-        "won": accuracy(kept, choice & (test.values == 1)),
-        "drawn": accuracy(kept, choice & (test.values == 0)),
+        "choices": accuracy(kept[choice]),
+        "won": accuracy(kept[choice & (test.values == 1)]),
+        "drawn": accuracy(kept[choice & (test.values == 0)]),
     }
 
 
@@ -210,31 +211,25 @@ _PARTS = {
 }
 
 
-def _accuracy_table(found: dict[str, dict[str, Accuracy]]) -> str:
+def _accuracy_table(found: dict[str, dict[str, IntervalEstimate]]) -> str:
+    counts = {key: part.count for key, part in next(iter(found.values())).items()}
     rows = [
-        [title, *(_cell(parts[key]) for parts in found.values())] for key, title in _PARTS.items()
+        [title, str(counts[key]), *(f"{parts[key]:.1%}" for parts in found.values())]
+        for key, title in _PARTS.items()
+        if counts[key]
     ]
-    header = ["moves that keep the value (95 % interval)", *found]
-    return text_table(header, [row for row in rows if any(row[1:])])
+    return text_table(["moves that keep the value (95 % interval)", "of", *found], rows)
 
 
-def _cell(part: Accuracy) -> str:
-    if not part.positions:
-        return ""
-    low, high = (100 * end for end in part.interval)
-    return f"{part.kept}/{part.positions} {percent(part.share, 1)} ({low:.1f}-{high:.1f})"
-
-
-def _error_table(errors: dict[str, Mean]) -> str:
+def _error_table(errors: dict[str, IntervalEstimate]) -> str:
     header = ["mean absolute error of the value (95 % interval)", *errors]
-    row = [_PARTS["all"], *(f"{part.mean:.3f} +- {part.error:.3f}" for part in errors.values())]
-    return text_table(header, [row])
+    return text_table(header, [[_PARTS["all"], *(f"{each:.3f}" for each in errors.values())]])
 
 
 def _as_data(
     test: ExactTest,
-    found: dict[str, dict[str, Accuracy]],
-    errors: dict[str, Mean],
+    found: dict[str, dict[str, IntervalEstimate]],
+    errors: dict[str, IntervalEstimate],
     names: dict[str, str],
 ) -> dict[str, Any]:
     """The results as JSON values, in which agents have their whole ``names``."""
@@ -244,11 +239,8 @@ def _as_data(
         "positions": len(test),
         "made": test.made,
         "agents": {
-            names.get(name, name): {
-                key: {**asdict(part), "share": part.share, "interval_95": list(part.interval)}
-                for key, part in parts.items()
-            }
+            names.get(name, name): {key: part.to_dict() for key, part in parts.items()}
             for name, parts in found.items()
         },
-        "value_errors": {names.get(name, name): asdict(part) for name, part in errors.items()},
+        "value_errors": {names.get(name, name): each.to_dict() for name, each in errors.items()},
     }

@@ -160,9 +160,9 @@ def measure(
         network = fresh_network(game, config.network)
     settings = search_settings(config, 0.0)
     batch = games_of_worker(config.self_play, threads)
-    examples = random_observations(game, 512, config.seed)
+    inputs = random_observations(game, 512, config.seed)
     with torch_threads(torch_threads_of_worker(threads)):
-        engine = inference_engine(game, network, batch, config.backend, device, examples)
+        engine = inference_engine(game, network, batch, config.backend, device, inputs)
     self_play = SelfPlay(game, config.self_play, settings, threads, engine)
     seeds = map(np.random.SeedSequence, itertools.count(config.seed))
     self_play.play(settings, engine, next(seeds))  # compiles, and spreads games over their phases
@@ -176,8 +176,8 @@ def measure(
         # The speed of a machine may change from one second to the next: so the parts alternate.
         alone, started = 0.0, time.perf_counter()
         while not alone or alone < _SHARE_ALONE * spent:
-            engine(examples)
-            evaluated += len(examples)
+            engine(inputs)
+            evaluated += len(inputs)
             alone = time.perf_counter() - started
         network_seconds += alone
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))

@@ -9,7 +9,7 @@ from ludarium.arena.sprt import MOST_REPEATS
 
 from .arguments import read_games
 from .common import AGENTS_HELP
-from .contests import add_contest, held, result_of
+from .contests import add_contest, result_of, run_contest
 from .result import Result
 
 _RATES = {
@@ -52,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="games after which the test ends without a verdict (default "
         f"{Comparison.games_limit:,})",
     )
+    parser.add_argument(
+        "--normalised",
+        action="store_true",
+        default=None,
+        help="--elo0 and --elo1 are normalised Elo, in standard deviations of a game",
+    )
     add_contest(parser)
 
 
@@ -62,5 +68,5 @@ def run(given: argparse.Namespace) -> Result:
             f"a comparison is of two agents, A and B, not of {len(given.agents)}: "
             "`ludarium compare uct:200 uct:100 --game corso`"
         )
-    settings = {name: getattr(given, name) for name in (*_RATES, "games_limit")}
-    return result_of(held(given, Comparison, settings))
+    settings = {name: getattr(given, name) for name in (*_RATES, "games_limit", "normalised")}
+    return result_of(run_contest(given, Comparison, settings))

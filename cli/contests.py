@@ -38,7 +38,7 @@ def add_contest(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def held(
+def run_contest(
     given: argparse.Namespace,
     kind: type[Plan],
     settings: Mapping[str, Any],

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from textwrap import wrap
 
 from ludarium.analysis.figures import SUFFIXES
-from ludarium.arena.curve import METRICS, Curve, CurvePlan, game_of_runs, measure_curves, measured
+from ludarium.arena.curve import METRICS, Curve, CurvePlan, game_of_runs, measure_curves, metrics_of
 from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
 from ludarium.base.messages import escaped
 from ludarium.envs.engine.game import Game
@@ -29,16 +29,16 @@ Measure the agents that a run has kept, in the order in which they were saved: t
 games, and how many of their moves keep the exact value of a position. Each measurement has a 95 %
 interval.
 
-  ludarium curve runs/corso --truth hard                  the game's shipped hard positions
+  ludarium curve runs/corso --test hard                  the game's shipped hard positions
   ludarium curve runs/corso --against uct:1000            the score against an opponent
   ludarium curve runs/corso --against uct:200 --against uct:1000    an Elo rating by games
-  ludarium curve runs/a runs/b --truth corso.test --plot curve.png  two runs in one picture
+  ludarium curve runs/a runs/b --test corso.test --plot curve.png  two runs in one picture
 
 Which agents a run keeps is set in `ludarium train`: --set save.every=10 --set save.keep=50.
 Results are kept in the folder of the run: after Ctrl-C, or when the run has gone on, the same
 command measures only what is new, and so does one with more opponents. Games against a network are
 kept while its file is unchanged; those against opponents that may change unseen, such as programs,
-are played again each time. `ludarium accuracy --save FILE` makes a test for --truth.
+are played again each time. `ludarium accuracy --save FILE` makes a test for --test.
 
 {AGENTS_HELP}"""
 
@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="AGENT",
         help="an opponent; one gives a score, several (from the weakest to the "
-        "strongest) give an Elo rating; default, without --truth: " + _USUAL_OPPONENT,
+        "strongest) give an Elo rating; default, without --test: " + _USUAL_OPPONENT,
     )
     parser.add_argument(
-        "--truth",
+        "--test",
         metavar="hard|FILE",
         help="an exact test: the game's shipped hard positions, or those in a file",
     )
@@ -82,8 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Measure the agents, and return the curves."""
-    against = given.against or ([] if given.truth else [_USUAL_OPPONENT])
-    plan = CurvePlan(tuple(against), given.truth, given.games, given.simulations, given.seed)
+    against = given.against or ([] if given.test else [_USUAL_OPPONENT])
+    plan = CurvePlan(tuple(against), given.test, given.games, given.simulations, given.seed)
     game = game_of_runs(given.runs)
     try:
         with progress() as task:
@@ -118,31 +118,24 @@ def _title(game: Game, plan: CurvePlan) -> list[str]:
     parts = [f"{game}, {search}"]
     if plan.against:
         parts.append(f"{plan.games} games against {', '.join(plan.against)}")
-    if plan.truth is not None:
-        parts.append(f"exact test {plan.truth}")
+    if plan.exact_test is not None:
+        parts.append(f"exact test {plan.exact_test}")
     return parts
 
 
 def _table(curves: list[Curve]) -> str:
-    metrics = measured(curves)
+    metrics = metrics_of(curves)
     header = ["run", "iteration", "minutes", "steps"]
-    for metric in metrics:
-        header += [METRICS[metric][0], "95 %"]
+    header += [f"{METRICS[metric][0]} (95 %)" for metric in metrics]
     rows = [
         [
             curve.run,
             f"{point.iteration:,}",
             f"{point.seconds / 60:.1f}",
             f"{point.step:,}",
-            *(cell for metric in metrics for cell in _cells(metric, point.found)),
+            *(f"{point.estimates[metric]:{METRICS[metric][1]}}" for metric in metrics),
         ]
         for curve in curves
         for point in curve.points
     ]
     return text_table(header, rows)
-
-
-def _cells(metric: str, found: dict[str, float]) -> list[str]:
-    """The table's cells for a metric and its interval."""
-    middle, low, high = (METRICS[metric][1] * found[metric + end] for end in ("", "_low", "_high"))
-    return [f"{middle:,.0f}", f"{low:,.0f} to {high:,.0f}"]

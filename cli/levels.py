@@ -11,7 +11,7 @@ from typing import Any
 from ludarium.arena.ladder import (
     WORDS,
     Ladder,
-    Meeting,
+    LevelMatch,
     digest_of,
     find_ladder,
     ladder_beside,
@@ -22,7 +22,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import ShippedSpec, TrainedSpec
 from ludarium.training.agents.names import read_trained_agent
-from ludarium.training.evaluation.statistics import elo_difference, expected_score
+from ludarium.training.evaluation.statistics import expected_score
 from ludarium.training.networks import stored_network
 from ludarium.training.table import percent, text_table
 
@@ -65,7 +65,7 @@ file. The same arguments give the same ladder on the same machine.
 
 
 _SIMULATIONS = 256
-_MEETING = ("level", "against", "score", "95 %", "games")
+_MATCH = ("level", "against", "score (95 %)", "games")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +143,7 @@ def run(given: argparse.Namespace) -> Result:
     checked = _check(game, path, ladder, given) if given.check else None
     text = ladder_text(ladder)
     if checked is not None:
-        table = text_table(_MEETING, list(map(_meeting_row, checked)), left=())
+        table = text_table(_MATCH, list(map(_match_row, checked)), left=())
         text += f"\n\nnew games of neighbours, seed {given.seed}:\n{table}"
     return Result(ladder_as_json(ladder, checked), text)
 
@@ -167,18 +167,18 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             task,
         )
     save_ladder(ladder, output)
-    wide = ladder.levels[-1].rating.elo - ladder.levels[0].rating.elo
+    wide = ladder.levels[-1].rating.value - ladder.levels[0].rating.value
     target = min(TARGET_SCORE, expected_score(wide / (len(ladder.levels) - 1)))
-    for meeting in ladder.steps:
-        if given.levels is None and abs(meeting.tally.score - target) > 0.05:
+    for match in ladder.steps:
+        if given.levels is None and abs(match.result.score.value - target) > 0.05:
             warn(
-                f"level {meeting.upper} scored {percent(meeting.tally.score, 1)} against level "
-                f"{meeting.lower}, not some {percent(target)}: try more --games"
+                f"level {match.upper} scored {percent(match.result.score.value, 1)} against level "
+                f"{match.lower}, not some {percent(target)}: try more --games"
             )
     return ladder
 
 
-def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[Meeting]:
+def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[LevelMatch]:
     from ludarium.arena.calibration import check_steps
 
     with progress() as task:
@@ -186,7 +186,7 @@ def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) ->
         return check_steps(game, network, ladder, given.games, given.seed, task)
 
 
-def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:
+def ladder_as_json(ladder: Ladder, checked: Sequence[LevelMatch] | None = None) -> dict[str, Any]:
     """A ladder as JSON values; ``checked``: the matches that were played again, if any."""
     return {
         "game": ladder.game,
@@ -200,24 +200,17 @@ def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> 
             {
                 "level": number,
                 **asdict(level.knobs),
-                "elo": level.rating.elo,
-                "elo_interval_95": [level.rating.low, level.rating.high],
+                "elo": level.rating.to_dict(),
             }
             for number, level in enumerate(ladder.levels, 1)
         ],
-        "meetings": [_meeting_as_json(meeting) for meeting in ladder.meetings],
-        **({} if checked is None else {"checked": [_meeting_as_json(each) for each in checked]}),
+        "matches": [_match_as_json(match) for match in ladder.matches],
+        **({} if checked is None else {"checked": [_match_as_json(each) for each in checked]}),
     }
 
 
-def _meeting_as_json(meeting: Meeting) -> dict[str, Any]:
-    return {
-        "upper": meeting.upper,
-        "lower": meeting.lower,
-        **meeting.tally.to_dict(),
-        "score": meeting.tally.score,
-        "score_interval_95": list(meeting.tally.interval),
-    }
+def _match_as_json(match: LevelMatch) -> dict[str, Any]:
+    return {"upper": match.upper, "lower": match.lower, **match.result.to_dict()}
 
 
 def ladder_text(ladder: Ladder) -> str:
@@ -230,48 +223,38 @@ def ladder_text(ladder: Ladder) -> str:
         f"in {ladder.seconds:,.0f} s; Elo points above random play\n",
     ]
     words = {number: word for word, number in ladder.words.items()}
-    steps = {each.upper: each for each in ladder.meetings if each.upper == each.lower + 1}
+    steps = {each.upper: each for each in ladder.matches if each.upper == each.lower + 1}
     rows = [
         [
             str(number),
             words.get(number, ""),
-            f"{level.rating.elo:,.0f}",
+            f"{level.rating.value:,.0f}",
             str(level.knobs.simulations),
             f"{level.knobs.temperature:.3f}",
             f"{level.knobs.bound:.2f}",
-            *(_meeting_row(steps[number])[2:] if number in steps else ("", "", "")),
+            *(_match_row(steps[number])[2:] if number in steps else ("", "")),
         ]
         for number, level in enumerate(ladder.levels, 1)
     ]
-    header = ["level", "", "Elo", "simulations", "temperature", "bound", "score", "95 %", "games"]
+    header = ["level", "", "Elo", "simulations", "temperature", "bound", *_MATCH[2:]]
     lines.append(text_table(header, rows, left=[1], names=2))
     lines.append("scores are those against the level below, of the first against random play")
-    others = [each for each in ladder.meetings if each.upper != each.lower + 1]
+    others = [each for each in ladder.matches if each.upper != each.lower + 1]
     if others:
-        rows = [[*_meeting_row(each), *_elo_row(ladder, each)] for each in others]
+        rows = [[*_match_row(each), *_elo_row(ladder, each)] for each in others]
         lines.append("\nagainst other levels below (random play is 0):")
-        header = [*_MEETING, "Elo by all matches", "by this one"]
+        header = [*_MATCH, "Elo by all matches", "by this one"]
         lines.append(text_table(header, rows, left=()))
     return "\n".join(lines)
 
 
-def _meeting_row(meeting: Meeting) -> list[str]:
-    """Cells of a match, under `_MEETING`."""
-    low, high = meeting.tally.interval
-    return [
-        str(meeting.upper),
-        str(meeting.lower),
-        percent(meeting.tally.score, 1),
-        f"{percent(low, 1)} to {percent(high, 1)}",
-        str(meeting.tally.games),
-    ]
+def _match_row(match: LevelMatch) -> list[str]:
+    """Cells of a match, under `_MATCH`."""
+    result = match.result
+    return [str(match.upper), str(match.lower), f"{result.score:.1%}", str(result.games)]
 
 
-def _elo_row(ladder: Ladder, meeting: Meeting) -> list[str]:
+def _elo_row(ladder: Ladder, match: LevelMatch) -> list[str]:
     """The difference of two levels in Elo points by all matches, and by their own match."""
-    ratings = [0.0, *(level.rating.elo for level in ladder.levels)]
-    return [f"{ratings[meeting.upper] - ratings[meeting.lower]:+.0f}", _elo(meeting.tally.score)]
-
-
-def _elo(score: float) -> str:
-    return f"{elo_difference(score):+.0f}" if 0 < score < 1 else "any"
+    ratings = [0.0, *(level.rating.value for level in ladder.levels)]
+    return [f"{ratings[match.upper] - ratings[match.lower]:+.0f}", f"{match.result.elo:+.0f}"]

@@ -16,7 +16,7 @@ from ludarium.arena.puzzles import (
     read_puzzles,
 )
 from ludarium.envs.registry import GAMES, find_game
-from ludarium.training.agents.checkpoints import ShippedFactory
+from ludarium.training.agents.checkpoints import ShippedSpec
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, add_seed, output_file, read_positive
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> Result:
     """List the shipped puzzles, or make new ones."""
     name = find_game(given.game).name
-    game = ShippedFactory(name=name).choose_game(read_options(given.option))
+    game = ShippedSpec(name=name).choose_game(read_options(given.option))
     making = {
         key: getattr(given, key)
         for key in ("per_band", "rounds", "limit", "seed")

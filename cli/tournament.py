@@ -12,7 +12,7 @@ from ludarium.base.messages import quoted
 
 from .arguments import add_games, output_file
 from .common import AGENTS_HELP
-from .contests import add_contest, held, result_of
+from .contests import add_contest, result_of, run_contest
 from .result import Result, warn
 
 HELP = "rate any list of agents by a round robin or a gauntlet"
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> Result:
     """Play the tournament, and return the standings."""
     gauntlet = _read_gauntlet(given.gauntlet, given.agents)
     settings = {"games": given.games, "gauntlet": gauntlet}
-    contest = held(given, Tournament, settings, _read_anchors(given.anchor))
+    contest = run_contest(given, Tournament, settings, _read_anchors(given.anchor))
     if given.plot is not None and contest is not None:
         _plot(given, contest)
     return result_of(contest)

@@ -29,7 +29,7 @@ MOST_SIMULATIONS = 100_000  #: limit of a search
 _MOST_OF_BOOTSTRAP = 1 / 3  #: share of ``budget.minutes``
 _MOST_VARIANTS = 100
 #: Keys and settings by the name that they had before.
-RENAMED = {"prove": "solver", "bound": "lcb"}
+RENAMED = {"prove": "solver", "bound": "lcb", "truth": "exact_test"}
 
 Text = Annotated[str, Meta(max_length=1000)]
 Name = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -459,7 +459,7 @@ class EvaluationConfig(Section, frozen=True):
     """Games of an evaluation."""
     simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 32
     """The agent's simulations per move; 0: the policy's favourite, without search."""
-    truth: Name | None = None
+    exact_test: Name | None = None
     """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""
 
     def __post_init__(self) -> None:

@@ -44,10 +44,8 @@ class StrongEnough:
             return
         agent = iteration.agent()
         played = play_match(agent.game, agent, self.against, self.games, seed=1)
-        print(
-            f"iteration {iteration.number}: {100 * played.tally.score:.0f}% against {self.against}"
-        )
-        if played.tally.score >= self.until:
+        print(f"iteration {iteration.number}: {played.result.score:.0%} against {self.against}")
+        if played.result.score.value >= self.until:
             iteration.stop()
 
 

@@ -129,10 +129,10 @@ class InferenceEngine:
         batch: largest batch; more observations are split into several batches.
         backend: one of `BACKENDS`, or ``"auto"``: on a CUDA device ``graph-fp16``, or ``eager``
             if that fails; on the CPU, for networks of this package, ``compiled-int8`` with
-            ``examples`` and ``compiled`` without; otherwise ``eager``.
+            ``calibration_inputs`` and ``compiled`` without; otherwise ``eager``.
         device: a torch device.
-        examples: float32 [n, *observation_shape], some hundred typical observations as the network
-            itself sees them; ``compiled-int8`` takes the ranges of its numbers from them.
+        calibration_inputs: float32 [n, *observation_shape], some hundred typical observations as
+            the network sees them; ``compiled-int8`` takes the ranges of its numbers from them.
 
     Calling it is safe from several threads at once. The compiled backends divide a large batch
     among the available cores, unless another call is using these; the others run in the calling
@@ -156,7 +156,7 @@ class InferenceEngine:
         batch: int,
         backend: Backend = "auto",
         device: Any = "cpu",
-        examples: np.ndarray | None = None,
+        calibration_inputs: np.ndarray | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"backend is {quoted(backend)}; accepted: auto, {', '.join(BACKENDS)}")
@@ -166,36 +166,36 @@ class InferenceEngine:
         self.version = 0
         self._cores = available_cores()
         self._observation_shape = observation_shape
-        self._examples = examples
+        self._calibration_inputs = calibration_inputs
         if backend == "auto":
             self.backend = self._usual_backend(network)
         self._check_usable(network)
         try:
-            self.update(network, examples)
+            self.update(network, calibration_inputs)
         except Exception as error:
             if (backend, self.backend) != ("auto", "graph-fp16"):
                 raise
             warnings.warn(f"inference goes on without graph-fp16: {str(error)[:300]}", stacklevel=2)
             self.backend = "eager"
-            self.update(network, examples)
+            self.update(network, calibration_inputs)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to copy or pickle; the copy prepares the network again."""
         return vars(self) | {"_evaluators": {}, "_compiled": {}}
 
-    def update(self, network: Network, examples: np.ndarray | None = None) -> None:
-        """Load the weights of ``network``; newer ``examples`` replace the old ones.
+    def update(self, network: Network, calibration_inputs: np.ndarray | None = None) -> None:
+        """Load the weights of ``network``; newer ``calibration_inputs`` replace the old ones.
 
         Args:
             network: the network; its weights are copied.
-            examples: see the class.
+            calibration_inputs: see the class.
 
         Raises:
             ValueError: the network's weights or answers are not finite.
         """
         _check_weights(network)
-        if examples is not None:
-            self._examples = examples
+        if calibration_inputs is not None:
+            self._calibration_inputs = calibration_inputs
         self.version += 1
         self._network = copy.deepcopy(network)
         self._evaluators: dict[tuple[Backend, int], Evaluator] = {}
@@ -232,7 +232,7 @@ class InferenceEngine:
             return "graph-fp16" if str(self.device).startswith("cuda") else "eager"
         if not _has_layers(network):
             return "eager"
-        return "compiled" if self._examples is None else "compiled-int8"
+        return "compiled" if self._calibration_inputs is None else "compiled-int8"
 
     def _check_usable(self, network: Network) -> None:
         """Raise ``ValueError`` if the backend does not work for this network on this device."""
@@ -265,17 +265,19 @@ class InferenceEngine:
                 f"the backend {backend!r} is for networks of torch, not for layers; take compiled, "
                 "on the CPU"
             )
-        if backend == "compiled-int8" and self._examples is None:
-            raise ValueError(f"the backend {backend} needs examples of observations")
+        if backend == "compiled-int8" and self._calibration_inputs is None:
+            raise ValueError(
+                f"the backend {backend} needs calibration_inputs: typical observations"
+            )
 
     def _exact_backend(self) -> Backend:
         is_layers = isinstance(self._network, BoardLayers | VectorLayers)
         return "compiled" if is_layers else "eager"
 
     def _observations(self, size: int) -> np.ndarray:
-        """``size`` observations for checks: examples, or random zeros and ones."""
-        if self._examples is not None:
-            return np.resize(self._examples, (size, *self._observation_shape))
+        """``size`` observations for checks: calibration inputs, or random zeros and ones."""
+        if self._calibration_inputs is not None:
+            return np.resize(self._calibration_inputs, (size, *self._observation_shape))
         random = np.random.default_rng(0)
         return random.integers(0, 2, (size, *self._observation_shape)).astype(np.float32)
 
@@ -298,8 +300,8 @@ class InferenceEngine:
         def compiled() -> CompiledNetwork:
             layers, ranges = _layers_of(self._network), None
             if backend == "compiled-int8":
-                assert self._examples is not None, "checked before"
-                ranges = ranges_of(layers, self._examples)
+                assert self._calibration_inputs is not None, "checked before"
+                ranges = ranges_of(layers, self._calibration_inputs)
             return CompiledNetwork(layers, ranges)
 
         return _once(self._compiled, backend, compiled)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
 _CACHE_MEGABYTES = 16.0
-_EXAMPLES, _SEED = 1024, 1  # examples from random games
+_CALIBRATION_INPUTS, _SEED = 1024, 1  # observations of random games
 _GAMES_AT_ONCE = 64
 _PLIES_BETWEEN = 7
 
@@ -121,10 +121,12 @@ def inference_engine(
     batch: int,
     backend: str = "auto",
     device: str = "cpu",
-    examples: np.ndarray | None = None,
+    calibration_inputs: np.ndarray | None = None,
 ) -> InferenceEngine:
     """The network of a game as an evaluator in the canonical frame; see `InferenceEngine`."""
-    return InferenceEngine(network, game.observation_shape, batch, backend, device, examples)
+    return InferenceEngine(
+        network, game.observation_shape, batch, backend, device, calibration_inputs
+    )
 
 
 def evaluator_of(
@@ -134,21 +136,23 @@ def evaluator_of(
 
     A function is an evaluator already, and is returned unchanged.
 
-    ``compiled-int8`` takes the ranges of activations from `examples_of` the game.
+    ``compiled-int8`` takes the ranges of activations from `calibration_inputs_of` the game.
     """
     if not is_network(network):
         return cast("Evaluator", network)
     is_small = backend == "compiled-int8"
-    examples = examples_of(game) if is_small else None
-    return inference_engine(game, cast("Network", network), batch, backend, examples=examples)
+    calibration_inputs = calibration_inputs_of(game) if is_small else None
+    return inference_engine(
+        game, cast("Network", network), batch, backend, calibration_inputs=calibration_inputs
+    )
 
 
-def examples_of(game: Game) -> np.ndarray:
+def calibration_inputs_of(game: Game) -> np.ndarray:
     """Observations from positions of random games, as a network sees them; always the same ones.
 
     Eight-bit networks take the ranges of their activations from them.
     """
-    return random_observations(game, _EXAMPLES, _SEED)
+    return random_observations(game, _CALIBRATION_INPUTS, _SEED)
 
 
 def random_observations(game: Game, count: int, seed: int) -> np.ndarray:

@@ -7,8 +7,6 @@ from typing import Any
 
 from .summary import of_players, with_interval
 
-EstimateDict = dict[str, Any]
-
 
 def compare(
     option: str, values: Sequence[Any], reports: Sequence[dict[str, Any]]
@@ -74,11 +72,11 @@ def _drama(report: dict[str, Any], players: str) -> dict[str, Any]:
     return of_players(report["decisiveness"]["by_strength"], players)
 
 
-def _best_first_move(report: dict[str, Any], players: str) -> EstimateDict | None:
+def _best_first_move(report: dict[str, Any], players: str) -> dict[str, Any] | None:
     openings = report["openings"]
     if openings is None or openings["players"] != players:
         return None
-    found: EstimateDict = openings["chance_without_swap"]
+    found: dict[str, Any] = openings["chance_without_swap"]
     return found
 
 
@@ -90,7 +88,7 @@ def _source(report: dict[str, Any]) -> str:
 
 #: Name, whether it is a share, whether it gets a chart, and a function that reads it from a report
 #: for the players of that name.
-_Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], EstimateDict | None]]
+_Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], dict[str, Any] | None]]
 
 _FIGURES: tuple[_Figure, ...] = (
     ("player_0's points", True, True, lambda r, p: _balance(r, p)["player_0_score"]),

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ludarium.training.evaluation.games import Games
+from ludarium.training.evaluation.statistics import Z_95, IntervalEstimate, bootstrap, mean, rounded
 
 from .enumeration import observation_keys, observed
-from .estimates import IntervalEstimate, bootstrap, mean, rounded
 from .study import Study
 
 _RESAMPLES = 40
@@ -90,7 +90,7 @@ def _recaptured(study: Study, sample: Games) -> IntervalEstimate:
     halves = [random.permutation(games)[: max(1, games // 2)] for _ in range(_RESAMPLES)]
     found = [total(rows) for rows in halves]
     value = total(np.arange(games))
-    spread = 1.96 * float(np.std(found))
+    spread = Z_95 * float(np.std(found))
     return IntervalEstimate(value, value - spread, value + spread, games)
 
 

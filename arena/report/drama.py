@@ -13,8 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from ludarium.training.evaluation.games import Games
+from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
 
-from .estimates import expit, logit, mean, ratio, rounded, share
+from .evaluators import expit, logit
 from .study import Study
 
 #: A player leads at the first chance or above; the winner is clear once its chance stays at the
@@ -143,7 +144,7 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
         "games": len(changes),
         "decided": len(decided),
         "lead_changes": mean(changes).to_dict(),
-        "games_without_lead_change": share(int((changes == 0).sum()), len(changes)).to_dict(),
+        "games_without_lead_change": wilson(int((changes == 0).sum()), len(changes)).to_dict(),
     }
     if not len(decided):
         return found
@@ -163,8 +164,8 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
     return found | {
         "clear_at": mean(clear).to_dict(),
         "clear_at_percentiles": {str(p): rounded(np.percentile(clear, p)) for p in (10, 50, 90)},
-        "comebacks": share(int((deepest <= BEHIND).sum()), len(decided)).to_dict(),
-        "ahead_halfway_wins": share(int((halfway > 0.5).sum()), int(ahead.sum())).to_dict()
+        "comebacks": wilson(int((deepest <= BEHIND).sum()), len(decided)).to_dict(),
+        "ahead_halfway_wins": wilson(int((halfway > 0.5).sum()), int(ahead.sum())).to_dict()
         if ahead.any()
         else None,
         "winners_chance": [
@@ -224,7 +225,7 @@ def _mistakes_of(games: Trajectories, leaning: float) -> dict[str, Any]:
         "games": len(first),
         "loss_per_move": ratio(lost.sum(axis=1), games.plies).to_dict(),
         "mistakes_per_game": mean(is_mistake.sum(axis=1)).to_dict(),
-        "games_with_mistake": share(int(with_one.sum()), len(first)).to_dict(),
+        "games_with_mistake": wilson(int(with_one.sum()), len(first)).to_dict(),
         "first_mistake_ply": mean(first[with_one]).to_dict() if with_one.any() else None,
         "first_mistake_median": rounded(np.median(first[with_one])) if with_one.any() else None,
         "without_mistake_by_ply": [

@@ -19,6 +19,7 @@ from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, position_keys, rewards_of
 
+_LEAST_CHANCE = 0.005  # smaller chances have the logit of this one
 _AT_ONCE = 4096  # positions valued at a time
 _MOST_SEARCHED = 1 << 22  # most positions searched for one value
 _MEMORY = 1 << 28  # bytes for the table of that search
@@ -135,3 +136,15 @@ def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.
     if None in found:
         return None
     return np.array(found, float) * (1.0 - 2.0 * states["mover"])
+
+
+def logit(chances: np.ndarray) -> np.ndarray:
+    """``log(p / (1 - p))`` of chances kept away from 0 and 1; NaN stays."""
+    inside = np.clip(chances, _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+    logits: np.ndarray = np.log(inside / (1 - inside))
+    return logits
+
+
+def expit(logits: np.ndarray) -> np.ndarray:
+    """The chances for logits."""
+    return 1 / (1 + np.exp(-logits))

@@ -19,7 +19,7 @@ from .study import ReportSettings, Study, begin_study
 from .summary import summarise
 
 #: Format of the result of `measure`; a change of its keys or their meaning needs another number.
-FORMAT = 1
+FORMAT = 2
 
 
 def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from ludarium.training.agents import Agent, AgentSpec, RandomAgent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.uniform import RandomSpec
 
-from .estimates import share
 from .study import Study
 
 _OFTEN = 0.05  # symmetries whose images are legal less often are left out of the report
@@ -142,14 +141,14 @@ def _try(
         {
             "seat": seat,
             "against": opponent.label,
-            "score": share(tally.points, tally.games).to_dict(),
+            "score": result.score.to_dict(),
             "legal": {
                 "value": float(player.legal[seat] / max(1, player.tried[seat])),
                 "moves": int(player.tried[seat]),
-                "games": tally.games,
+                "games": result.games,
             },
         }
-        for seat, tally in enumerate((played.tally_as(0), played.tally_as(1)))
+        for seat, result in enumerate((played.result_as(0), played.result_as(1)))
     ]
 
 

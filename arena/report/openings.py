@@ -12,14 +12,15 @@ from ludarium.envs.engine.game import Game
 from ludarium.training.evaluation import play_match
 from ludarium.training.evaluation.kernels import match as match_templates
 from ludarium.training.evaluation.openings import Openings
-from ludarium.training.evaluation.statistics import Z_95
+from ludarium.training.evaluation.statistics import Z_95, IntervalEstimate, rounded, wilson
 
 from .enumeration import enumerate_positions
-from .estimates import IntervalEstimate, expit, logit, rounded, share
 from .evaluators import (
     Evaluator,
     exact_evaluator,
     exact_values,
+    expit,
+    logit,
     playout_values,
     searched_values,
 )
@@ -57,7 +58,7 @@ def openings(study: Study) -> dict[str, Any] | None:
             searched,
             tried,
             np.array([result["points"] for result in played]),
-            np.array([result["player_0_score"]["games"] for result in played]),
+            np.array([result["player_0_score"]["count"] for result in played]),
         )
     texts = [game.action_to_text(start.state, int(action)) for action in actions]
     moves: list[dict[str, Any]] = [
@@ -128,7 +129,7 @@ def fit_chances(
         games: how many games each had.
 
     Returns:
-        The chance of every first move; ``games`` are its own, or all if it was not played.
+        The chance of every first move; ``count`` are its own games, or all if it was not played.
     """
     ends = np.array([[each.value, each.low, each.high] for each in estimates])
     logits, low, high = logit(ends).T
@@ -268,7 +269,7 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
         found.append(
             {
                 "players": study.strong_name,
-                "player_0_score": share(points, len(begun)).to_dict(),
+                "player_0_score": wilson(points, len(begun)).to_dict(),
                 "points": points,
                 "draws": int((rewards == 0).sum()),
                 "distinct_games": len({tuple(played.moves(number)) for number in begun.tolist()}),

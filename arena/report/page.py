@@ -65,7 +65,7 @@ def _environment() -> Environment:
         "share": lambda estimate: _unbroken(with_interval(estimate)),
         "number": _number,
         "tiny": _tiny,
-        "games": lambda estimate: f"{estimate['games']:,}",
+        "games": lambda estimate: f"{estimate['count']:,}",
         "diverging": diverging,
         "ink_on": ink_on,
     }
@@ -256,7 +256,7 @@ def _sizes(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _power(what: str, key: str, found: dict[str, Any]) -> dict[str, Any]:
     estimate = found[key]
-    interval = f"{estimate['low']:.1f} to {estimate['high']:.1f}; {estimate['games']:,} games"
+    interval = f"{estimate['low']:.1f} to {estimate['high']:.1f}; {estimate['count']:,} games"
     value = f"{estimate['value']:.1f}"
     return {"what": what, "key": key, "value": value, "interval": interval, "count": ""}
 

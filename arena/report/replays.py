@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.training.evaluation.statistics import rounded
 from ludarium.training.table import percent
 
 from .drama import Trajectories
-from .estimates import rounded
 from .study import Study
 
 _OF_MATCHES = ("players", "opening_plies", "seconds")  # keys that matches add to a record

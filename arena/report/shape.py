@@ -8,8 +8,8 @@ import numpy as np
 
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.training.evaluation.games import Games
+from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
 
-from .estimates import mean, ratio, rounded, share
 from .evaluators import exact_values
 from .study import Study
 
@@ -78,10 +78,10 @@ def _balance_of(sample: Games) -> dict[str, Any]:
     draws = games - sum(wins)
     return {
         "players": sample.players[0],
-        "player_0_wins": share(wins[0], games).to_dict(),
-        "draws": share(draws, games).to_dict(),
-        "player_1_wins": share(wins[1], games).to_dict(),
-        "player_0_score": share(wins[0] + draws / 2, games).to_dict(),
+        "player_0_wins": wilson(wins[0], games).to_dict(),
+        "draws": wilson(draws, games).to_dict(),
+        "player_1_wins": wilson(wins[1], games).to_dict(),
+        "player_0_score": wilson(wins[0] + draws / 2, games).to_dict(),
         "ended_at_ply_cap": int((sample.outcomes == TRUNCATED).sum()),
         "distinct_games": sample.distinct,
     }
@@ -97,7 +97,7 @@ def rules_in_play(study: Study) -> dict[str, Any]:
                 {
                     "players": sample.players[0],
                     "per_game": mean(sample.events[:, number]).to_dict(),
-                    "games_with": share(
+                    "games_with": wilson(
                         int((sample.events[:, number] > 0).sum()), len(sample)
                     ).to_dict(),
                 }

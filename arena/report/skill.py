@@ -14,9 +14,9 @@ from typing import Any
 from ludarium.training.agents import AgentSpec
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomSpec
-from ludarium.training.evaluation import Games, Match, Rating, fit_ratings
+from ludarium.training.evaluation import Games, fit_ratings
+from ludarium.training.evaluation.statistics import rounded
 
-from .estimates import IntervalEstimate, rounded, share
 from .study import Study
 
 #: Elo points of one step of skill: the better player scores 64 %.
@@ -51,49 +51,28 @@ def skill(study: Study) -> dict[str, Any]:
         for number, (first, second) in enumerate(pairs)
     ]
     results = [
-        Match(first, second, len(match), match.tally.points)
-        for (first, second), match in zip(pairs, matches, strict=True)
+        (first, second, match.result) for (first, second), match in zip(pairs, matches, strict=True)
     ]
     ratings = fit_ratings(results, {weakest: 0.0})
     by_rung = fit_ratings(results, {rungs[0]: 0.0})[rungs[-1]]
     doublings = math.log2(study.settings.rungs[-1] / study.settings.rungs[0])
-    played = games * (len(rungs) - 1)
-    of_searches = IntervalEstimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
-    top = max(ratings, key=lambda name: ratings[name].elo)
-    span = IntervalEstimate(*_rating(ratings[top]), games * len(pairs))
+    top = max(ratings, key=lambda name: ratings[name].value)
     return {
         "ladder": [
             {"player": name, "spec": str(specs[name]), "is_rung": name in (weakest, *rungs)}
-            | IntervalEstimate(*_rating(rating), _games_of(name, results)).to_dict()
-            for name, rating in sorted(ratings.items(), key=lambda item: item[1].elo)
+            | rating.to_dict()
+            for name, rating in sorted(ratings.items(), key=lambda item: item[1].value)
         ],
         "matches": [_match_of(pair, match) for pair, match in zip(pairs, matches, strict=True)],
-        "elo_per_doubling": IntervalEstimate(
-            by_rung.elo / doublings, by_rung.low / doublings, by_rung.high / doublings, played
-        ).to_dict(),
+        "elo_per_doubling": by_rung.map(lambda elo: elo / doublings).to_dict(),
         "strongest": top,
-        "span": span.to_dict(),
-        "span_of_search": of_searches.to_dict(),
+        "span": ratings[top].to_dict(),
+        "span_of_search": ratings[rungs[-1]].to_dict(),
         "step": STEP,
-        "steps": rounded(span.value / STEP),
+        "steps": rounded(ratings[top].value / STEP),
     }
-
-
-def _rating(rating: Rating) -> tuple[float, float, float]:
-    return rating.elo, rating.low, rating.high
-
-
-def _games_of(name: str, results: list[Match]) -> int:
-    return sum(match.games for match in results if name in (match.first, match.second))
 
 
 def _match_of(pair: tuple[str, str], match: Games) -> dict[str, Any]:
     """The second player's result against the first."""
-    won = match.tally.reversed
-    estimate = share(won.points, won.games)
-    return {
-        "player": pair[1],
-        "against": pair[0],
-        **won.to_dict(),
-        "score": estimate.to_dict(),
-    }
+    return {"player": pair[1], "against": pair[0], **match.result.reversed.to_dict()}

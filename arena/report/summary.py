@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ludarium.training.evaluation import IntervalEstimate
 from ludarium.training.table import percent
 
 
-def with_interval(estimate: dict[str, Any], as_percent: bool = True) -> str:
-    """``54 % (51 to 57)``, or ``23.1 (22.8 to 23.4)``; a narrow interval has more digits."""
-    ends = [(100 if as_percent else 1) * estimate[end] for end in ("value", "low", "high")]
-    digits = 0 if as_percent or abs(ends[0]) >= 100 else 1
-    while digits < 2 and ends[1] < ends[2] and round(ends[1], digits) == round(ends[2], digits):
-        digits += 1
-    value, low, high = (f"{round(end, digits) + 0.0:,.{digits}f}" for end in ends)
-    return f"{value}{' %' if as_percent else ''} ({low} to {high})"
+def with_interval(figure: dict[str, Any], as_percent: bool = True) -> str:
+    """``54 % (51 to 57)``, or ``23.1 (22.8 to 23.4)``, for an estimate as JSON values."""
+    estimate = IntervalEstimate(*(figure[name] for name in ("value", "low", "high", "count")))
+    if as_percent:
+        return f"{estimate:.0%}"
+    return f"{estimate:,.0f}" if abs(estimate.value) >= 100 else f"{estimate:,.1f}"
 
 
 def summarise(report: dict[str, Any]) -> list[str]:
@@ -32,7 +31,7 @@ def of_players(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
 def _sides(report: dict[str, Any]) -> Iterator[str]:
     balance, strongest = report["balance"], report["strongest"]
     strong = of_players(balance["by_strength"], strongest)
-    games = strong["player_0_wins"]["games"]
+    games = strong["player_0_wins"]["count"]
     first, second, drawn = (
         with_interval(strong[key]) for key in ("player_0_wins", "player_1_wins", "draws")
     )

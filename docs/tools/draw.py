@@ -75,11 +75,11 @@ def draw_ladders() -> None:
         size = ladder.options.get("size")
         names.append(ladder.game.capitalize() + (f" {size} x {size}" if size else ""))
         ratings = [level.rating for level in ladder.levels]
-        axes.plot([0, ratings[-1].elo], [row, row], color="#b0b8c0", zorder=1)
-        axes.scatter([each.elo for each in ratings], [row] * len(ratings), s=230, zorder=2)
+        axes.plot([0, ratings[-1].value], [row, row], color="#b0b8c0", zorder=1)
+        axes.scatter([each.value for each in ratings], [row] * len(ratings), s=230, zorder=2)
         for number, rating in enumerate(ratings, start=1):
             axes.annotate(
-                str(number), (rating.elo, row), color="white", size=8, ha="center", va="center"
+                str(number), (rating.value, row), color="white", size=8, ha="center", va="center"
             )
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel="Elo points above random play", xlim=(0, None), ylim=(-0.6, len(names) - 0.4))
@@ -125,9 +125,9 @@ def draw_run(folder: Path) -> None:
 def _draw_strength(axes: Any, rated: list[dict[str, Any]]) -> None:
     """Draw Elo by time, for the iterations that were evaluated."""
     minutes = [each["seconds"] / 60 for each in rated]
-    low, high = ([each[name] for each in rated] for name in ("elo_low", "elo_high"))
+    middle, low, high = ([each["elo"][end] for each in rated] for end in ("value", "low", "high"))
     axes.fill_between(minutes, low, high, alpha=0.2)
-    axes.plot(minutes, [each["elo"] for each in rated], marker="o")
+    axes.plot(minutes, middle, marker="o")
     axes.set(xlabel="minutes", ylabel="Elo (95 % interval)")
 
 

@@ -33,7 +33,7 @@ export function readLevels(json) {
     number: index + 1,
     name: names[index],
     knobs,
-    elo: rating.elo,
+    elo: rating.value,
   }));
 }
 

@@ -16,7 +16,7 @@ from ludarium.models.kernels import ranges_of
 from ludarium.models.kernels.packing import PackedNetwork, pack
 from ludarium.models.kernels.target import TARGETS as OF_KINDS
 from ludarium.models.kernels.target import Target
-from ludarium.training.networks import examples_of
+from ludarium.training.networks import calibration_inputs_of
 
 from ..wasm.linker import find_zig, run_zig
 from . import texts
@@ -51,7 +51,7 @@ def write_library(
     find_zig()  # check before the long compilation
     chosen = {name: TARGETS[name] for name in targets}
     say(f"compiling {library.game} and its network")
-    ranges = ranges_of(library.network, examples_of(library.game))
+    ranges = ranges_of(library.network, calibration_inputs_of(library.game))
     plain = pack(library.network, ranges, PLAIN)
     networks = {
         blocks: pack(library.network, ranges, blocks)

@@ -111,7 +111,7 @@ def header(library: Library, layout: Layout) -> str:
         {number: word for word, number in library.ladder.words.items()} if library.ladder else {}
     )
     rows = [
-        f" *   level {number:2}  {round(level.rating.elo):5} Elo above random play, "
+        f" *   level {number:2}  {round(level.rating.value):5} Elo above random play, "
         f"{level.knobs.simulations:4} simulations  {words.get(number, '')}".rstrip()
         for number, level in enumerate(levels, 1)
     ]
@@ -214,7 +214,7 @@ def made(
     }
     levels = library.ladder.levels if library.ladder else ()
     rows = [
-        f"{{{round(level.rating.elo)}, {{{', '.join(map(repr, astuple(level.knobs)))}}}}}"
+        f"{{{round(level.rating.value)}, {{{', '.join(map(repr, astuple(level.knobs)))}}}}}"
         for level in levels
     ]
     settings = ", ".join(map(str, settings_record(DEFAULTS, game).tobytes()))

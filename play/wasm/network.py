@@ -21,7 +21,7 @@ from ludarium.models.kernels import digest_of, network_part, ranges_of
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork, pack
 from ludarium.models.kernels.target import WASM
 from ludarium.models.layers import Layers, layers, weight_shapes
-from ludarium.training.networks import examples_of, network_shape
+from ludarium.training.networks import calibration_inputs_of, network_shape
 
 from .memory import LINE
 
@@ -63,7 +63,7 @@ def network_content(game: Game, network: Layers) -> bytes:
     places: list[list[int]] = []
     parts: list[list[int | bool]] = []
     content, end = b"", 0
-    ranges = ranges_of(network, examples_of(game))
+    ranges = ranges_of(network, calibration_inputs_of(game))
     packed = pack(network, ranges, WASM)
     for number, (name, array) in enumerate(packed._asdict().items()):
         places.append([end, len(array)])

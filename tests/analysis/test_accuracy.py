@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from ludarium.analysis import ILLEGAL
-from ludarium.analysis.accuracy import Accuracy, Mean, accuracy, moves_that_keep
+from ludarium.analysis.accuracy import accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, RandomAgent, make_agent
+from ludarium.training.evaluation.statistics import wilson
 from tests.analysis.corso_positions import minimax
 from tests.games import children
 
@@ -59,14 +60,7 @@ def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
     assert not choice.all()
     assert not kept[choice].any()
     assert kept[~choice].all()
-    assert accuracy(kept, choice) == Accuracy(0, int(choice.sum()))
-    assert accuracy(kept).kept == int((~choice).sum())
-
-
-def test_means_have_the_half_width_of_their_intervals():
-    mean = Mean.of(np.array([0, 2, 4]))
-    assert (mean.mean, mean.positions) == (2.0, 3)
-    assert mean.error == pytest.approx(1.96 * 2 / 3**0.5)
+    assert accuracy(kept) == wilson(int((~choice).sum()), len(choice))
 
 
 def test_only_choices_leaves_positions_where_something_can_be_lost():
@@ -102,7 +96,7 @@ def test_the_command_measures_agents_without_a_network(capsys):
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "30 positions of Corso(size=3) from games of random" in printed
-    assert "30/30 100.0 %" in printed
+    assert "100.0 % (88.6 to 100.0)" in printed
     assert "error of the value" not in printed
 
 
@@ -114,12 +108,10 @@ def test_the_command_measures_networks_with_and_without_search(capsys):
     data = json.loads(capsys.readouterr().out)
     assert list(data["agents"]) == ["network alone", "corso:8"]
     searching = data["agents"]["corso:8"]
-    assert searching["all"]["positions"] == data["positions"] == 30
-    assert searching["choices"]["positions"] == sum(
-        searching[key]["positions"] for key in ("won", "drawn")
-    )
+    assert searching["all"]["count"] == data["positions"] == 30
+    assert searching["choices"]["count"] == sum(searching[key]["count"] for key in ("won", "drawn"))
     assert list(data["value_errors"]) == ["network alone", "corso:8"]
-    assert all(part["positions"] == 30 for part in data["value_errors"].values())
+    assert all(part["count"] == 30 for part in data["value_errors"].values())
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "network alone" in printed

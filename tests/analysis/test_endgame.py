@@ -89,7 +89,7 @@ def test_it_never_loses_what_it_can_search():
     game = TicTacToe()
     agent = EndgameAgent(RandomAgent(game), seed=1)
     match = play_match(game, agent, "uct:200", 40, seed=1, opening_plies=0)
-    assert match.tally.losses == 0
+    assert match.result.losses == 0
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_games_that_a_player_remembers_are_handed_on():
     network = build_network(network_shape(game), 4, 1)
     agent = EndgameAgent(network_agent(game, network, seconds=0.002, backend="eager"))
     match = play_match(game, agent, "random", 10, seed=1)
-    assert match.tally.losses == 0
+    assert match.result.losses == 0
     assert agent.player.searcher._trees._in_play == 0
     start = game.start().states
     assert agent.preferences(start).shape == (1, 9)

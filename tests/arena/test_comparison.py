@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ludarium.arena import chunks
-from ludarium.arena.contest import Comparison, Contest, play_contest
+from ludarium.arena.contest import Comparison, Contest, play_contest, read_contest
 from ludarium.arena.sprt import MOST_REPEATS, SPRT, SPRTResult, Verdict
 from ludarium.cli import main
 from ludarium.envs import make_game
@@ -41,7 +41,7 @@ def test_the_stronger_one_is_found_and_the_weaker_one_too():
     assert found.verdict is Verdict.ACCEPTED
     turned = ended(compare(plan=replace(PLAN, agents=("random", "uct:50"))))
     assert turned.verdict is Verdict.REJECTED
-    assert turned.score < 0.5 < found.score
+    assert turned.score.value < 0.5 < found.score.value
 
 
 def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
@@ -79,6 +79,13 @@ def test_a_limit_ends_it_without_a_verdict():
     found = ended(contest)
     assert (found.games, found.verdict) == (10, Verdict.OPEN)
     assert contest.text().startswith("no verdict within 10 games")
+
+
+def test_bounds_may_be_in_normalised_elo(tmp_path):
+    contest = compare(tmp_path, replace(PLAN, normalised=True))
+    assert "H1 (+200 normalised Elo) rather than H0 (-10 normalised Elo)" in contest.text()
+    assert read_contest(tmp_path, Comparison).to_dict() == contest.to_dict()
+    assert contest.to_dict()["normalised_elo"]["low"] > 0
 
 
 def test_pairs_of_games_that_repeat_earlier_ones_do_not_count():

@@ -20,6 +20,7 @@ from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.training import train
 from ludarium.training.agents.checkpoints import CheckpointSpec
 from ludarium.training.evaluation import play_match
+from ludarium.training.evaluation.statistics import wilson
 from ludarium.training.runs.folder import RunFolder
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns, run_by_command
 
@@ -57,24 +58,22 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
     for point in first.points:
         agent = CheckpointSpec(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
         kept = test.keeping[range(len(test)), agent.actions(test.states)].sum()
-        assert point.found["accuracy"] == kept / len(test)
-        assert point.found["accuracy_low"] < point.found["accuracy"] < point.found["accuracy_high"]
+        assert point.found["accuracy"] == wilson(int(kept), len(test)).to_dict()
         games = play_match(GAME, agent, "random", 10, seed=plan.seed)
-        assert point.found["score"] == games.tally.score
-        assert (point.found["score_low"], point.found["score_high"]) == games.tally.interval
+        assert point.found["score"] == games.result.score.to_dict()
 
 
 @pytest.fixture
 def measured(monkeypatch):
     """The measurements that are made from now on."""
     made = []
-    original = curve.Measure.of
+    original = curve.AgentEvaluation.of
 
     def counted(self, *arguments):
         made.append(self)
         return original(self, *arguments)
 
-    monkeypatch.setattr(curve.Measure, "of", counted)
+    monkeypatch.setattr(curve.AgentEvaluation, "of", counted)
     return made
 
 
@@ -84,8 +83,8 @@ def test_what_was_measured_is_measured_once(base, measured):
     measured.clear()
     assert measure_curves([base / "a"], plan) == before
     assert measured == []
-    with_truth = CurvePlan(("random",), str(base / "corso.test"), games=4, simulations=2)
-    found = measure_curves([base / "a"], with_truth)
+    with_test = CurvePlan(("random",), str(base / "corso.test"), games=4, simulations=2)
+    found = measure_curves([base / "a"], with_test)
     assert [each.against for each in measured] == [()] * 3  # games are known
     scores = [point.found["score"] for point in found[0].points]
     assert scores == [point.found["score"] for point in before[0].points]
@@ -105,14 +104,14 @@ def test_games_against_a_network_are_of_its_file_as_it_is(base):
 
 
 def test_a_network_that_changes_in_between_ends_the_measurement(base, monkeypatch):
-    original = curve.Measure.of
+    original = curve.AgentEvaluation.of
 
     def changing(self, *arguments):
         found = original(self, *arguments)
         shutil.copy(RunFolder(base / "a").past_agent(1), RunFolder(base / "b").agent)
         return found
 
-    monkeypatch.setattr(curve.Measure, "of", changing)
+    monkeypatch.setattr(curve.AgentEvaluation, "of", changing)
     with pytest.raises(ValueError, match="a network has changed since the games began"):
         measure_curves([base / "a"], CurvePlan((str(base / "b"),), games=4, simulations=2))
 
@@ -131,7 +130,7 @@ def test_an_agent_of_no_iteration_is_refused_before_any_game(base, monkeypatch):
     def nothing_is_played(*_):
         raise AssertionError("a game was played")
 
-    monkeypatch.setattr(curve.Measure, "of", nothing_is_played)
+    monkeypatch.setattr(curve.AgentEvaluation, "of", nothing_is_played)
     checkpoint = load_checkpoint(RunFolder(base / "b").agent)
     save_checkpoint(replace(checkpoint, notes={}), RunFolder(base / "a").past_agent(2))
     with pytest.raises(ValueError, match="does not say after which iteration"):
@@ -154,7 +153,7 @@ def test_a_damaged_wrong_or_cut_line_is_measured_again(base):
     lines = file.read_bytes().splitlines(keepends=True)
     assert len(lines) == 3
     wrong = json.loads(lines[1])
-    wrong["found"]["score"] += 0.25
+    wrong["measured"]["score"]["value"] += 0.25
     wrong = json.dumps(wrong).encode() + b"\n"
     file.write_bytes(b"x" + lines[0] + wrong + lines[2][:-20])
     assert measure_curves([base / "a"], plan) == before
@@ -165,7 +164,7 @@ def test_a_damaged_wrong_or_cut_line_is_measured_again(base):
 
 def test_it_goes_on_where_it_was_stopped(base, capsys, monkeypatch):
     command = ["curve", str(base / "a"), "--against", "random", "--games", "4", "--json"]
-    original, calls = curve.Measure.of, []
+    original, calls = curve.AgentEvaluation.of, []
 
     def stopping(self, *arguments):
         if len(calls) == 1:
@@ -174,7 +173,7 @@ def test_it_goes_on_where_it_was_stopped(base, capsys, monkeypatch):
         return original(self, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(curve.Measure, "of", stopping)
+        patch.setattr(curve.AgentEvaluation, "of", stopping)
         assert main(command) == 130
     assert "the same command continues" in capsys.readouterr().err
     assert len((base / "a" / "curve.jsonl").read_text().splitlines()) == 1
@@ -186,7 +185,8 @@ def test_several_opponents_give_a_rating_and_are_rated_once(base):
     plan = CurvePlan(("random", "uct:2"), games=8, simulations=2)
     (found,) = measure_curves([base / "a"], plan)
     for point in found.points:
-        assert point.found["elo_low"] < point.found["elo"] < point.found["elo_high"]
+        elo = point.estimates["elo"]
+        assert elo.low < elo.value < elo.high
         assert {"random", "uct:2"} >= point.found["anchors"].keys()
     lines = [json.loads(line) for line in (base / "a" / "curve.jsonl").read_text().splitlines()]
     assert lines[0]["what"]["ratings"] == ["random", "uct:2"]
@@ -197,12 +197,12 @@ def test_a_table_and_a_picture(base, capsys):
     picture = base / "curve.svg"
     command = ["curve", str(base / "a"), str(base / "b"), "--games", "4", "--simulations", "2"]
     test = shutil.copy(base / "corso.test", base / f"{90 * 'x'}.test")
-    command += ["--against", "random", "--truth", str(test), "--seed", "7"]
+    command += ["--against", "random", "--test", str(test), "--seed", "7"]
     assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Corso(size=3), 2 simulations; 4 games against random; exact test")
-    assert "score, %" in lines[2]
-    assert "value kept, %" in lines[2]
+    assert "score (95 %)" in lines[2]
+    assert "value kept (95 %)" in lines[2]
     assert len(lines) == 3 + 3 + 1 + 1
     assert "b has only its latest agent" in lines[-1]
     text = picture.read_text()
@@ -218,7 +218,7 @@ def test_a_table_and_a_picture(base, capsys):
 
 
 def test_the_legend_has_runs_of_any_name(tmp_path):
-    found = {"score_low": 0.4, "score": 0.5, "score_high": 0.6}
+    found = {"score": wilson(5, 10).to_dict()}
     curves = [Curve(name, (Point(1, 60.0, 10, found),)) for name in ("_first", "se$co$nd")]
     plot_curves(curves, tmp_path / "curve.svg", "title")
     text = (tmp_path / "curve.svg").read_text()
@@ -239,9 +239,9 @@ def test_runs_that_cannot_be_compared_are_refused(base, capsys):
     assert main(["curve", str(base / "none")]) == 2
     assert "there is no checkpoint" in capsys.readouterr().err
     assert main(["curve", str(base / "a"), "--against", "nobody"]) == 2
-    assert main(["curve", str(base / "c"), "--truth", "hard"]) == 2
+    assert main(["curve", str(base / "c"), "--test", "hard"]) == 2
     assert "there is no hard test for Corso(size=2)" in capsys.readouterr().err
-    assert main(["curve", str(base / "c"), "--truth", str(base / "corso.test")]) == 2
+    assert main(["curve", str(base / "c"), "--test", str(base / "corso.test")]) == 2
     assert "are of Corso(size=3), not of Corso(size=2)" in capsys.readouterr().err
 
 

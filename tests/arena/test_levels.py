@@ -18,7 +18,7 @@ from ludarium.arena.knobs import Knobs, knobs_at, strongest
 from ludarium.arena.ladder import (
     RANDOM_STRENGTH,
     Ladder,
-    Meeting,
+    LevelMatch,
     digest_of,
     ladder_beside,
     load_ladder,
@@ -35,7 +35,7 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
 from ludarium.training.agents.network import network_agent
-from ludarium.training.evaluation import Tally, expected_score, play_match
+from ludarium.training.evaluation import MatchResult, expected_score, play_match
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of
@@ -51,7 +51,7 @@ def test_pocket_agents_are_small_and_reach_the_sixth_level(name: str) -> None:
     assert path.stat().st_size <= 4 * 130_000  # the weights are float32 there
     shipped = next(path for path in LADDERS if path.name.startswith(name))
     sixth = load_ladder(shipped).levels[5]
-    assert ladder.levels[-1].rating.elo >= sixth.rating.elo
+    assert ladder.levels[-1].rating.value >= sixth.rating.value
     assert read_agent(f"pocket:{name}:8").make(make_game(name), 1).name == f"pocket:{name}:8"
 
 
@@ -73,7 +73,7 @@ def checkpoint(game: Game, network: PolicyValueNetwork) -> Checkpoint:
 def a_ladder(game: Game, agent: str = "0" * 64, simulations: int = 32) -> Ladder:
     """Eight levels, some 110 Elo points apart, as if they had been measured."""
     strengths = np.linspace(0.5, strongest(simulations), 8).round(3).tolist()
-    meetings = [Meeting(n, n - 1, Tally(130, 0, 70)) for n in range(1, 9)]
+    matches = [LevelMatch(n, n - 1, MatchResult(130, 0, 70)) for n in range(1, 9)]
     return Ladder(
         game=game.name,
         version=game.version,
@@ -83,8 +83,8 @@ def a_ladder(game: Game, agent: str = "0" * 64, simulations: int = 32) -> Ladder
         seed=1,
         seconds=2.5,
         simulations=simulations,
-        levels=rate_levels(strengths, meetings, simulations),
-        meetings=tuple(meetings),
+        levels=rate_levels(strengths, matches, simulations),
+        matches=tuple(matches),
     )
 
 
@@ -205,9 +205,9 @@ def test_a_ladder_is_read_as_it_was_written(game: Game, tmp_path: Path) -> None:
         ("agent", "a\nb", "agent is"),
         ("options", [], "options is"),
         ("seconds", -1, "seconds is -1"),
-        ("meetings", [(2, 1, 0, 0, 0)], "results"),
-        ("meetings", [(1, 2, 5, 0, 5)], "levels"),
-        ("meetings", [(99, 1, 5, 0, 5)], "level 99"),
+        ("matches", [(2, 1, 0, 0, 0)], "results"),
+        ("matches", [(1, 2, 5, 0, 5)], "levels"),
+        ("matches", [(99, 1, 5, 0, 5)], "level 99"),
     ],
 )
 def test_a_file_that_holds_no_ladder_is_refused(
@@ -216,10 +216,10 @@ def test_a_file_that_holds_no_ladder_is_refused(
     path = tmp_path / "bad.json"
     save_ladder(a_ladder(game), path)
     stored = json.loads(path.read_text())
-    if key == "meetings":
+    if key == "matches":
         names = "wins", "draws", "losses"
         value = [
-            {"upper": upper, "lower": lower, "tally": dict(zip(names, results, strict=True))}
+            {"upper": upper, "lower": lower, "result": dict(zip(names, results, strict=True))}
             for upper, lower, *results in value
         ]
     (stored if key == "format" else stored["ladder"])[key] = value
@@ -233,8 +233,8 @@ def test_a_level_that_its_matches_do_not_make_is_refused(game: Game, tmp_path: P
     path = tmp_path / "bent.json"
     save_ladder(a_ladder(game), path)
     stored = json.loads(path.read_text())
-    level, tally = stored["ladder"]["levels"][3], stored["ladder"]["meetings"][3]["tally"]
-    for part in (level, level["knobs"], level["rating"], tally):
+    level, result = stored["ladder"]["levels"][3], stored["ladder"]["matches"][3]["result"]
+    for part in (level, level["knobs"], level["rating"], result):
         for key, value in part.items():
             if isinstance(value, int | float):
                 part[key] = value + 1 if type(value) is int else value * 0.99
@@ -264,8 +264,8 @@ def test_words_are_spread_over_the_levels(game: Game) -> None:
 def test_strengths_between_levels_follow_their_ratings(game: Game) -> None:
     ladder = a_ladder(game)
     third, fourth = ladder.levels[2], ladder.levels[3]
-    assert ladder.strength_of(third.rating.elo) == pytest.approx(third.strength)
-    middle = (third.rating.elo + fourth.rating.elo) / 2
+    assert ladder.strength_of(third.rating.value) == pytest.approx(third.strength)
+    middle = (third.rating.value + fourth.rating.value) / 2
     assert third.strength < ladder.strength_of(middle) < fourth.strength
     assert ladder.strength_of(-500) == RANDOM_STRENGTH
     assert ladder.strength_of(5000) == ladder.levels[-1].strength
@@ -331,7 +331,7 @@ def test_options_without_levels_say_how_to_get_them() -> None:
 
 
 class Scale:
-    """A bench whose players' results follow a known curve of Elo points by strength."""
+    """A runner whose players' results follow a known curve of Elo points by strength."""
 
     games = 2000
 
@@ -342,39 +342,39 @@ class Scale:
     def elo(self, strength: float) -> float:
         return self.whole / (1 + np.exp(-(strength - 3)))
 
-    def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+    def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
         wins = int(self.random.binomial(games, expected_score(self.elo(upper) - self.elo(lower))))
-        return Tally(wins, 0, games - wins)
+        return MatchResult(wins, 0, games - wins)
 
 
 @pytest.mark.parametrize(
     ("whole", "levels", "fewest"), [(1200, None, 8), (470, None, 8), (1200, 5, 5)]
 )
 def test_levels_are_placed_at_even_steps(whole: float, levels: int | None, fewest: int) -> None:
-    bench: Any = Scale(whole)
-    survey = calibration._survey(bench, 9.0)
+    runner: Any = Scale(whole)
+    survey = calibration._survey(runner, 9.0)
     step = calibration._step(survey, levels)
-    strengths, steps = calibration._place(bench, survey, 9.0, step, levels)
-    elo = np.array([bench.elo(each) for each in strengths])
+    strengths, steps = calibration._place(runner, survey, 9.0, step, levels)
+    elo = np.array([runner.elo(each) for each in strengths])
     assert levels in (None, len(elo))
     assert len(elo) >= fewest
     assert np.diff(elo) == pytest.approx(step, rel=0.35)
     assert (steps[0].upper, steps[0].lower) == (1, 0)
-    first = elo[0] - bench.elo(RANDOM_STRENGTH)
+    first = elo[0] - runner.elo(RANDOM_STRENGTH)
     assert 0.55 < expected_score(first) < 0.65  # whoever plays at random wins at times
 
 
 class Script:
-    """A bench that plays no games, but has given scores, in percent, of matches of each kind."""
+    """A runner that plays no games, but has given scores, in percent, of matches of each kind."""
 
     games = 200
 
     def __init__(self, **scores: list[int]) -> None:
         self.scores = scores
 
-    def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+    def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
         wins = self.scores["first" if title == "level 2 against 1" else "other"].pop(0)
-        return Tally(wins * games // 100, 0, games - wins * games // 100)
+        return MatchResult(wins * games // 100, 0, games - wins * games // 100)
 
 
 @pytest.mark.parametrize(
@@ -384,13 +384,14 @@ class Script:
 def test_a_level_that_is_added_is_tried_until_both_its_steps_are_even(
     tries: list[int], kept: int, left: list[int]
 ) -> None:
-    bench: Any = Script(first=list(tries), other=[64] * 100)
+    runner: Any = Script(first=[80, *tries], other=[64] * 100)
     survey = calibration._Survey(np.array([RANDOM_STRENGTH, 1.0, 9.0]), np.array([0.0, 50, 1200]))
-    strengths, tallies = [9.0, 3.0], [Tally(130, 0, 70), Tally(160, 0, 40)]
-    calibration._even_out(bench, survey, 1.0, strengths, tallies, 0.65)
-    assert len(strengths) == 3
-    assert [each.score for each in tallies] == [0.65, 0.64, kept / 100]
-    assert bench.scores["first"] == left
+    above = calibration._Placed(3.0, MatchResult(130, 0, 70))
+    found = calibration._even_out(runner, survey, 1.0, 9.0, [above], 0.65)
+    assert [each.result.score.value for each in found] == [0.65, 0.64, kept / 100]
+    assert found[0] == above
+    assert found[-1].strength == 1.0
+    assert runner.scores["first"] == left
 
 
 @pytest.mark.parametrize("levels", [None, 3])
@@ -402,7 +403,7 @@ def test_an_agent_like_random_play_is_refused(
     levels: int | None,
     whole: float,
 ) -> None:
-    monkeypatch.setattr(calibration, "_Bench", lambda *_: Scale(whole))
+    monkeypatch.setattr(calibration, "MatchRunner", lambda *_: Scale(whole))
     with pytest.raises(ValueError, match="the agent is hardly stronger than random play"):
         calibrate(game, checkpoint.network, "0" * 64, levels=levels)
 
@@ -499,15 +500,17 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     agents = {digest_of(each): each for each in shipped_agents(ladder.game)}
     assert agents[ladder.agent].name.partition(".")[0] == path.name.partition(".")[0]
     assert len(ladder.levels) >= 8
-    elo = [level.rating.elo for level in ladder.levels]
+    elo = [level.rating.value for level in ladder.levels]
     assert elo == sorted(elo)
     assert [each.upper for each in ladder.steps] == list(range(2, len(elo) + 1))
     for step in ladder.steps:
-        assert step.tally.games >= 100
-        assert 0.6 <= step.tally.score <= 0.7
-    against_random = next(each for each in ladder.meetings if (each.upper, each.lower) == (1, 0))
-    assert 0.55 <= against_random.tally.score <= 0.65  # whoever plays at random wins at times
-    assert against_random.tally.games >= 400
+        assert step.result.games >= 100
+        assert 0.6 <= step.result.score.value <= 0.7
+    against_random = next(each for each in ladder.matches if (each.upper, each.lower) == (1, 0))
+    assert (
+        0.55 <= against_random.result.score.value <= 0.65
+    )  # whoever plays at random wins at times
+    assert against_random.result.games >= 400
     shares = [each / elo[-1] for each in elo]
     sees_wins = [level.knobs.sees_wins for level in ladder.levels]
     assert all(sees == 1 for sees, share in zip(sees_wins, shares, strict=True) if share > 0.4)
@@ -532,16 +535,16 @@ def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
 ) -> None:
     agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
     ladder = a_ladder(game, digest_of(agent))
-    others = (Meeting(3, 0, Tally(20, 0, 0)), Meeting(3, 1, Tally(12, 4, 4)))
-    meetings = ladder.meetings + others
+    others = (LevelMatch(3, 0, MatchResult(20, 0, 0)), LevelMatch(3, 1, MatchResult(12, 4, 4)))
+    matches = ladder.matches + others
     strengths = [level.strength for level in ladder.levels]
-    levels = rate_levels(strengths, meetings, ladder.simulations)
-    save_ladder(replace(ladder, meetings=meetings, levels=levels), tmp_path / "mine.json")
+    levels = rate_levels(strengths, matches, ladder.simulations)
+    save_ladder(replace(ladder, matches=matches, levels=levels), tmp_path / "mine.json")
     words = ["levels", "corso", "--agent", str(agent), "--ladder"]
     assert main([*words, str(tmp_path / "mine.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].split()[:3] == ["3", "0", "100.0"]
-    assert lines[-2].split()[-3:] == ["20", "+332", "any"]
+    assert lines[-2].split()[-6:-3] == ["20", "+332", "+inf"]
     assert lines[-1].split()[:3] == ["3", "1", "70.0"]
-    assert lines[-1].split()[-3:] == ["20", "+217", "+147"]
+    assert lines[-1].split()[-6:-3] == ["20", "+217", "+147"]
     assert ["2", "easy", "224"] in [line.split()[:3] for line in lines]

@@ -17,7 +17,6 @@ from ludarium.arena.report import Report, ReportSettings, compare_options, compl
 from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radius
 from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
-from ludarium.arena.report.estimates import IntervalEstimate, bootstrap, mean, ratio
 from ludarium.arena.report.games import random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import fit_chances, without_swap
@@ -25,7 +24,7 @@ from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.skill import skill
 from ludarium.arena.report.study import begin_study
-from ludarium.arena.report.summary import summarise, with_interval
+from ludarium.arena.report.summary import summarise
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
@@ -34,6 +33,7 @@ from ludarium.training.agents import RandomAgent, read_agent
 from ludarium.training.agents.checkpoints import NetworkSpec
 from ludarium.training.evaluation import Games, match, play_match
 from ludarium.training.evaluation.openings import Openings
+from ludarium.training.evaluation.statistics import IntervalEstimate, bootstrap, mean, ratio
 from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -109,7 +109,7 @@ def test_tictactoe_is_counted_and_drawn_with_perfect_play(tictactoe: Report) -> 
 def test_branching_falls_by_one_each_ply(tictactoe: Report) -> None:
     by_ply = tictactoe.data["branching"][0]["by_ply"]
     assert [ply["value"] for ply in by_ply] == [9, 8, 7, 6, 5, 4, 3, 2, 1]
-    assert by_ply[0]["games"] == 200
+    assert by_ply[0]["count"] == 200
 
 
 def test_the_tree_estimate_covers_the_truth(tictactoe: Report) -> None:
@@ -246,17 +246,6 @@ def test_intervals_cover_what_they_should() -> None:
     assert bootstrap(np.arange(100.0), np.mean).value == 49.5
 
 
-def test_an_interval_is_written_with_digits_that_tell_its_ends_apart() -> None:
-    def text(value: float, low: float, high: float, as_percent: bool = True) -> str:
-        return with_interval({"value": value, "low": low, "high": high}, as_percent)
-
-    assert text(0.54, 0.51, 0.57) == "54 % (51 to 57)"
-    assert text(0.0132, 0.0109, 0.0148) == "1.3 % (1.1 to 1.5)"
-    assert text(0.5, 0.5, 0.5) == "50 % (50 to 50)"
-    assert text(111.3, 98.2, 124.4, as_percent=False) == "111 (98 to 124)"
-    assert text(337.22, 337.13, 337.31, as_percent=False) == "337.2 (337.1 to 337.3)"
-
-
 def test_calibration_follows_the_games() -> None:
     """Estimates of 60 and 40 % that are 90 and 10 % in play: those between move along."""
     estimates = [IntervalEstimate(value, value, value, 1) for value in (0.6, 0.5, 0.4)]
@@ -378,7 +367,7 @@ def _check_estimates(value: Any) -> None:
     if isinstance(value, dict):
         if {"value", "low", "high"} <= set(value):
             assert value["low"] <= value["value"] <= value["high"]
-            assert value["games"] >= 1
+            assert value["count"] >= 1
         for part in value.values():
             _check_estimates(part)
     elif isinstance(value, list):

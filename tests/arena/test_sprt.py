@@ -12,8 +12,9 @@ from ludarium.arena.sprt import (
     SPRT,
     SPRTResult,
     Verdict,
-    log_likelihood,
-    score_interval,
+    likeliest,
+    normalised_elo,
+    score_of_pairs,
 )
 from ludarium.training.evaluation import elo_difference, expected_score
 from tests.arena.simulation import pair_chances, simulate
@@ -33,7 +34,8 @@ def test_the_likelihood_of_a_mean_is_the_largest_of_all_distributions_with_it(me
     """No distribution with this mean, of many, is more likely; and the best is one of them."""
     random = np.random.default_rng(2)
     counts = np.array([7, 3, 20, 9, 4])
-    best = float(log_likelihood(counts, np.array(mean)))
+    likelihood, found = likeliest(counts, PAIR_SCORES - mean)
+    best = float(likelihood)
     seen = counts / counts.sum()
     excess = PAIR_SCORES - mean
     tried = []
@@ -44,6 +46,7 @@ def test_the_likelihood_of_a_mean_is_the_largest_of_all_distributions_with_it(me
         weight = (shares @ excess) / (shares @ excess - other @ excess)
         mixed = (1 - weight) * shares + weight * other
         tried.append(float(counts @ np.log(mixed / seen)))
+    assert found @ PAIR_SCORES == pytest.approx(mean)
     assert max(tried) <= best + 1e-9
     assert best == pytest.approx(max(tried), abs=0.5)
 
@@ -66,6 +69,25 @@ def test_a_ratio_turns_with_the_sides_and_is_zero_without_pairs():
     back = SPRT(-40, 40).llr(counts[:, ::-1])
     assert forth == pytest.approx(-back)
     assert forth[0] > 0 == forth[1]
+
+
+def test_normalised_elo_is_that_of_fishtest():
+    """A test there: 256 games with these pairs, bounds 0 and 4; logistic bounds for comparison."""
+    counts = np.array([13, 37, 50, 25, 3])
+    assert normalised_elo(counts).value == pytest.approx(-63.97, abs=0.01)
+    assert SPRT(0, 4, normalised=True).llr(counts) == pytest.approx(-0.54912, abs=1e-5)
+    assert SPRT(0, 2.716).llr(counts) == pytest.approx(-0.53772, abs=1e-4)
+
+
+def test_bounds_in_normalised_elo_take_as_many_games_whatever_is_drawn():
+    random = np.random.default_rng(6)
+    test = SPRT(0, 60, normalised=True)
+    means = []
+    for kind in ("drawish", "decisive"):
+        verdicts, games = simulate(test, pair_chances(0.5, kind), 200, random)
+        assert (verdicts == 1).sum() <= 200 * 0.05 + 3 * math.sqrt(200 * 0.05 * 0.95)
+        means.append(games.mean())
+    assert means[0] == pytest.approx(means[1], rel=0.15)
 
 
 # The rates of error: 200 tests of either hypothesis, as is stated in the documentation.
@@ -111,25 +133,26 @@ def test_intervals_of_scores_cover_the_truth_as_often_as_they_say():
     shares = pair_chances(0.6, "drawish")
     covered = 0
     for _ in range(200):
-        low, high = score_interval(random.multinomial(60, shares))
-        covered += low <= 0.6 <= high
+        score = score_of_pairs(random.multinomial(60, shares))
+        covered += score.low <= 0.6 <= score.high
     assert 0.91 <= covered / 200 <= 0.985
 
 
 def test_an_interval_has_the_means_that_are_nearly_as_likely():
     counts = np.array([7.0, 3, 20, 9, 4])
-    ends = np.array(score_interval(counts))
-    assert log_likelihood(np.stack([counts, counts]), ends) == pytest.approx(-1.9207, abs=1e-4)
-    assert ends[0] < counts @ PAIR_SCORES / 43 < ends[1]
+    score = score_of_pairs(counts)
+    for end in (score.low, score.high):
+        assert likeliest(counts, PAIR_SCORES - end)[0] == pytest.approx(-1.9207, abs=1e-4)
+    assert score.low < counts @ PAIR_SCORES / 43 < score.high
 
 
 def test_an_interval_is_within_the_scale_and_has_the_score():
     for counts in ([0, 0, 0, 0, 9], [0, 0, 9, 0, 0], [1, 0, 0, 0, 0], [5, 0, 0, 0, 5]):
-        low, high = score_interval(np.array(counts))
-        assert 0 <= low <= np.dot(counts, PAIR_SCORES) / sum(counts) <= high <= 1
-    assert elo_difference(score_interval(np.array([0, 0, 0, 0, 9]))[1]) > 1000
-    with pytest.raises(ValueError, match="there are none"):
-        score_interval(np.zeros(5))
+        score = score_of_pairs(np.array(counts))
+        assert score.value == pytest.approx(np.dot(counts, PAIR_SCORES) / sum(counts))
+        assert 0 <= score.low <= score.value <= score.high <= 1
+    assert elo_difference(score_of_pairs(np.array([0, 0, 0, 0, 9])).high) > 1000
+    assert score_of_pairs(np.zeros(5)).to_dict()["value"] is None
 
 
 # Results.
@@ -139,7 +162,7 @@ def test_a_test_without_games_knows_nothing():
     found = SPRTResult.of(SPRT(), np.zeros(0, np.int64), np.zeros((0, 2)))
     assert (found.games, found.repeated, found.caveat) == (0, 0, None)
     assert not found.has_ended
-    assert found.line == "LLR 0 (-2.94..2.94)"
+    assert found.line == "LLR 0 (-2.94 to 2.94)"
 
 
 def test_a_pair_that_repeats_an_earlier_one_does_not_count():
@@ -149,17 +172,17 @@ def test_a_pair_that_repeats_an_earlier_one_does_not_count():
     assert (found.games, found.repeated, found.is_fruitless) == (6, 2, False)
     assert found.caveat is not None
     assert found.caveat.startswith("2 of 5 pairs of games repeat an earlier one")
-    assert f"LLR {found.llr:+.2f} (-2.94..2.94), 6 games, score 0.833, Elo +280" in found.line
+    assert f"LLR {found.llr:+.2f} (-2.94 to 2.94), 6 games, score 0.833 (" in found.line
 
 
 def test_an_infinite_difference_is_left_out_of_the_json():
     won = SPRTResult(SPRT(), np.array([0, 0, 0, 0, 4]), 0, 1.0, False).to_dict()
-    assert won["elo"] is won["elo_interval_95"][1] is None
-    assert won["elo_interval_95"][0] == round(
-        elo_difference(score_interval(np.array([0, 0, 0, 0, 4]))[0]), 2
-    )
+    assert won["elo"]["value"] is won["elo"]["high"] is None
+    low = elo_difference(score_of_pairs(np.array([0, 0, 0, 0, 4])).low)
+    assert won["elo"]["low"] == pytest.approx(low, abs=1e-3)
     ahead = SPRTResult(SPRT(), np.array([0, 0, 2, 2, 0]), 0, 1.0, False).to_dict()
-    assert (ahead["score"], ahead["elo"]) == (0.625, 88.74)
+    assert ahead["score"]["value"] == 0.625
+    assert ahead["elo"]["value"] == pytest.approx(88.74, abs=0.01)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 
 from ludarium.arena import chunks
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
-from ludarium.arena.results import ROW, Results
+from ludarium.arena.results import ROW, Crosstable
 from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
@@ -113,12 +113,17 @@ def test_results_are_counted_as_they_were_played(whole):
     for pairing in results["pairings"]:
         for key in ("wins", "draws", "losses"):
             assert pairing["as_player_0"][key] + pairing["as_player_1"][key] == pairing[key]
+        points = [pairs * score / 2 for score, pairs in enumerate(pairing["pairs_by_score"])]
+        assert sum(points) / pairing["score"]["count"] == pairing["score"]["value"]
+        assert (pairing["normalised_elo"]["value"] > 0) == (pairing["score"]["value"] > 0.5)
 
 
 def test_the_table_has_the_percent_against_the_agent_of_each_rank(whole):
     results = json.loads((whole / "results.json").read_text())
     names = [agent["name"] for agent in results["agents"]]
-    scores = {(each["first"], each["second"]): each["score"] for each in results["pairings"]}
+    scores = {
+        (each["first"], each["second"]): each["score"]["value"] for each in results["pairings"]
+    }
     scores |= {(other, one): 1 - score for (one, other), score in scores.items()}
     header, *lines = (whole / "table.txt").read_text().splitlines()
     rows = lines[: len(names)]
@@ -145,7 +150,7 @@ def test_numbers_of_numpy_are_kept_as_any_others(tmp_path):
 def test_games_whose_digests_differ_by_one_are_distinct():
     rows = np.zeros(2, ROW)
     rows["digest"] = 2**63, 2**63 + 1
-    assert Results(("a", "b"), rows).distinct == 2
+    assert Crosstable(("a", "b"), rows).distinct == 2
 
 
 def test_the_table_says_why_draws_do_not_narrow_intervals():
@@ -154,11 +159,11 @@ def test_the_table_says_why_draws_do_not_narrow_intervals():
         rows = np.zeros(games, ROW)
         rows["second"], rows["number"], rows["digest"] = 1, np.arange(games), np.arange(games)
         rows["reward"][:decided:4], rows["reward"][2:decided:4] = 1, -1
-        found.append(Standings(Results(("a", "b"), rows)))
+        found.append(Standings(Crosstable(("a", "b"), rows)))
     few, many, decided = found
-    assert many.agents[0].rating.high > few.agents[0].rating.high - 20
+    assert many.ratings["a"].high > few.ratings["a"].high - 20
     assert "10,000 of 10,000 games are drawn, and only decided games tell" in many.text(False)
-    assert decided.agents[0].rating.high < 60
+    assert decided.ratings["a"].high < 60
     assert decided.caveat is None
 
 
@@ -475,14 +480,14 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
         main([*arguments, "--folder", folder, "--anchor", "uct:5=1000", "--plot", str(plot)]) == 0
     )
     printed = capsys.readouterr().out
-    assert re.search(r"^\d  uct:5 +1000  1000\.\.1000 +16 ", printed, re.MULTILINE)
+    assert re.search(r"^\d  uct:5 +1000 \(1000 to 1000\) +16 ", printed, re.MULTILINE)
     assert "player_0, who moves first" in printed
     assert plot.read_text().startswith("<?xml")
     assert ">uct:5<" in plot.read_text()
     assert main(["tournament", "--folder", folder, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["finished"]
-    assert sum(agent["elo"] for agent in data["agents"]) == pytest.approx(0, abs=0.1)
+    assert sum(agent["elo"]["value"] for agent in data["agents"]) == pytest.approx(0, abs=0.1)
     lines = (tmp_path / "tour" / "games.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "tour" / "games.jsonl").write_bytes(b"".join(lines[:12]))
     assert main(["tournament", "--folder", folder, "--show"]) == 0

@@ -36,11 +36,11 @@ def new_player(measures=True, backend="eager", identity=None):
     games = games_of(config)
     (game, _) = games[0]
     mixture = Mixture([game])
-    examples = random_observations(game, 64, 1)
+    inputs = random_observations(game, 64, 1)
     weights = []
     for version in (3, 4):
         network = fresh_network(game, config.network)
-        weights.append(Weights(version, (network,), (examples,)))
+        weights.append(Weights(version, (network,), (inputs,)))
     part = part_of(config, 2, 1)
     told = (games, mixture, part, identity or identity_of(game), measures)
     told, weights = pickle.loads(pickle.dumps((told, weights)))

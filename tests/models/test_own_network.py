@@ -362,6 +362,6 @@ def test_kernels_are_refused_for_a_network_whose_layers_are_not_known():
     observations = np.zeros((4, *SHAPE.observation), np.float32)
     for backend in ("compiled", "compiled-int8"):
         with pytest.raises(ValueError, match=f"'{backend}' is for the networks of ludarium"):
-            InferenceEngine(network, SHAPE.observation, 4, backend, examples=observations)
-    engine = InferenceEngine(network, SHAPE.observation, 4, examples=observations)
+            InferenceEngine(network, SHAPE.observation, 4, backend, calibration_inputs=observations)
+    engine = InferenceEngine(network, SHAPE.observation, 4, calibration_inputs=observations)
     assert engine.backend == "eager"

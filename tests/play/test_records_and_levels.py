@@ -151,7 +151,7 @@ def test_ladders_are_those_of_python(file: Path) -> None:
     words = {number: word for word, number in ladder.words.items()}
     (levels,) = in_node("levels.mjs", [file.read_text()])
     assert [(each["number"], each["name"], each["elo"]) for each in levels] == [
-        (number, words.get(number, ""), level.rating.elo)
+        (number, words.get(number, ""), level.rating.value)
         for number, level in enumerate(ladder.levels, 1)
     ]
     assert [Knobs(**each["knobs"]) for each in levels] == [each.knobs for each in ladder.levels]

@@ -39,7 +39,7 @@ from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.networks import (
-    examples_of,
+    calibration_inputs_of,
     inference_engine,
     network_shape,
     stored_network,
@@ -143,8 +143,8 @@ def compare_networks(game: Game, module: Path, positions: int) -> None:
     assert isinstance(network, BoardLayers | VectorLayers)
     file = module.with_suffix(".network")
     file.write_bytes(network_content(game, network))
-    examples = examples_of(game)
-    engine = inference_engine(game, network, positions, "compiled-int8", examples=examples)
+    inputs = calibration_inputs_of(game)
+    engine = inference_engine(game, network, positions, "compiled-int8", calibration_inputs=inputs)
     draws = Draws(SEED)
     states = [wander(game, SEED + number, draws) for number in range(positions)]
     ours = NetworkSearcher(game, engine).evaluate(np.concatenate(states))

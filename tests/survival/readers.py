@@ -25,7 +25,7 @@ from ludarium.analysis.exact_tests import read_exact_test
 from ludarium.analysis.table import read_table
 from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
-from ludarium.arena.curve import Memory, _sha256
+from ludarium.arena.curve import MeasurementCache, _sha256
 from ludarium.arena.folder import ArenaFolder, check_replay, row_of
 from ludarium.arena.ladder import load_ladder
 from ludarium.base.files import load_json
@@ -288,8 +288,10 @@ def _good_arena_games() -> list[bytes]:
 
 def _good_measurements() -> list[bytes]:
     what = {"agent": "0" * 64, "simulations": 8, "against": ["random"], "anchors": {"random": 1.5}}
-    found = {"elo": 900.5, "elo_low": 800.0, "elo_high": 1000.0, "anchors": {"random": {"elo": 1}}}
-    return [json.dumps({"what": what, "found": found, "sha256": _sha256(what, found)}).encode()]
+    elo = {"value": 900.5, "low": 800.0, "high": 1000.0, "count": 40}
+    measured = {"elo": elo, "anchors": {"random": {"elo": 1}}}
+    digest = _sha256(what, measured)
+    return [json.dumps({"what": what, "measured": measured, "sha256": digest}).encode()]
 
 
 def _good_exact_tests() -> list[bytes]:
@@ -372,7 +374,7 @@ def _good_answers() -> list[bytes]:
 READERS = [
     Reader("tournament", _read_arena, _good_arenas, mutate_json, "arena.json"),
     Reader("game of a tournament", _read_arena_game, _good_arena_games, mutate_json, ""),
-    Reader("measurement of a run", Memory, _good_measurements, mutate_json),
+    Reader("measurement of a run", MeasurementCache, _good_measurements, mutate_json),
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
     Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes, ""),
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes, ""),

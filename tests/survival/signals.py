@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ludarium.cli import main
 from ludarium.training.runs import folder
-from ludarium.training.runs.evaluation import Measure
+from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.folder import RunFolder
 
 from .killing import ended_within
@@ -55,7 +55,7 @@ KINDS = (
 _MOMENTS: dict[str, tuple[Any, str, int]] = {
     "start": (RunFolder, "open", 1),
     "save": (folder, "write_file", 7),
-    "evaluation": (Measure, "of", 1),
+    "evaluation": (AgentEvaluation, "of", 1),
 }
 
 

@@ -88,7 +88,9 @@ def compiled_engine(seed: int = 1, backend: str = "compiled") -> InferenceEngine
     game = make_game("corso", size=3)
     torch.manual_seed(seed)
     fresh = build_network(network_shape(game), 8, 1)
-    return inference_engine(game, fresh, 8, backend, examples=random_observations(game, 64, 0))
+    return inference_engine(
+        game, fresh, 8, backend, calibration_inputs=random_observations(game, 64, 0)
+    )
 
 
 @pytest.mark.parametrize("backend", ["compiled", "compiled-int8"])
@@ -313,8 +315,8 @@ def test_training_learns_corso_3x3(tmp_path):
     torch.manual_seed(0)
     untrained = network_agent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
-    assert result.tally.score > 0.7
-    assert result.tally.score > before.tally.score + 0.15
+    assert result.result.score.value > 0.7
+    assert result.result.score.value > before.result.score.value + 0.15
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -364,7 +366,7 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
     monkeypatch.setattr("ludarium.training.runs.evaluation.play_anchors", rated)
     whole = trained(tmp_path / "whole", ANCHORED)
     logs = [metrics(tmp_path / "whole")]
-    assert guesses == [None, logs[0][0]["elo"], logs[0][1]["elo"]]
+    assert guesses == [None, *(line["elo"]["value"] for line in logs[0][:2])]
     parts = trained(tmp_path / "parts", ANCHORED, iterations=1)
     assert parts.elo is not None
 
@@ -374,14 +376,15 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
     monkeypatch.setattr("ludarium.training.runs.trainer.measure_ratings", again)
     trained(tmp_path / "parts", ANCHORED)
     logs.append(metrics(tmp_path / "parts"))
-    keys = ("elo", "elo_low", "elo_high", "anchors")
+    keys = ("elo", "anchors")
     ratings = [[{key: line[key] for key in keys} for line in log] for log in logs]
     assert len(ratings[0]) == 3
     assert ratings[0] == ratings[1]
     for line in logs[0]:
-        assert line["elo_low"] < line["elo"] < line["elo_high"]
-        assert sum(anchor["games"] for anchor in line["anchors"].values()) == 8
-    assert whole.elo == logs[0][-1]["elo"]
+        assert line["elo"]["low"] < line["elo"]["value"] < line["elo"]["high"]
+        assert line["elo"]["count"] == 8
+        assert sum(anchor["score"]["count"] for anchor in line["anchors"].values()) == 8
+    assert whole.elo == logs[0][-1]["elo"]["value"]
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):

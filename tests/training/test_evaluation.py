@@ -17,14 +17,15 @@ from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCA
 from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.evaluation import (
     Games,
-    Tally,
+    IntervalEstimate,
+    MatchResult,
     draw_openings,
     elo_difference,
     match,
     play_match,
     table,
-    wilson_interval,
 )
+from ludarium.training.evaluation.statistics import wilson
 from tests.oddity import Oddity
 from tests.tasks import Told
 from tests.tictactoe import TicTacToe
@@ -87,12 +88,12 @@ def test_results_are_counted_for_the_first_agent_in_either_seat(
         game, Scripted(game, first), Scripted(game, second), games=4, opening_plies=0
     )
     ends = [scripted_game(game, first, second, seat) for seat in (0, 1)]
-    tallies = []
+    results = []
     for seat, end in enumerate(ends):
         points = end.rewards[seat]
-        tallies.append(Tally(2 * (points > 0), 2 * (points == 0), 2 * (points < 0)))
-    assert [result.tally_as(0), result.tally_as(1)] == tallies
-    assert result.tally == tallies[0] + tallies[1]
+        results.append(MatchResult(2 * (points > 0), 2 * (points == 0), 2 * (points < 0)))
+    assert [result.result_as(0), result.result_as(1)] == results
+    assert result.result == results[0] + results[1]
     assert result.plies.mean() == (ends[0].ply + ends[1].ply) / 2
     assert result.distinct == (1 if first == second else 2)
 
@@ -148,10 +149,14 @@ def test_each_agent_moves_for_its_own_seat_only_also_twice_in_a_row() -> None:
 def test_drawn_and_truncated_games_are_draws_told_apart() -> None:
     agents = make_agent("alphabeta:9", TicTacToe()), make_agent("alphabeta:9", TicTacToe())
     drawn = play_match(TicTacToe(), *agents, 2, opening_plies=0)
-    assert (drawn.tally, drawn.tally.score, drawn.truncated) == (Tally(0, 2, 0), 0.5, 0)
+    assert (drawn.result, drawn.result.score.value, drawn.truncated) == (
+        MatchResult(0, 2, 0),
+        0.5,
+        0,
+    )
     game = Oddity(max_plies=2)
     cut = play_match(game, Scripted(game, -1), Scripted(game, -1), 4, seed=2, opening_plies=0)
-    assert (cut.tally, cut.truncated) == (Tally(0, 4, 0), 4)
+    assert (cut.result, cut.truncated) == (MatchResult(0, 4, 0), 4)
 
 
 def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
@@ -260,14 +265,25 @@ def test_openings_have_a_length_within_bounds(corso: Game, plies: int) -> None:
         (1, 29, 0.006113, 0.171755),
     ],
 )
-def test_wilson_interval(points: float, games: int, low: float, high: float) -> None:
-    assert wilson_interval(points, games) == pytest.approx((low, high), abs=1e-6)
+def test_a_share_has_wilsons_interval(points: float, games: int, low: float, high: float) -> None:
+    estimate = wilson(points, games)
+    assert (estimate.value, estimate.count) == (points / games, games)
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-6)
 
 
-def test_wilson_interval_needs_points_among_games() -> None:
-    for points, games in ((0, 0), (3, 2), (-1, 2)):
-        with pytest.raises(ValueError, match="interval needs games"):
-            wilson_interval(points, games)
+def test_a_share_needs_points_among_games() -> None:
+    for points, games in ((3, 2), (-1, 2)):
+        with pytest.raises(ValueError, match="interval needs points among games"):
+            wilson(points, games)
+    assert wilson(0, 0).to_dict() == {"value": None, "low": 0.0, "high": 1.0, "count": 0}
+
+
+def test_an_estimate_is_written_with_digits_that_tell_its_ends_apart() -> None:
+    assert f"{IntervalEstimate(0.54, 0.51, 0.57, 9):.0%}" == "54 % (51 to 57)"
+    assert f"{IntervalEstimate(0.0132, 0.0109, 0.0148, 9):.0%}" == "1.3 % (1.1 to 1.5)"
+    assert f"{IntervalEstimate(0.5, 0.5, 0.5, 9):.0%}" == "50 % (50 to 50)"
+    assert f"{IntervalEstimate(1111.3, -0.2, math.inf, 9):+,.0f}" == "+1,111 (+0 to +inf)"
+    assert f"{IntervalEstimate(337.22, 337.13, 337.31, 9):,.0f}" == "337.2 (337.1 to 337.3)"
 
 
 @pytest.mark.parametrize(
@@ -281,15 +297,15 @@ def test_elo_difference(score: float, elo: float) -> None:
 # Results.
 
 
-def games_of(as_player_0: Tally, as_player_1: Tally) -> Games:
+def games_of(as_player_0: MatchResult, as_player_1: MatchResult) -> Games:
     """Games with these results, all different but for the last two."""
     outcomes = [
         outcome
-        for tally, win, loss in (
+        for result, win, loss in (
             (as_player_0, PLAYER_0_WINS, PLAYER_1_WINS),
             (as_player_1, PLAYER_1_WINS, PLAYER_0_WINS),
         )
-        for outcome in [win] * tally.wins + [DRAW] * tally.draws + [loss] * tally.losses
+        for outcome in [win] * result.wins + [DRAW] * result.draws + [loss] * result.losses
     ]
     count = len(outcomes)
     seats = np.repeat([0, 1], [as_player_0.games, as_player_1.games])
@@ -308,30 +324,31 @@ def games_of(as_player_0: Tally, as_player_1: Tally) -> Games:
 
 
 def test_a_result_states_score_interval_and_elo() -> None:
-    tally = games_of(Tally(40, 5, 5), Tally(30, 5, 15)).tally
-    assert tally == Tally(70, 10, 20)
-    assert tally.reversed == Tally(20, 10, 70)
-    assert tally.score == 0.75
-    assert tally.interval == wilson_interval(75, 100)
-    assert tally.elo == pytest.approx(190.8485, abs=1e-4)
-    low, high = tally.elo_interval
-    assert low < tally.elo < high
+    result = games_of(MatchResult(40, 5, 5), MatchResult(30, 5, 15)).result
+    assert result == MatchResult(70, 10, 20)
+    assert result.reversed == MatchResult(20, 10, 70)
+    assert result.score == wilson(75, 100)
+    assert result.elo.value == pytest.approx(190.8485, abs=1e-4)
+    assert result.elo.low < result.elo.value < result.elo.high
 
 
 def test_a_result_is_json() -> None:
-    games = games_of(Tally(5, 0, 0), Tally(5, 0, 0))
+    games = games_of(MatchResult(5, 0, 0), MatchResult(5, 0, 0))
     values = json.loads(json.dumps(games.to_dict(), allow_nan=False))
     assert values["games"] == values["wins"] == 10
-    assert values["as_player_1"] == {"wins": 5, "draws": 0, "losses": 0}
-    assert values["score"] == 1
-    assert values["elo"] is None
-    assert values["elo_interval_95"] == [pytest.approx(elo_difference(0.722467), abs=0.01), None]
+    assert values["as_player_1"]["wins"] == 5
+    assert values["score"] == wilson(10, 10).to_dict()
+    low = pytest.approx(elo_difference(0.722467), abs=0.01)
+    assert values["elo"] == {"value": None, "low": low, "high": None, "count": 10}
     assert values["options"] == {"size": 5}
     assert values["seconds"] == 5
 
 
 def test_a_plain_table_has_one_line_for_each_match() -> None:
-    matches = [games_of(Tally(40, 5, 5), Tally(30, 5, 15)), games_of(Tally(1), Tally(1))]
+    matches = [
+        games_of(MatchResult(40, 5, 5), MatchResult(30, 5, 15)),
+        games_of(MatchResult(1), MatchResult(1)),
+    ]
     lines = table(matches, terminal=False).splitlines()
     assert lines[3:] == [
         "warning: uct:[10] against greedy: 1 of 100 games repeat another one action for action, "
@@ -340,7 +357,16 @@ def test_a_plain_table_has_one_line_for_each_match() -> None:
         "so the interval is narrower than it should be",
     ]
     assert all(line.isascii() for line in lines)
-    for part in ("uct:[10]", "greedy", "100", "70-10-20", "0.750", "+191", "40-5-5", "30-5-15"):
+    for part in (
+        "uct:[10]",
+        "greedy",
+        "100",
+        "70-10-20",
+        "0.750 (0.657 to 0.825)",
+        "+191 (+113 to +269)",
+        "40-5-5",
+        "30-5-15",
+    ):
         assert f" {part} " in f" {lines[1]} "
 
 

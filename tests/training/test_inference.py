@@ -75,7 +75,7 @@ def test_every_batch_size_and_float_backend_gives_the_same_answers(name, backend
 def test_integer_networks_are_close_to_the_network_as_written(name):
     network, observations = network_and_observations(name)
     shape = observations.shape[1:]
-    engine = InferenceEngine(network, shape, 32, "compiled-int8", examples=observations)
+    engine = InferenceEngine(network, shape, 32, "compiled-int8", calibration_inputs=observations)
     deviation = engine.deviation(observations)
     assert 0 <= deviation.policy < 0.01
     assert 0 <= deviation.value < 0.02
@@ -85,7 +85,7 @@ def test_integer_networks_are_close_to_the_network_as_written(name):
 def test_integer_networks_follow_new_weights():
     network, observations = network_and_observations("corso")
     shape = observations.shape[1:]
-    engine = InferenceEngine(network, shape, 70, "compiled-int8", examples=observations)
+    engine = InferenceEngine(network, shape, 70, "compiled-int8", calibration_inputs=observations)
     before = engine(observations).logits
     with torch.no_grad():
         for weight in network.parameters():
@@ -101,7 +101,7 @@ def test_bad_backends_are_refused():
     shape = observations.shape[1:]
     with pytest.raises(ValueError, match="backend is 'int4'; accepted: auto, eager"):
         InferenceEngine(network, shape, 32, "int4")
-    with pytest.raises(ValueError, match="needs examples"):
+    with pytest.raises(ValueError, match="needs calibration_inputs"):
         InferenceEngine(network, shape, 32, "compiled-int8")
     with pytest.raises(ValueError, match="'compiled' runs on the CPU, not on cuda"):
         InferenceEngine(network, shape, 32, "compiled", "cuda")
@@ -167,21 +167,28 @@ def test_threads_that_ask_at_once_prepare_a_network_once(monkeypatch):
 def test_auto_takes_integers_only_with_examples():
     network, observations = network_and_observations("corso")
     shape = observations.shape[1:]
-    assert InferenceEngine(network, shape, 7, examples=observations).backend == "compiled-int8"
+    assert (
+        InferenceEngine(network, shape, 7, calibration_inputs=observations).backend
+        == "compiled-int8"
+    )
     assert InferenceEngine(network, shape, 7).backend == "compiled"
 
 
 @pytest.mark.parametrize("backend", ["auto", "eager", "compiled", "compiled-int8"])
 def test_a_network_without_finite_answers_is_refused_by_name(backend):
     network, observations = network_and_observations("corso")
-    engine = InferenceEngine(network, observations.shape[1:], 16, backend, examples=observations)
+    engine = InferenceEngine(
+        network, observations.shape[1:], 16, backend, calibration_inputs=observations
+    )
     with torch.no_grad():
         network.policy.planes.weight.fill_(3e38)
         network.policy_cells.bias.fill_(3e38)
     with pytest.raises(ValueError, match="answers are not finite numbers"):
         engine.update(network)
     with pytest.raises(ValueError, match="answers are not finite numbers"):
-        InferenceEngine(network, observations.shape[1:], 16, backend, examples=observations)
+        InferenceEngine(
+            network, observations.shape[1:], 16, backend, calibration_inputs=observations
+        )
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

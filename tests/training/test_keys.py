@@ -29,7 +29,7 @@ from ludarium.training.alphazero.actors import Actors, search_settings
 from ludarium.training.alphazero.exact import CHOICE, NO_CHOICE
 from ludarium.training.alphazero.learner import Learner
 from ludarium.training.alphazero.self_play import SelfPlayResult
-from ludarium.training.evaluation.games import Tally
+from ludarium.training.evaluation import MatchResult
 from ludarium.training.run import Iteration, make_trainer
 from ludarium.training.runs import evaluation, trainer
 from ludarium.training.runs.folder import RunFolder
@@ -104,7 +104,7 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
 
     def match(game: Any, agent: Any, other: Any, games: int, *, seed: int, task: Any) -> Any:
         matches.append((len(log) + 1, other.name, games, agent.budget.simulations, seed))
-        return SimpleNamespace(players=(agent.name, other.name), tally=Tally(3, 1, 1))
+        return SimpleNamespace(players=(agent.name, other.name), result=MatchResult(3, 1, 1))
 
     patch.setattr(Learner, "learn", step)
     patch.setattr(evaluation, "play_match", match)
@@ -309,7 +309,7 @@ ELSEWHERE = {
     "start": "test_a_run_begins_with_the_agents_weights",
     "network.module": "test_checkpoints_keep_class_options_and_weights",
     "network.options": "test_configurations_keep_a_networks_own_keys",
-    "evaluation.truth": "test_an_evaluation_counts_the_moves_that_keep_the_value",
+    "evaluation.exact_test": "test_an_evaluation_counts_the_moves_that_keep_the_value",
     "backend": "test_integer_networks_train_and_are_matched_as_they_are",
     "bootstrap.playouts": "test_a_bootstrap_searches_for_its_share_of_the_minutes",
     "variants.options": "test_shares_are_divided_between_the_combinations",
@@ -422,7 +422,7 @@ def networks(tmp_path_factory) -> dict[str, Any]:
     make = partial(loop.AlphaZero, actors=Given)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainer, "network_agent", given)
-        patch.setattr(evaluation.Measure, "of", lambda *_: {})
+        patch.setattr(evaluation.AgentEvaluation, "of", lambda *_: {})
         config = RUNS.config("learner.learning_rate=0.1", "learner.ema_decay=0.9")
         run = trainer.Trainer(config, RunFolder(folder), Reporter(), make)
         run.run()

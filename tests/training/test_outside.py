@@ -245,8 +245,8 @@ def test_a_match_hands_over_whole_games(game: Game) -> None:
     numbers = list(range(10))
     assert [number for what, number in keeper.told if what == "begin"] == numbers
     assert sorted(number for what, number in keeper.told if what == "finish") == numbers
-    assert keeper.rewards.count(1) == result.tally.wins
-    assert keeper.rewards.count(-1) == result.tally.losses
+    assert keeper.rewards.count(1) == result.result.wins
+    assert keeper.rewards.count(-1) == result.result.losses
 
 
 def test_a_class_of_agents_is_made_for_the_game(game: Game) -> None:

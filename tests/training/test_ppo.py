@@ -294,7 +294,7 @@ def test_training_learns_corso_3x3(tmp_path):
 
     def score(network) -> float:
         agent = network_agent(game, network, 0, backend="eager")
-        return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).tally.score
+        return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).result.score.value
 
     untrained = []
     for seed in range(6):
@@ -302,7 +302,7 @@ def test_training_learns_corso_3x3(tmp_path):
         untrained.append(score(build_network(network_shape(game), 16, 1)))
     assert score(trainer.algorithm.network) > max(0.75, np.mean(untrained) + 0.1)
     searching = network_agent(game, trainer.algorithm.network, 32, backend="eager")
-    assert play_match(game, searching, opponent, 60, seed=1).tally.score > 0.7
+    assert play_match(game, searching, opponent, 60, seed=1).result.score.value > 0.7
 
 
 @pytest.mark.parametrize(("size", "steps"), [(5, 2), (3, 8)])

@@ -256,7 +256,7 @@ def test_the_analysis_engine_of_this_package_is_such_a_program():
     agent = make_agent(f"engine:{shlex.join(command)}?simulations=200", game)
     assert agent.name.endswith("--simulations 5?simulations=200")
     games = play_match(game, agent, "random", 10, seed=1)
-    assert games.tally.score > 0.5
+    assert games.result.score.value > 0.5
     with pytest.raises(ValueError, match=r"plays 'corso' with {'size': 3}, not Corso.size=4."):
         make_agent(f"engine:{shlex.join(command)}", make_game("corso", size=4))
 

@@ -14,8 +14,8 @@ from ludarium.configs import load_config, shipped
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import (
-    Match,
-    Rating,
+    IntervalEstimate,
+    MatchResult,
     anchors,
     elo_difference,
     expected_score,
@@ -23,24 +23,31 @@ from ludarium.training.evaluation import (
     measure_ratings,
     play_anchors,
 )
-from ludarium.training.evaluation.bradley_terry import fitted_by_points
 from tests.tasks import Told
 
 # The rating of one player.
 
 
-def rated(opponents, games, points) -> Rating:
-    """A player, by its points in so many games against each opponent."""
+def of_points(points: float, games: int) -> MatchResult:
+    """A result with so many points."""
+    draws = int(2 * (points % 1))
+    return MatchResult(int(points), draws, games - int(points) - draws)
+
+
+def rated(opponents: list[float], results: list[MatchResult]) -> IntervalEstimate:
+    """A player, by its results against each opponent."""
     known = {str(number): elo for number, elo in enumerate(opponents)}
-    matches = [Match("new", *each) for each in zip(known, games, points, strict=True)]
-    return fitted_by_points(matches, known).rating("new")
+    pairings = [("new", *each) for each in zip(known, results, strict=True)]
+    return fit_ratings(pairings, known)["new"]
 
 
 @pytest.mark.parametrize(("points", "games"), [(0, 40), (40, 40), (20, 40), (13.5, 20), (1, 2)])
 def test_against_one_opponent_a_rating_is_the_score_with_a_drawn_game_added(points, games):
-    rating = rated([700], [games], [points])
-    assert rating.elo == pytest.approx(700 + elo_difference((points + 0.5) / (games + 1)), abs=1e-4)
-    assert rating.low < rating.elo < rating.high
+    rating = rated([700], [of_points(points, games)])
+    assert rating.value == pytest.approx(
+        700 + elo_difference((points + 0.5) / (games + 1)), abs=1e-4
+    )
+    assert rating.low < rating.value < rating.high
     assert all(map(math.isfinite, (rating.low, rating.high)))
 
 
@@ -53,18 +60,18 @@ def test_everybody_expects_the_points_that_they_have(seed):
     random = np.random.default_rng(seed)
     names = "abcdef"
     matches = [
-        Match(x, y, 20, float(random.choice([0, 20, random.integers(0, 41) / 2])))
+        (x, y, of_points(float(random.choice([0, 20, random.integers(0, 41) / 2])), 20))
         for x, y in [*pairwise(names), ("a", "c"), ("b", "f")]
     ]
     ratings = fit_ratings(matches, {"c": 500.0})
     for name in set(names) - {"c"}:
         surplus = 0.0
-        for m in matches:
-            if name in (m.first, m.second):
-                own, other = (m.first, m.second) if name == m.first else (m.second, m.first)
-                points = m.points if name == m.first else m.games - m.points
-                difference = ratings[own].elo - ratings[other].elo
-                surplus += points + 0.5 - (m.games + 1) * expected_score(difference)
+        for first, second, result in matches:
+            if name in (first, second):
+                other = second if name == first else first
+                own = result if name == first else result.reversed
+                difference = ratings[name].value - ratings[other].value
+                surplus += own.points + 0.5 - (own.games + 1) * expected_score(difference)
         assert surplus == pytest.approx(0, abs=1e-5)
 
 
@@ -77,14 +84,17 @@ def test_ratings_that_come_along_are_what_their_matches_say(name):
     game = make_game(name, **config.options)
     stored = json.loads(files(anchors.__package__).joinpath("ratings.json").read_bytes())
     (own,) = (each for each in stored if (each["game"], each["options"]) == (name, game.options))
-    matches = [Match(**each) for each in own["matches"]]
+    matches = [
+        (each["first"], each["second"], of_points(each["points"], each["games"]))
+        for each in own["matches"]
+    ]
     again = fit_ratings(matches, {anchors.REFERENCE: anchors.REFERENCE_ELO})
     assert again.keys() == own["players"].keys()
     for player, rating in again.items():
         assert own["players"][player] == pytest.approx(vars(rating), abs=0.051)
         assert make_agent(player, game).name == player
     known = anchors.known_elo(game)
-    assert known == {player: rating["elo"] for player, rating in own["players"].items()}
+    assert known == {player: rating["value"] for player, rating in own["players"].items()}
     assert known[anchors.REFERENCE] == anchors.REFERENCE_ELO == 1000
     assert known["random"] < known["uct:200"] < known["uct:1000"]
 
@@ -139,42 +149,34 @@ def test_an_agent_of_known_strength_is_rated_near_it(corso):
     known = anchors.known_elo(corso)
     truth = known.pop("uct:200")
     agent = make_agent("uct:200", corso)
-    result = play_anchors(corso, agent, known, 200, guess=truth, seed=3)
-    assert result.rating.low - 60 < truth < result.rating.high + 60
-    assert result.rating.high - result.rating.low < 150
-    assert not {match.second for match in result.matches} & {"random", "uct:10000"}
-    assert sum(match.games for match in result.matches) == 200
-    opponents = [known[match.second] for match in result.matches]
+    rating, results = play_anchors(corso, agent, known, 200, guess=truth, seed=3)
+    assert rating.low - 60 < truth < rating.high + 60
+    assert rating.high - rating.low < 150
+    assert not {"random", "uct:10000"} & results.keys()
+    assert sum(result.games for result in results.values()) == rating.count == 200
+    opponents = [known[name] for name in results]
     assert opponents == sorted(opponents)
-    again = rated(
-        opponents,
-        [match.games for match in result.matches],
-        [match.points for match in result.matches],
-    )
-    assert result.rating.elo == pytest.approx(again.elo, abs=1e-3)
+    assert rating.value == pytest.approx(rated(opponents, list(results.values())).value, abs=1e-3)
 
 
 def test_an_agent_is_not_its_anchor_though_it_has_the_name(small):
     known = {"random": 700.0, "uct:2": 800.0}
-    result = play_anchors(small, make_agent("random", small), known, 40, guess=720.0, seed=1)
-    assert {(match.first, match.second) for match in result.matches} == {
-        ("random", "random"),
-        ("random", "uct:2"),
-    }
-    opponents = [known[match.second] for match in result.matches]
-    games = [match.games for match in result.matches]
-    again = rated(opponents, games, [match.points for match in result.matches])
-    assert result.rating.elo == pytest.approx(again.elo, abs=1e-3)
-    assert result.rating.low < result.rating.elo < result.rating.high
+    rating, results = play_anchors(
+        small, make_agent("random", small), known, 40, guess=720.0, seed=1
+    )
+    assert results.keys() == known.keys()
+    again = rated([known[name] for name in results], list(results.values()))
+    assert rating.value == pytest.approx(again.value, abs=1e-3)
+    assert rating.low < rating.value < rating.high
 
 
 def test_without_a_guess_an_agent_starts_at_the_weakest_and_climbs(corso):
     known = {"random": 0.0, "uct:20": 500.0, "uct:200": 900.0, "uct:1000": 1200.0}
     agent = make_agent("uct:1000", corso)
     result = play_anchors(corso, agent, known, 40, seed=1)
-    assert result.matches[0].second == "random"
-    assert result.matches[0].games == 10
-    assert result.matches[-1].second == "uct:1000"
+    results = result[1]
+    assert (next(iter(results)), results["random"].games) == ("random", 10)
+    assert list(results)[-1] == "uct:1000"
     assert result == play_anchors(corso, agent, known, 40, seed=1)
     assert result != play_anchors(corso, agent, known, 40, seed=2)
 
@@ -182,11 +184,11 @@ def test_without_a_guess_an_agent_starts_at_the_weakest_and_climbs(corso):
 def test_hopeless_and_certain_anchors_are_left_alone(corso):
     known = {"random": 0.0, "greedy": 200.0, "uct:20": 4000.0}
     agent = make_agent("random", corso)
-    result = play_anchors(corso, agent, known, 24, guess=0.0, seed=1)
-    assert [match.second for match in result.matches] == ["random", "greedy"]
+    _, results = play_anchors(corso, agent, known, 24, guess=0.0, seed=1)
+    assert list(results) == ["random", "greedy"]
     # The next anchor is 3,800 points away: nothing is learnt from losing against it.
-    far = play_anchors(corso, agent, {"random": 0.0, "uct:20": 4000.0}, 24, guess=100.0, seed=1)
-    assert [match.second for match in far.matches] == ["random"]
+    far = {"random": 0.0, "uct:20": 4000.0}
+    assert list(play_anchors(corso, agent, far, 24, guess=100.0, seed=1)[1]) == ["random"]
 
 
 @pytest.mark.parametrize("games", [2, 4, 6, 10, 14])
@@ -194,9 +196,9 @@ def test_as_many_games_as_asked_for(small, games):
     agent = make_agent("random", small)
     told = Told()
     known = {"random": 0.0, "greedy": 300.0}
-    result = play_anchors(small, agent, known, games, task=told)
-    assert sum(match.games for match in result.matches) == games
-    assert all(match.games % 2 == 0 for match in result.matches)
+    _, results = play_anchors(small, agent, known, games, task=told)
+    assert sum(result.games for result in results.values()) == games
+    assert all(result.games % 2 == 0 for result in results.values())
     assert sum(told.steps) == games
     assert min(told.steps) > 0
 

@@ -37,8 +37,8 @@ BACKENDS = pytest.mark.parametrize("backend", ["compiled", "compiled-int8"])
 def engine_of(game: Game, backend: str = "compiled", blocks: int = 2) -> InferenceEngine:
     torch.manual_seed(1)
     network = build_network(network_shape(game), 16, blocks)
-    examples = random_observations(game, 64, 0)
-    return inference_engine(game, network, 64, backend, examples=examples)
+    inputs = random_observations(game, 64, 0)
+    return inference_engine(game, network, 64, backend, calibration_inputs=inputs)
 
 
 def from_python(engine: InferenceEngine) -> Callable[[np.ndarray], Evaluation]:

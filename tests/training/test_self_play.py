@@ -147,8 +147,8 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
     if alone:
         torch.manual_seed(3)
         fresh = build_network(network_shape(game), 8, 1)
-        examples = random_observations(game, 64, 0)
-        network = inference_engine(game, fresh, 8, "compiled", examples=examples)
+        inputs = random_observations(game, 64, 0)
+        network = inference_engine(game, fresh, 8, "compiled", calibration_inputs=inputs)
     numbers: list[np.ndarray] = []
     collect = Group.collect
 

@@ -12,9 +12,10 @@ import pytest
 from ludarium.configs import load_config
 from ludarium.training import Iteration, train
 from ludarium.training.agents import make_agent
+from ludarium.training.evaluation import IntervalEstimate
 from ludarium.training.run import make_trainer
 from ludarium.training.runs import trainer
-from ludarium.training.runs.evaluation import Measure
+from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import METRICS
 from ludarium.training.runs.reporting import Reporter
@@ -136,9 +137,9 @@ def test_a_run_ends_after_an_evaluation_of_its_last_agent(stops, tmp_path, monke
 
     def slow(*_: object) -> dict[str, Any]:
         now[0] += 61
-        return {"elo": now[0]}
+        return {"elo": IntervalEstimate.known(now[0]).to_dict()}
 
-    monkeypatch.setattr(Measure, "of", slow)
+    monkeypatch.setattr(AgentEvaluation, "of", slow)
     monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     config = RUNS.config("budget={iterations: 9, minutes: 1}", "evaluation.every=1")
     run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())

@@ -20,6 +20,7 @@ pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
 import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from ludarium.training.evaluation import IntervalEstimate
 from ludarium.training.runs.lock import FolderLock
 from ludarium.training.tuning.space import Space, read_dimension
 from ludarium.training.tuning.study import BEST, REASON, TuningPlan, load_study, trials_of, tune
@@ -55,7 +56,7 @@ class Training:
             done += 1
             score = self.strength(config) * done / 10
             metrics = {"iteration": done, "progress": done / 10, "seconds": 6.0 * done}
-            metrics |= {"score": score, "score_low": score - 0.1, "score_high": score + 0.1}
+            metrics |= {"score": IntervalEstimate(score, score - 0.1, score + 0.1, 10).to_dict()}
             with open(folder.metrics, "a") as log:
                 log.write(json.dumps(metrics) + "\n")
         self.trained.append((folder.path.name, done))
@@ -265,7 +266,7 @@ def test_a_search_that_knew_fewer_keys_goes_on(tmp_path):
     search(tmp_path, plan, Training(closeness))
     study = load_study(tmp_path)
     config = plan.description["config"]
-    del config["evaluation"]["truth"]
+    del config["evaluation"]["exact_test"]
     study.set_user_attr("plan", plan.description | {"config": config})
     assert len(search(tmp_path, plan_of(RATE, trials=2), Training(closeness))) == 2
 

@@ -39,13 +39,13 @@ class Weights:
     Attributes:
         version: how many iterations the network has learnt.
         networks: the network of each game that is played; its weights may change in place later.
-        examples: for each game float32 [n, *observation_shape], typical observations as the network
-            sees them.
+        calibration_inputs: for each game float32 [n, *observation_shape], typical observations as
+            the network sees them.
     """
 
     version: int
     networks: tuple[PolicyValueNetwork, ...]
-    examples: tuple[np.ndarray, ...]
+    calibration_inputs: tuple[np.ndarray, ...]
 
 
 class Actors(ABC):
@@ -124,7 +124,7 @@ class LocalActors(Actors):
                 games,
                 mixture.dtypes,
                 weights.networks,
-                weights.examples,
+                weights.calibration_inputs,
                 bootstrap_seed.spawn(len(games)),
                 seed.spawn(len(games)),
                 strict=True,
@@ -139,8 +139,8 @@ class LocalActors(Actors):
         """
         self.load(weights)
         deviations = [
-            actor.engine.deviation(examples)
-            for actor, examples in zip(self.by_game, weights.examples, strict=True)
+            actor.engine.deviation(inputs)
+            for actor, inputs in zip(self.by_game, weights.calibration_inputs, strict=True)
         ]
         return {
             "backend": self.by_game[0].engine.backend,
@@ -150,10 +150,10 @@ class LocalActors(Actors):
 
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engines."""
-        for actor, network, examples in zip(
-            self.by_game, weights.networks, weights.examples, strict=True
+        for actor, network, inputs in zip(
+            self.by_game, weights.networks, weights.calibration_inputs, strict=True
         ):
-            actor.engine.update(network, examples)
+            actor.engine.update(network, inputs)
         self._version, self._chunks = weights.version, 0
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
@@ -218,7 +218,7 @@ class _GameActor:
         device: str,
         dtype: np.dtype,
         network: PolicyValueNetwork,
-        examples: np.ndarray,
+        calibration_inputs: np.ndarray,
         bootstrap_seed: np.random.SeedSequence,
         seed: np.random.SeedSequence,
     ) -> None:
@@ -229,7 +229,9 @@ class _GameActor:
         self._seed = seed
         batch = games_of_worker(config.self_play, workers)
         with torch_threads(torch_threads_of_worker(workers)):
-            self.engine = inference_engine(game, network, batch, config.backend, device, examples)
+            self.engine = inference_engine(
+                game, network, batch, config.backend, device, calibration_inputs
+            )
         most = config.self_play.most_simulations
         largest = msgspec.structs.replace(search_settings(config, 0.0), simulations=most)
         self.self_play = SelfPlay(game, config.self_play, largest, workers, self.engine, dtype)

@@ -223,7 +223,7 @@ class AlphaZero:
         """Whether this iteration, the first, plays bootstrap games instead of self-play."""
         return self.run.iteration == 0 and self.config.bootstrap.positions > 0
 
-    def examples(self) -> list[np.ndarray]:
+    def calibration_inputs(self) -> list[np.ndarray]:
         """Example observations of each of the `games`; the same for the same iteration of a run.
 
         float32 [n, *observation_shape]; from random games for a game of which none was drawn.
@@ -241,7 +241,7 @@ class AlphaZero:
     def _weights(self) -> Weights:
         """The weights of the playing network, for the actors."""
         networks = (self.run.network_of(game, self.agent()) for game in self.games)
-        return Weights(self.run.iteration, tuple(networks), tuple(self.examples()))
+        return Weights(self.run.iteration, tuple(networks), tuple(self.calibration_inputs()))
 
     def _metrics(
         self, played: SelfPlayResult, losses: Losses, learn_seconds: float

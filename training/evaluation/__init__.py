@@ -2,25 +2,22 @@
 what is in `__all__` from here.
 
 games = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
-print(table([games]), games.tally.interval)
+print(table([games]), f"{games.result.score:.1%}")
 """
 
-from .anchors import AnchoredResult, measure_ratings, play_anchors
-from .bradley_terry import BradleyTerry, Score, fit_ratings
-from .games import Games, Tally
+from .anchors import measure_ratings, play_anchors
+from .bradley_terry import BradleyTerry, fit_ratings
+from .games import Games
 from .match import play, play_match
 from .openings import draw_openings
-from .statistics import Match, Rating, elo_difference, expected_score, wilson_interval
+from .statistics import IntervalEstimate, MatchResult, elo_difference, expected_score
 from .table import table
 
 __all__ = [
-    "AnchoredResult",
     "BradleyTerry",
     "Games",
-    "Match",
-    "Rating",
-    "Score",
-    "Tally",
+    "IntervalEstimate",
+    "MatchResult",
     "draw_openings",
     "elo_difference",
     "expected_score",
@@ -30,5 +27,4 @@ __all__ = [
     "play_anchors",
     "play_match",
     "table",
-    "wilson_interval",
 ]

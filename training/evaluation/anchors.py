@@ -11,7 +11,7 @@ measures them when it starts (`measure_ratings`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -21,9 +21,9 @@ from ludarium.base.progress import UNWATCHED, Task
 from ludarium.envs.engine.game import Game
 
 from ..agents import Agent, make_agent
-from .bradley_terry import fit_ratings, fitted_by_points
+from .bradley_terry import Pairing, fit_ratings
 from .match import check_games, play_match
-from .statistics import Match, Rating, expected_score
+from .statistics import IntervalEstimate, MatchResult, expected_score
 
 #: The player whose rating is fixed by convention, and that rating.
 REFERENCE = "uct:1000"
@@ -47,7 +47,7 @@ class _Shipped:
     game: str
     version: int
     options: dict[str, Any]
-    players: dict[str, Rating]
+    players: dict[str, IntervalEstimate]
 
 
 def known_elo(game: Game) -> dict[str, float]:
@@ -57,7 +57,7 @@ def known_elo(game: Game) -> dict[str, float]:
     known = {REFERENCE: REFERENCE_ELO}
     for each in shipped:
         if (each.game, each.version, each.options) == (game.name, game.version, game.options):
-            known |= {name: rating.elo for name, rating in each.players.items()}
+            known |= {name: rating.value for name, rating in each.players.items()}
     return known
 
 
@@ -105,27 +105,14 @@ def measure_ratings(
     known = dict(known or {}) | {REFERENCE: REFERENCE_ELO}
     pairs = pairs_to_rate(players, known)
     agents = {name: make_agent(name, game) for pair in pairs for name in pair}
-    matches: list[Match] = []
+    results: list[Pairing] = []
     for index, (first, second) in enumerate(pairs):
         played = play_match(
             game, agents[first], agents[second], games, derived_seed(seed, index), task=task
         )
-        matches.append(Match(first, second, games, played.tally.points))
+        results.append((first, second, played.result))
     fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
-    return {name: round(each.elo, 1) for name, each in fit_ratings(matches, fixed).items()}
-
-
-@dataclass(frozen=True)
-class AnchoredResult:
-    """The result of an agent's games against anchors.
-
-    Attributes:
-        rating: the agent's rating.
-        matches: one for each anchor that it met, weakest first; ``first`` is the agent.
-    """
-
-    rating: Rating
-    matches: tuple[Match, ...]
+    return {name: round(each.value, 1) for name, each in fit_ratings(results, fixed).items()}
 
 
 def play_anchors(
@@ -136,7 +123,7 @@ def play_anchors(
     guess: float | None = None,
     seed: int = 1,
     task: Task = UNWATCHED,
-) -> AnchoredResult:
+) -> tuple[IntervalEstimate, dict[str, MatchResult]]:
     """Rate an agent by games against the anchors that are nearest to it in strength.
 
     The games are played in up to four parts. In each, the agent meets one of the two anchors
@@ -153,6 +140,9 @@ def play_anchors(
         seed: seed of openings and of both agents.
         task: task that counts the finished games.
 
+    Returns:
+        The agent's rating, and its result against each anchor that it met, the weakest first.
+
     Raises:
         ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
             positive even number.
@@ -161,31 +151,25 @@ def play_anchors(
         raise ValueError("there are no anchors to play against")
     check_games(games)
     elo = min(anchors.values()) if guess is None else guess
-    played = dict.fromkeys(anchors, 0)
-    points = dict.fromkeys(anchors, 0.0)
-    rating = Rating(elo, elo, elo)
+    rating = IntervalEstimate.known(elo)
+    results = {name: MatchResult() for name in sorted(anchors, key=anchors.__getitem__)}
     for index, part in enumerate(_even_parts(games)):
-        anchor = _choose(anchors, played, rating.elo)
+        anchor = _choose(anchors, results, rating.value)
         opponent = make_agent(anchor, game)
-        met = play_match(game, agent, opponent, part, derived_seed(seed, index), task=task)
-        played[anchor] += part
-        points[anchor] += met.tally.points
-        matches = tuple(
-            Match(agent.name, name, played[name], points[name])
-            for name in sorted(anchors, key=anchors.__getitem__)
-            if played[name]
-        )
-        found = [replace(match, first=_RATED) for match in matches]
-        rating = fitted_by_points(found, anchors).rating(_RATED)
-    return AnchoredResult(rating, matches)
+        played = play_match(game, agent, opponent, part, derived_seed(seed, index), task=task)
+        results[anchor] += played.result
+        met = {name: result for name, result in results.items() if result.games}
+        pairings = [(_RATED, name, result) for name, result in met.items()]
+        rating = fit_ratings(pairings, anchors)[_RATED]
+    return rating, met
 
 
-def _choose(anchors: Mapping[str, float], played: Mapping[str, int], elo: float) -> str:
+def _choose(anchors: Mapping[str, float], results: Mapping[str, MatchResult], elo: float) -> str:
     """The anchor to meet next if the agent's rating is about ``elo``."""
     nearest, *others = sorted(anchors, key=lambda name: abs(anchors[name] - elo))[:2]
     low, high = _TELLING
     telling = [name for name in others if low <= expected_score(elo - anchors[name]) <= high]
-    return min([nearest, *telling], key=played.__getitem__)
+    return min([nearest, *telling], key=lambda name: results[name].games)
 
 
 def _even_parts(games: int) -> list[int]:

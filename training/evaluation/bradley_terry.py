@@ -12,58 +12,42 @@ and R. J. Beaver, "On Extending the Bradley-Terry Model to Incorporate Within-Pa
 1977. On Elo's scale 400 points stand for ten wins against one loss; without draws, for
 10/11 of the points.
 
-The model is an exponential family: the logarithm of the likelihood is concave, and Newton's method
-finds its maximum. To keep strengths finite, one game is added for each pair that met, half a
+So a game is a choice between three results, whose logits are linear in the parameters: the
+strengths, the advantage and ``log(nu)``. The logarithm of the likelihood is concave, and Newton's
+method finds its maximum. To keep strengths finite, one game is added for each pair that met, half a
 win for either side.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from .statistics import Z_95, Match, Rating
-
-#: Elo points per unit of strength.
-ELO = 400 / math.log(10)
+from .statistics import ELO, Z_95, IntervalEstimate, MatchResult
 
 _MOST_STEPS = 200
 _DAMPING = 1e-9
 _EXACT = 1e-9
 _LARGEST_STEP = 1.0  # limit on a step, in units of strength
 
-
-@dataclass(frozen=True)
-class Score:
-    """Results between two players who kept their seats.
-
-    Attributes:
-        first, second: names of player_0 and player_1; in a fit of points only, in any order.
-        wins, draws, losses: counts for ``first``, not necessarily whole numbers.
-    """
-
-    first: str
-    second: str
-    wins: float
-    draws: float
-    losses: float
+#: Two players by name, and the results of the first.
+Pairing = tuple[str, str, MatchResult]
 
 
 class BradleyTerry:
     """The most likely strengths of players, given the results of their games.
 
     Args:
-        scores: the results. A pair may occur several times, in either order.
+        results: for two players each the results of the first, who was player_0 in these games (in
+            a fit of points only, either). A pair may occur several times, in either order.
         fixed: Elo points of players whose ratings are known; without any, the mean of all is 0.
         points_only: a draw counts as half a win and half a loss, and moving first is worth nothing:
-            the simpler model for data that do not tell draws or seats.
+            the simpler model for results of both seats together.
 
     Attributes:
         names: the players, those that are ``fixed`` first.
-        nu: the parameter for draws, see above; 0 without draws.
 
     Raises:
         ValueError: there are no games, a result is negative or not finite, a known rating is not
@@ -73,247 +57,220 @@ class BradleyTerry:
 
     def __init__(
         self,
-        scores: Iterable[Score],
+        results: Iterable[Pairing],
         fixed: Mapping[str, float] | None = None,
         points_only: bool = False,
     ) -> None:
-        scores = list(scores)
-        _check(scores, fixed or {})
-        self._is_centred = not fixed
-        players = [name for score in scores for name in (score.first, score.second)]
+        results = list(results)
+        _check(results, fixed or {})
+        players = [name for first, second, _ in results for name in (first, second)]
         self.names = list(dict.fromkeys([*(fixed or {}), *players]))
-        self._numbers = {name: number for number, name in enumerate(self.names)}
+        self._is_centred = not fixed
         known = fixed or {self.names[0]: 0.0}
-        self._tally(scores, points_only)
-        self._check_connected(known)
-        # The last two parameters are the advantage and the logarithm of nu.
-        size = len(self.names) + 2
-        parameters = np.zeros(size)
-        parameters[: len(self.names)] = np.mean(list(known.values())) / ELO
+        counts = _count(results, points_only)
+        goal = "a player with a known rating" if fixed else "the other players"
+        _check_connected(self.names, counts, known, goal)
+        self._games = dict.fromkeys(self.names, 0)
+        for first, second, result in results:
+            self._games[first] += result.games
+            self._games[second] += result.games
+
+        # The logits of win, draw and loss are `features @ parameters`.
+        number = {name: place for place, name in enumerate(self.names)}
+        size, rows = len(self.names), np.arange(len(counts))
+        pairs = np.array([[number[name] for name in pair] for pair in counts])
+        win = np.zeros((len(counts), size + 2))
+        win[rows, pairs[:, 0]], win[rows, pairs[:, 1]], win[:, size] = 0.5, -0.5, 0.5
+        draw = np.zeros_like(win)
+        draw[:, size + 1] = 1
+        features = np.stack([win, draw, -win], axis=1)
+        self._counts = np.array(list(counts.values()))
+        self._has_draws = bool(self._counts[:, 1].any())
+        if not self._has_draws:
+            features, self._counts = features[:, ::2], self._counts[:, ::2]
+
+        # Only the free parameters vary; the others add a constant to the logits.
+        self._held = np.full(size + 2, np.mean(list(known.values())) / ELO)
+        self._held[size:] = 0
         for name, elo in known.items():
-            parameters[self._numbers[name]] = elo / ELO
-        self._free = [number for number, name in enumerate(self.names) if name not in known]
-        if not points_only:
-            self._free.append(size - 2)
-        if self._counts[:, 1].sum():
-            self._free.append(size - 1)
-        else:
-            parameters[-1] = -np.inf
-        self._parameters, self._largest = self._maximise(parameters, None)
-        self._covariance = np.linalg.inv(self._derivatives(self._parameters)[1])
+            self._held[number[name]] = elo / ELO
+        self._is_free = np.array(
+            [*(name not in known for name in self.names), not points_only, self._has_draws]
+        )
+        start = self._held[self._is_free]
+        self._held[self._is_free] = 0
+        self._offset = features @ self._held
+        self._features = features[:, :, self._is_free]
+        self._best = self._maximise(start)
+        self._covariance = np.linalg.inv(self._derivatives(self._best)[1])
 
     @property
     def nu(self) -> float:
         """Twice the ratio of draws to decided games between equals; 0 without draws."""
-        return math.exp(self._parameters[-1])
+        return math.exp(self._best[-1]) if self._has_draws else 0.0
 
-    def rating(self, name: str) -> Rating:
-        """A player's rating, with the 95 % interval of the profile likelihood.
+    def rating(self, name: str) -> IntervalEstimate:
+        """A player's rating in Elo points, with the 95 % interval of the profile likelihood.
 
         The interval holds all ratings for which the largest likelihood that the other parameters
         can reach is within a factor of ``exp(1.92)`` of the maximum. It describes the
         distance to the known players, or to the mean of all.
         """
-        return self._interval(self._contrast(name))
-
-    def standard_rating(self, name: str) -> Rating:
-        """A player's rating, plus and minus 1.96 standard errors by Fisher's information."""
-        return self._standard_interval(self._contrast(name))
-
-    def advantage(self) -> Rating:
-        """How many Elo points moving first is worth, with its 95 % interval (see `rating`)."""
-        return self._interval(np.eye(len(self._parameters))[-2])
-
-    def expected_score(self, first: str, second: str) -> float:
-        """Points that ``first`` expects from a game as player_0 against ``second``."""
-        one, other = (self._parameters[self._numbers[name]] for name in (first, second))
-        win, draw, _ = _chances(np.array([one - other + self._parameters[-2]]), self.nu)
-        return float(win[0] + draw[0] / 2)
-
-    def _tally(self, scores: list[Score], points_only: bool) -> None:
-        """Make one row for each pair in each order: players, counts of results, and design."""
-        tallies: dict[tuple[int, int], np.ndarray] = {}
-        for score in scores:
-            pair = self._numbers[score.first], self._numbers[score.second]
-            counts = np.array([score.wins, score.draws, score.losses], float)
-            if points_only:
-                counts = np.array([counts[0] + counts[1] / 2, 0, counts[2] + counts[1] / 2])
-            for order in (pair, pair[::-1]):
-                tallies.setdefault(order, np.array([0.25, 0.0, 0.25]))
-            tallies[pair] += counts
-        self._pairs = np.array(list(tallies))
-        self._counts = np.array(list(tallies.values()))
-        rows = np.arange(len(self._pairs))
-        self._design = np.zeros((len(self._pairs), len(self.names) + 1))
-        self._design[rows, self._pairs[:, 0]] = 1
-        self._design[rows, self._pairs[:, 1]] = -1
-        self._design[:, -1] = 1  # the advantage of the first
-
-    def _check_connected(self, known: Mapping[str, float]) -> None:
-        reached = {self._numbers[name] for name in known}
-        while True:
-            further = {int(b) for a, b in self._pairs if int(a) in reached} - reached
-            if not further:
-                break
-            reached |= further
-        stray = [name for number, name in enumerate(self.names) if number not in reached]
-        if stray:
-            raise ValueError(
-                f"no match leads from {', '.join(stray)} to "
-                + ("the other players" if self._is_centred else "a player with a known rating")
-            )
-
-    def _contrast(self, name: str) -> np.ndarray:
-        """The linear function of the parameters that gives a player's rating."""
-        contrast = np.zeros(len(self._parameters))
-        contrast[self._numbers[name]] = 1
+        contrast = np.zeros(len(self._is_free))
+        contrast[self.names.index(name)] = 1
         if self._is_centred:
             contrast[: len(self.names)] -= 1 / len(self.names)
-        return contrast
+        return self._estimate(contrast, self._games[name])
 
-    def _likelihood(self, parameters: np.ndarray) -> float:
-        """The logarithm of the likelihood."""
-        win, draw, loss = self._counts.T
-        differences = self._design @ parameters[:-1]
-        logs = np.logaddexp(differences / 2, -differences / 2)
-        if np.isfinite(parameters[-1]):
-            logs = np.logaddexp(logs, parameters[-1])
-        value = ((win - loss) * differences / 2 - (win + draw + loss) * logs).sum()
-        return float(value + (draw.sum() * parameters[-1] if draw.any() else 0.0))
+    def advantage(self) -> IntervalEstimate:
+        """How many Elo points moving first is worth, with its 95 % interval (see `rating`)."""
+        return self._estimate(np.eye(len(self._is_free))[-2], sum(self._games.values()) // 2)
+
+    def _log_likelihood(self, parameters: np.ndarray) -> float:
+        logits = self._offset + self._features @ parameters
+        return float((self._counts * (logits - _log_sum(logits))).sum())
 
     def _derivatives(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and information (minus the Hessian) of the free parameters."""
-        win, draw, loss = self._counts.T
-        games = win + draw + loss
-        wins, draws, losses = _chances(self._design @ parameters[:-1], math.exp(parameters[-1]))
-        surplus = (win - loss - games * (wins - losses)) / 2
-        gradient = np.append(self._design.T @ surplus, (draw - games * draws).sum())
-        information = np.empty((len(parameters), len(parameters)))
-        spread = games * (wins + losses - (wins - losses) ** 2) / 4
-        mixed = -games * (wins - losses) * draws / 2
-        information[:-1, :-1] = self._design.T @ (spread[:, None] * self._design)
-        information[-1, :-1] = information[:-1, -1] = self._design.T @ mixed
-        information[-1, -1] = (games * draws * (1 - draws)).sum()
-        # Far from the players' ratings the information rounds to 0, and no step follows from it.
-        damped = information[np.ix_(self._free, self._free)] + _DAMPING * np.eye(len(self._free))
-        return gradient[self._free], damped
+        """Gradient and information (minus the Hessian) of the logarithm of the likelihood.
 
-    def _maximise(
-        self, parameters: np.ndarray, contrast: np.ndarray | None
-    ) -> tuple[np.ndarray, float]:
-        """Maximise by Newton's method; with a ``contrast``, among parameters of equal contrast.
-
-        Returns:
-            The parameters, and the logarithm of their likelihood. ``self._multiplier`` is set to
-            its derivative by the contrast's value (the Lagrange multiplier), 0 without a contrast.
+        The gradient is what was observed minus what is expected of the features, the information
+        is the sum of their covariances in each game.
         """
-        parameters = parameters.copy()
-        value = self._likelihood(parameters)
-        self._multiplier = 0.0
-        for _ in range(_MOST_STEPS if self._free else 0):
-            gradient, information = self._derivatives(parameters)
-            if contrast is None:
-                step = np.linalg.solve(information, gradient)
-            else:
-                direct, across = np.linalg.solve(information, np.array([gradient, contrast]).T).T
-                self._multiplier = float(contrast @ direct / (contrast @ across))
-                step = direct - self._multiplier * across
-            step /= max(1.0, float(np.abs(step).max()) / _LARGEST_STEP)
-            while True:
-                moved = parameters.copy()
-                moved[self._free] += step
-                reached = self._likelihood(moved)
-                if reached >= value or np.abs(step).max() < _EXACT:
-                    break
-                step /= 2
-            parameters, value = moved, reached
-            if np.abs(step).max() < _EXACT:
-                break
-        return parameters, value
+        logits = self._offset + self._features @ parameters
+        chances = np.exp(logits - _log_sum(logits))
+        games = self._counts.sum(axis=1, keepdims=True)
+        means = (chances[..., None] * self._features).sum(axis=1, keepdims=True)
+        gradient = np.tensordot(self._counts - games * chances, self._features)
+        weighted = (games * chances)[..., None] * (self._features - means)
+        information = np.tensordot(weighted, self._features, axes=((0, 1), (0, 1)))
+        # Far from the players' ratings the information rounds to 0, and no step follows from it.
+        return gradient, information + _DAMPING * np.eye(len(parameters))
 
-    def _standard_interval(self, contrast: np.ndarray) -> Rating:
-        finite = np.where(np.isfinite(self._parameters), self._parameters, 0.0)
-        free = contrast[self._free]
-        elo = float(contrast @ finite) * ELO
-        half = Z_95 * ELO * math.sqrt(max(0.0, float(free @ self._covariance @ free)))
-        return Rating(elo, elo - half, elo + half)
+    def _maximise(self, parameters: np.ndarray, contrast: np.ndarray | None = None) -> np.ndarray:
+        """The most likely parameters, by Newton's method.
 
-    def _interval(self, contrast: np.ndarray) -> Rating:
-        """Find both ends by Newton's method: the profile likelihood is concave in the contrast."""
-        start = self._standard_interval(contrast)
-        if start.low == start.high:
-            return start  # a known player
-        return Rating(
-            start.elo,
-            self._end(contrast, start.elo, start.low),
-            self._end(contrast, start.elo, start.high),
-        )
-
-    def _end(self, contrast: np.ndarray, best: float, end: float) -> float:
-        free = contrast[self._free]
-        along = self._covariance @ free
-        along /= free @ along
-        target = self._largest - Z_95**2 / 2
-        value, parameters = best, self._parameters
+        Args:
+            parameters: where to start.
+            contrast: if given, ``contrast @ parameters`` stays as it is.
+        """
+        value = self._log_likelihood(parameters)
         for _ in range(_MOST_STEPS):
-            moved = parameters.copy()
-            moved[self._free] += along * (end - value) / ELO
-            parameters, likelihood = self._maximise(moved, free)
-            value = end
-            if abs(likelihood - target) < 1e-6 or not self._multiplier:
+            gradient, information = self._derivatives(parameters)
+            step = np.linalg.solve(information, gradient)
+            if contrast is not None:
+                across = np.linalg.solve(information, contrast)
+                step -= contrast @ step / (contrast @ across) * across
+            step /= max(1.0, np.abs(step).max(initial=0) / _LARGEST_STEP)
+            while (reached := self._log_likelihood(parameters + step)) < value and _is_long(step):
+                step /= 2
+            parameters, value = parameters + step, reached
+            if not _is_long(step):
                 break
-            end += (target - likelihood) / self._multiplier * ELO
-        return end
+        return parameters
+
+    def _estimate(self, contrast: np.ndarray, games: int) -> IntervalEstimate:
+        """Elo points of a linear function of all parameters, with the profile's interval."""
+        free = contrast[self._is_free]
+        elo = ELO * float(contrast @ self._held + free @ self._best)
+        half = Z_95 * math.sqrt(free @ self._covariance @ free)
+        if not half:
+            return IntervalEstimate.known(elo, games)
+        low, high = (elo + ELO * self._end(free, first) for first in (-half, half))
+        return IntervalEstimate(elo, low, high, games)
+
+    def _end(self, contrast: np.ndarray, shift: float) -> float:
+        """How far ``contrast @ parameters`` is from the best at an end of its interval.
+
+        Newton's method: the profile likelihood is concave, and its slope is the factor by which the
+        gradient at its maximum is a multiple of the contrast.
+
+        Args:
+            contrast: a linear function of the free parameters.
+            shift: where to start, by standard errors.
+        """
+        along = self._covariance @ contrast / (contrast @ self._covariance @ contrast)
+        target = self._log_likelihood(self._best) - Z_95**2 / 2
+        parameters, reached = self._best, 0.0
+        for _ in range(_MOST_STEPS):
+            parameters = self._maximise(parameters + along * (shift - reached), contrast)
+            reached = shift
+            missing = target - self._log_likelihood(parameters)
+            slope = float(contrast @ self._derivatives(parameters)[0] / (contrast @ contrast))
+            if abs(missing) < 1e-6 or not slope:
+                break
+            shift += missing / slope
+        return reached
 
 
-def fitted_by_points(matches: Sequence[Match], fixed: Mapping[str, float]) -> BradleyTerry:
-    """The model fitted to matches whose draws and seats are not known.
+def fit_ratings(
+    results: Iterable[Pairing], fixed: Mapping[str, float]
+) -> dict[str, IntervalEstimate]:
+    """The ratings of all players by their points alone.
 
     A draw is half a win and half a loss, so 400 points stand for 10/11 of the points whatever
     the draws. Anchors are rated in this way, because then `statistics.expected_score` predicts the
-    points against them.
+    points against them. A draw is less certain a result than half a win, so intervals are wider
+    than necessary, never narrower.
 
     Args:
-        matches: the results.
+        results: for two players each the results of the first, in any seats.
         fixed: ratings of players that are known, at least one.
 
-    Raises:
-        ValueError: there are no matches, or no chain of them leads from a player to one whose
-            rating is known.
-    """
-    scores = [Score(m.first, m.second, m.points, 0, m.games - m.points) for m in matches]
-    return BradleyTerry(scores, fixed, points_only=True)
-
-
-def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
-    """The ratings of all players by `fitted_by_points`, with 1.96 standard errors.
-
     Returns:
-        The rating of each player of ``matches`` and of ``fixed``; the latter have empty intervals.
+        The rating of each player of ``results`` and of ``fixed``; the latter have empty intervals.
+
+    Raises:
+        ValueError: see `BradleyTerry`.
     """
-    if not matches:
-        return {name: Rating(elo, elo, elo) for name, elo in fixed.items()}
-    model = fitted_by_points(matches, fixed)
-    return {name: model.standard_rating(name) for name in model.names}
+    results = list(results)
+    if not results:
+        return {name: IntervalEstimate.known(elo) for name, elo in fixed.items()}
+    model = BradleyTerry(results, fixed, points_only=True)
+    return {name: model.rating(name) for name in model.names}
 
 
-def _chances(differences: np.ndarray, nu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Probabilities of a win, a draw and a loss of player_0."""
-    win = np.exp(np.minimum(0, differences))  # scaled by exp(-max(d, 0)), so that nothing overflows
-    loss = np.exp(-np.maximum(0, differences))
-    draw = nu * np.exp(-np.abs(differences) / 2)
-    total = win + draw + loss
-    return win / total, draw / total, loss / total
+def _count(results: list[Pairing], points_only: bool) -> dict[tuple[str, str], np.ndarray]:
+    """Wins, draws and losses by the names of player_0 and player_1, with the added game."""
+    counts: dict[tuple[str, str], np.ndarray] = {}
+    for first, second, result in results:
+        for pair in ((first, second), (second, first)):
+            counts.setdefault(pair, np.array([0.25, 0.0, 0.25]))
+        half = result.draws / 2 if points_only else 0.0
+        draws = 0.0 if points_only else result.draws
+        counts[first, second] += result.wins + half, draws, result.losses + half
+    return counts
 
 
-def _check(scores: list[Score], fixed: Mapping[str, float]) -> None:
+def _log_sum(logits: np.ndarray) -> np.ndarray:
+    """``log(sum(exp(logits)))`` over the last axis, which is kept."""
+    total: np.ndarray = np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    return total
+
+
+def _is_long(step: np.ndarray) -> bool:
+    return bool(np.abs(step).max(initial=0) >= _EXACT)
+
+
+def _check(results: list[Pairing], fixed: Mapping[str, float]) -> None:
     for name, elo in fixed.items():
         if not math.isfinite(elo):
             raise ValueError(f"the rating of {name} is {elo}; accepted: a finite number")
-    if not scores:
+    if not results:
         raise ValueError("ratings need games; there are none")
-    for score in scores:
-        if score.first == score.second:
-            raise ValueError(f"player {score.first} cannot be rated by games against itself")
-        if not all(0 <= each < math.inf for each in (score.wins, score.draws, score.losses)):
-            raise ValueError(f"a result has a count below 0 or one that is not finite: {score}")
+    for first, second, result in results:
+        if first == second:
+            raise ValueError(f"player {first} cannot be rated by games against itself")
+        if not all(0 <= each < math.inf for each in (result.wins, result.draws, result.losses)):
+            raise ValueError(f"a result has a count below 0 or one that is not finite: {result}")
+
+
+def _check_connected(
+    names: list[str], pairs: Iterable[tuple[str, str]], known: Iterable[str], goal: str
+) -> None:
+    """Refuse players from whom no chain of games leads to a known one."""
+    reached = set(known)
+    while further := {other for one, other in pairs if one in reached} - reached:
+        reached |= further
+    stray = [name for name in names if name not in reached]
+    if stray:
+        raise ValueError(f"no match leads from {', '.join(stray)} to {goal}")

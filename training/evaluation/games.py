@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,66 +16,9 @@ from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 
 from .kernels import match as templates
 from .openings import Openings
-from .statistics import elo_difference, wilson_interval
+from .statistics import MatchResult
 
 _REPLAYED_AT_ONCE = 1024  # games that are replayed side by side: bounds the memory
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Wins, draws and losses of one agent."""
-
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
-
-    @property
-    def games(self) -> int:
-        """Number of games."""
-        return self.wins + self.draws + self.losses
-
-    @property
-    def points(self) -> float:
-        """Points: a win is one point, a draw half a point."""
-        return self.wins + self.draws / 2
-
-    @property
-    def score(self) -> float:
-        """Points per game, from 0 to 1; there must be games."""
-        return self.points / self.games
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the score (Wilson); a draw counts as half a win.
-
-        Draws make it wider than necessary. The games are taken as independent, although the
-        two of a pair share their opening: if an opening favours one seat, the interval is
-        wider than necessary; if it suits one agent from both seats, it is too narrow.
-        """
-        return wilson_interval(self.points, self.games)
-
-    @property
-    def elo(self) -> float:
-        """Elo difference that the score stands for; infinite if all games went one way."""
-        return elo_difference(self.score)
-
-    @property
-    def elo_interval(self) -> tuple[float, float]:
-        """Elo differences at the ends of `interval`."""
-        low, high = self.interval
-        return elo_difference(low), elo_difference(high)
-
-    @property
-    def reversed(self) -> Tally:
-        """The same games in the opponent's view."""
-        return Tally(self.losses, self.draws, self.wins)
-
-    def to_dict(self) -> dict[str, int]:
-        """The three numbers by name."""
-        return {"wins": self.wins, "draws": self.draws, "losses": self.losses}
 
 
 @dataclass(frozen=True)
@@ -135,15 +77,15 @@ class Games:
         return wins if player == 0 else -wins
 
     @property
-    def tally(self) -> Tally:
-        """Results of the first agent."""
-        return self.tally_as(0) + self.tally_as(1)
+    def result(self) -> MatchResult:
+        """The result of the first agent."""
+        return self.result_as(0) + self.result_as(1)
 
-    def tally_as(self, seat: int) -> Tally:
-        """Results of the first agent in the games in which it was this player."""
+    def result_as(self, seat: int) -> MatchResult:
+        """The result of the first agent in the games in which it was this player."""
         rewards = self.rewards(seat)[self.seats == seat]
         wins, losses = int((rewards == 1).sum()), int((rewards == -1).sum())
-        return Tally(wins, len(rewards) - wins - losses, losses)
+        return MatchResult(wins, len(rewards) - wins - losses, losses)
 
     @property
     def truncated(self) -> int:
@@ -175,25 +117,17 @@ class Games:
 
     def to_dict(self) -> dict[str, Any]:
         """The results as JSON values; an infinite Elo difference is ``None``."""
-
-        def finite(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
-        tally = self.tally
         return {
             "game": self.game.name,
             "options": dict(self.game.options),
             "first": self.players[0],
             "second": self.players[1],
-            "games": tally.games,
-            **tally.to_dict(),
-            "as_player_0": self.tally_as(0).to_dict(),
-            "as_player_1": self.tally_as(1).to_dict(),
+            "games": len(self),
+            **self.result.to_dict(),
+            "elo": self.result.elo.to_dict(),
+            "as_player_0": self.result_as(0).to_dict(),
+            "as_player_1": self.result_as(1).to_dict(),
             "truncated": self.truncated,
-            "score": tally.score,
-            "score_interval_95": list(tally.interval),
-            "elo": finite(tally.elo),
-            "elo_interval_95": [finite(end) for end in tally.elo_interval],
             "mean_plies": float(self.plies.mean()),
             "distinct_games": self.distinct,
             "caveat": self.caveat,

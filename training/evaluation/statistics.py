@@ -1,89 +1,231 @@
-"""Statistics of games: confidence intervals, Elo differences, and the type of a rating.
+"""Statistics of games: a match's result, and numbers with their 95 % intervals.
 
-Ratings by points (`bradley_terry.fitted_by_points`) follow the model of R. A. Bradley and M. E.
-Terry ("Rank Analysis of Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400
-points higher expects 10/11 of the points. A draw is half a win and half a loss, which makes
-intervals wider than necessary, never narrower, because a game that may be drawn varies less than
-one that may not.
+Each number has one kind of interval: a share or a score Wilson's (`wilson`), a mean of one number
+per game 1.96 standard errors (`mean`, `ratio`), any other statistic of games the bootstrap's
+(`bootstrap`), a rating the profile likelihood's (`bradley_terry`), and the score of pairs of games
+that of the empirical likelihood (``ludarium.arena.sprt``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-_POINTS = 400 / math.log(10)  # Elo points per unit of the logistic function
+import numpy as np
+
+#: Elo points of a difference that makes the odds of winning e times larger: 400 make them 10 times
+#: larger (A. E. Elo, "The Rating of Chessplayers, Past and Present", 1978, in logistic form).
+ELO = 400 / math.log(10)
+
+#: Two-sided 95 % point of the normal distribution.
+Z_95 = 1.959963984540054
+
 _FAR = 20_000.0  # Elo points; below minus this the expected score is 0, so exp cannot overflow
+_MOST_DIGITS = 2  # digits after the point of a narrow interval
+_RESAMPLES = 1000
 
-Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
+
+@dataclass(frozen=True)
+class IntervalEstimate:
+    """A number that games or positions tell, with its 95 % interval.
+
+    ``f"{estimate:.0%}"`` gives ``54 % (51 to 57)`` and ``f"{estimate:+.0f}"`` gives
+    ``+10 (-5 to +25)``: the format is that of each number. An interval that is too narrow for its
+    digits has more of them, up to two.
+
+    Attributes:
+        value: the estimate.
+        low, high: ends of the interval; the estimate is between them.
+        count: how many games or positions it rests on.
+    """
+
+    value: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def known(cls, value: float, count: int = 0) -> IntervalEstimate:
+        """A number that is not estimated: the interval is empty."""
+        return cls(value, value, value, count)
+
+    def map(self, function: Callable[[float], float]) -> IntervalEstimate:
+        """The estimate of an increasing function of the number."""
+        return IntervalEstimate(
+            function(self.value), function(self.low), function(self.high), self.count
+        )
+
+    def rounded(self, digits: int) -> IntervalEstimate:
+        """Rounded to so many digits after the point."""
+        return self.map(lambda number: round(number, digits))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as JSON values, to six significant digits; infinite ones are ``None``."""
+        ends = {"value": self.value, "low": self.low, "high": self.high}
+        finite = {
+            name: rounded(each) if math.isfinite(each) else None for name, each in ends.items()
+        }
+        return {**finite, "count": self.count}
+
+    def __format__(self, spec: str) -> str:
+        style, _, digits = spec[:-1].partition(".")
+        factor, unit = (100, " %") if spec.endswith("%") else (1, "")
+        ends = [factor * each for each in (self.value, self.low, self.high)]
+        places = int(digits)
+        while places < _MOST_DIGITS and ends[1] < ends[2] and _equal(ends[1:], places):
+            places += 1
+        # Adding 0 turns -0 into 0.
+        value, low, high = (f"{round(each, places) + 0.0:{style}.{places}f}" for each in ends)
+        return f"{value}{unit} ({low} to {high})"
 
 
-def wilson_interval(points: float, games: int) -> tuple[float, float]:
-    """Wilson's 95 % score interval for the expected score of one game, in [0, 1].
+def rounded(number: float) -> float:
+    """A number rounded to six significant digits, as in files."""
+    return float(f"{float(number):.6g}")
+
+
+def wilson(points: float, count: int) -> IntervalEstimate:
+    """A share, or points per game in [0, 1], with Wilson's score interval.
 
     E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference",
     1927. It is stated for wins out of games; here a draw counts as half a win. A game that may be
     drawn varies less than one that is won or lost with the same expected score, so with draws
-    the interval is wider than necessary, never narrower.
+    the interval is wider than necessary, never narrower. Games are taken as independent.
 
     Args:
-        points: wins plus half the draws.
-        games: number of games, at least one.
+        points: wins plus half the draws, or how many of ``count`` have a property.
+        count: number of games or positions; without any, the share is NaN, from 0 to 1.
 
     Raises:
-        ValueError: there are no games, or ``points`` is not from 0 to ``games``.
+        ValueError: ``points`` is not from 0 to ``count``.
     """
-    if games < 1 or not 0 <= points <= games:
-        raise ValueError(f"an interval needs games and points among them, not {points}/{games}")
-    score, z = points / games, Z_95
-    spread = z * math.sqrt(score * (1 - score) / games + z**2 / (4 * games**2))
-    scale = 1 + z**2 / games
-    centre = score + z**2 / (2 * games)
+    if not 0 <= points <= count:
+        raise ValueError(f"an interval needs points among games, not {points}/{count}")
+    if not count:
+        return IntervalEstimate(math.nan, 0.0, 1.0, 0)
+    share, z = points / count, Z_95
+    spread = z * math.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    scale = 1 + z**2 / count
+    centre = share + z**2 / (2 * count)
     low = 0.0 if points == 0 else (centre - spread) / scale  # exact, without rounding errors
-    high = 1.0 if points == games else (centre + spread) / scale
-    return low, high
+    high = 1.0 if points == count else (centre + spread) / scale
+    return IntervalEstimate(share, low, high, count)
+
+
+def mean(values: np.ndarray) -> IntervalEstimate:
+    """The mean of one number per game or position, plus and minus 1.96 standard errors.
+
+    If no number is below 0, neither is the interval.
+    """
+    return ratio(values, np.ones(len(values)))
+
+
+def ratio(totals: np.ndarray, counts: np.ndarray) -> IntervalEstimate:
+    """The mean of a number that occurs several times in each game, such as one per ply.
+
+    Args:
+        totals: float[G], the sum in each game.
+        counts: int[G], how many numbers each sum has.
+
+    The interval takes the games as independent, but not the numbers within one: the ratio
+    estimator of cluster sampling (W. G. Cochran, "Sampling Techniques", 1977, section 6).
+    """
+    games = len(totals)
+    centre = float(totals.sum() / max(counts.sum(), 1))
+    spread = (
+        np.std(totals - centre * counts, ddof=1) / max(counts.mean(), 1e-12) if games > 1 else 0
+    )
+    half = Z_95 * float(spread) / games**0.5
+    least = 0.0 if np.min(totals) >= 0 else -np.inf
+    return IntervalEstimate(centre, max(centre - half, least), centre + half, games)
+
+
+def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> IntervalEstimate:
+    """Any statistic of one number per game, with the percentile bootstrap.
+
+    B. Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979; random numbers are fixed.
+    """
+    random = np.random.default_rng(0)
+    drawn = random.integers(len(values), size=(_RESAMPLES, len(values)))
+    found = [statistic(values[rows]) for rows in drawn]
+    low, high = np.percentile(found, [2.5, 97.5])
+    return IntervalEstimate(float(statistic(values)), float(low), float(high), len(values))
 
 
 def elo_difference(score: float) -> float:
-    """Elo difference for an expected ``score``; infinite at 0 and 1.
-
-    This is the logistic form of A. E. Elo, "The Rating of Chessplayers, Past and Present", 1978.
-    """
+    """Elo difference for an expected ``score``; infinite at 0 and 1."""
     if score <= 0:
         return -math.inf
     if score >= 1:
         return math.inf
-    return 400 * math.log10(score / (1 - score))
+    return ELO * math.log(score / (1 - score))
 
 
 def expected_score(difference: float) -> float:
     """Expected points per game of a player rated ``difference`` Elo points higher."""
-    return 1 / (1 + math.exp(-difference / _POINTS)) if difference > -_FAR else 0.0
+    return 1 / (1 + math.exp(-difference / ELO)) if difference > -_FAR else 0.0
 
 
 @dataclass(frozen=True)
-class Rating:
-    """A rating with its 95 % interval, in Elo points.
+class MatchResult:
+    """The result of a match, or of any games, in the view of one side.
 
-    The interval reflects the games alone: it takes ratings that were known before as exact, and
-    the games as independent.
+    ``str(result)`` is ``wins-draws-losses``.
     """
 
-    elo: float
-    low: float
-    high: float
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    def __add__(self, other: MatchResult) -> MatchResult:
+        return MatchResult(
+            self.wins + other.wins, self.draws + other.draws, self.losses + other.losses
+        )
+
+    def __str__(self) -> str:
+        return f"{self.wins}-{self.draws}-{self.losses}"
 
     @property
-    def rounded(self) -> Rating:
-        """Rounded to 0.1 points, as in files."""
-        return Rating(round(self.elo, 1), round(self.low, 1), round(self.high, 1))
+    def reversed(self) -> MatchResult:
+        """The same games in the view of the other side."""
+        return MatchResult(self.losses, self.draws, self.wins)
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """Points: a win is one point, a draw half a point."""
+        return self.wins + self.draws / 2
+
+    @property
+    def score(self) -> IntervalEstimate:
+        """Points per game, from 0 to 1, with Wilson's interval.
+
+        Draws make it wider than necessary. The games are taken as independent, although the
+        two of a pair share their opening: if an opening favours one seat, the interval is
+        wider than necessary; if it suits one agent from both seats, it is too narrow.
+        """
+        return wilson(self.points, self.games)
+
+    @property
+    def elo(self) -> IntervalEstimate:
+        """Elo difference that the score stands for; infinite if all games went one way."""
+        return self.score.map(elo_difference)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "score": self.score.to_dict(),
+        }
 
 
-@dataclass(frozen=True)
-class Match:
-    """The result of a match between two players; ``points`` are the first's."""
-
-    first: str
-    second: str
-    games: int
-    points: float
+def _equal(numbers: list[float], places: int) -> bool:
+    return len({round(each, places) for each in numbers}) == 1

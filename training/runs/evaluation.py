@@ -1,4 +1,4 @@
-"""`Measure` measures a run's agent by games and by exact values."""
+"""`AgentEvaluation` measures a run's agent by games and by exact values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ludarium.configs.schema import EvaluationConfig
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, read_agent, require_different
 from ludarium.training.evaluation import play_anchors, play_match
-from ludarium.training.evaluation.statistics import wilson_interval
+from ludarium.training.evaluation.statistics import wilson
 from ludarium.training.exact_values import installed_source
 
 
-class Truth(Protocol):
+class ExactPositions(Protocol):
     """N positions with exact values; `ludarium.analysis.exact_tests.ExactTest` is one."""
 
     @property
@@ -29,77 +29,65 @@ class Truth(Protocol):
         """bool [N, A], the actions that keep the exact value."""
 
 
-def find_truth(name: str, game: Game) -> Truth:
-    """The exact test that an evaluation names, see ``evaluation.truth``.
+def find_exact_test(name: str, game: Game) -> ExactPositions:
+    """The exact test that an evaluation names, see ``evaluation.exact_test``.
 
     Raises:
         ImportError: no installed package has exact tests.
         ValueError: there is no such test, or it is of another game.
     """
-    find = installed_source("find_exact_test", "evaluation.truth")
+    find = installed_source("find_exact_test", "evaluation.exact_test")
     try:
-        found: Truth = find(name, game)
+        found: ExactPositions = find(name, game)
         return found
     except (ValueError, FileNotFoundError) as error:
-        raise ValueError(f"evaluation.truth: {error}") from None
+        raise ValueError(f"evaluation.exact_test: {error}") from None
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Measures an agent.
+class AgentEvaluation:
+    """An evaluation of agents, by games and by exact values.
 
     Attributes:
         against: one opponent, for a score; or several, for a rating; if empty, no games are played.
         games: how many games in all.
         anchors: ratings of several opponents, by their names (``str`` of their specs).
-        truth: an exact test, if its correct moves are to be counted.
+        exact_test: positions in which correct moves are counted, if any.
         seed: seed of openings and of both agents.
     """
 
     against: AgentSpec | Sequence[AgentSpec]
     games: int
     anchors: Mapping[str, float]
-    truth: Truth | None
+    exact_test: ExactPositions | None
     seed: int
 
     def of(self, agent: Agent, guess: float | None, task: Task = UNWATCHED) -> dict[str, Any]:
-        """Measure an agent; return metrics for the log.
+        """Evaluate an agent; return metrics for the log, see `ludarium.training.runs.metrics`.
 
-        A score against one opponent: ``opponent``, ``score``, ``score_low``, ``score_high``. A
-        rating by several: ``elo``, ``elo_low``, ``elo_high``, ``anchors``. With an exact test:
-        ``accuracy``, ``accuracy_low``, ``accuracy_high``.
+        With one opponent these are ``opponent`` and ``score``; with several ``elo`` and
+        ``anchors``; with an exact test ``accuracy``. Scores, ratings and accuracies are
+        `IntervalEstimate` as JSON values.
 
         Args:
             agent: the agent.
             guess: its rating in the previous evaluation, if there is one.
             task: task that counts the finished games.
         """
-        found = {} if self.truth is None else _accuracy(agent, self.truth)
+        found = {} if self.exact_test is None else _accuracy(agent, self.exact_test)
         if isinstance(self.against, AgentSpec):
             return found | self._score(agent, self.against, task)
         return found | self._rate(agent, guess, task) if self.against else found
 
     def _score(self, agent: Agent, opponent: AgentSpec, task: Task) -> dict[str, Any]:
         """Score against one opponent."""
-        games = play_match(
-            agent.game,
-            agent,
-            opponent.make(agent.game),
-            self.games,
-            seed=self.seed,
-            task=task,
-        )
-        low, high = games.tally.interval
-        return {
-            "opponent": str(opponent),
-            "score": games.tally.score,
-            "score_low": low,
-            "score_high": high,
-        }
+        other = opponent.make(agent.game)
+        games = play_match(agent.game, agent, other, self.games, seed=self.seed, task=task)
+        return {"opponent": str(opponent), "score": games.result.score.to_dict()}
 
     def _rate(self, agent: Agent, guess: float | None, task: Task) -> dict[str, Any]:
         """Elo rating from games against the anchors."""
-        result = play_anchors(
+        rating, results = play_anchors(
             agent.game,
             agent,
             self.anchors,
@@ -108,27 +96,18 @@ class Measure:
             seed=self.seed,
             task=task,
         )
-        return {
-            "elo": result.rating.elo,
-            "elo_low": result.rating.low,
-            "elo_high": result.rating.high,
-            "anchors": {
-                match.second: {
-                    "elo": self.anchors[match.second],
-                    "games": match.games,
-                    "score": match.points / match.games,
-                }
-                for match in result.matches
-            },
+        anchors = {
+            name: {"elo": self.anchors[name], **result.to_dict()}
+            for name, result in results.items()
         }
+        return {"elo": rating.to_dict(), "anchors": anchors}
 
 
-def _accuracy(agent: Agent, truth: Truth) -> dict[str, Any]:
+def _accuracy(agent: Agent, test: ExactPositions) -> dict[str, Any]:
     """The share of the moves that keep the exact value."""
-    actions = agent.actions(truth.states)
-    kept = int(np.take_along_axis(truth.keeping, actions[:, None], axis=1).sum())
-    low, high = wilson_interval(kept, len(actions))
-    return {"accuracy": kept / len(actions), "accuracy_low": low, "accuracy_high": high}
+    actions = agent.actions(test.states)
+    kept = int(np.take_along_axis(test.keeping, actions[:, None], axis=1).sum())
+    return {"accuracy": wilson(kept, len(actions)).to_dict()}
 
 
 def find_opponents(config: EvaluationConfig, game: Game) -> AgentSpec | list[AgentSpec]:

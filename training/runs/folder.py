@@ -62,7 +62,7 @@ from .state import State, array_bytes, digest_of, pack_state, unpack_state
 
 _FIRST = 0  # number of the first state of a new run, until it has its place
 _KEPT_STATES = 2
-_FORMAT = 4
+_FORMAT = 5
 _NOT_COMPARED = ("cluster", "save")  # sections that change no result
 _LARGEST_FILE = 1 << 33  # bytes
 _SYSTEMS = "lost+found"  # a folder that file systems create

@@ -6,6 +6,11 @@ guide's page of metrics is made from this list.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ludarium.training.evaluation import IntervalEstimate
+
 #: Groups of metrics: heading, and for each metric of the group its meaning.
 GROUPS: dict[str, dict[str, str]] = {
     "Every run": {
@@ -23,17 +28,14 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Evaluation, in the iterations that have one": {
         "opponent": "the one opponent, if `evaluation.against` names one",
-        "score": "points per game against it, from 0 to 1; a draw is half a point",
-        "score_low": "lower end of the score's 95 % interval (Wilson)",
-        "score_high": "upper end of that interval",
-        "elo": "rating by several opponents, if `evaluation.against` is a list",
-        "elo_low": "lower end of the rating's 95 % interval (profile likelihood)",
-        "elo_high": "upper end of that interval",
-        "anchors": "for each opponent its rating (`elo`), `games` played, and the agent's `score`",
+        "score": "points per game against it, from 0 to 1; a draw is half a point; with an "
+        "interval (Wilson's)",
+        "elo": "rating by several opponents, if `evaluation.against` is a list; with an interval "
+        "(profile likelihood)",
+        "anchors": "for each opponent its rating (`elo`), and the agent's `wins`, `draws`, "
+        "`losses` and `score`",
         "accuracy": "share of the moves that keep the exact value, in the test that "
-        "`evaluation.truth` names",
-        "accuracy_low": "lower end of the accuracy's 95 % interval (Wilson)",
-        "accuracy_high": "upper end of that interval",
+        "`evaluation.exact_test` names; with an interval (Wilson's)",
     },
     "AlphaZero": {
         "simulations_per_move": "simulations of each search in self-play",
@@ -80,5 +82,14 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 
+#: Metrics that are estimates: each has a ``value``, the ends ``low`` and ``high`` of its 95 %
+#: interval, and the ``count`` of games or positions behind it.
+ESTIMATES = ("score", "elo", "accuracy")
+
 #: The meaning of every metric, by name.
 METRICS: dict[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
+
+
+def estimates_of(metrics: Mapping[str, Any]) -> dict[str, IntervalEstimate]:
+    """Those of `ESTIMATES` that an iteration has."""
+    return {name: IntervalEstimate(**metrics[name]) for name in ESTIMATES if name in metrics}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +15,7 @@ from ludarium.base.progress_bar import GONE, as_time, shown_task, time_left
 
 from ..table import percent
 from .folder import RunFolder
+from .metrics import estimates_of
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -79,12 +80,8 @@ class TerminalReporter(Reporter):
             self._heading_due = False
         cells = [f"{_cell(column, metrics):>{column.width}}" for column in self.columns]
         self._print("  ".join(cells))
-        if "score" in metrics:
-            self._print(f"{'':7}{_score(metrics)}", style="green")
-        if "elo" in metrics:
-            self._print(f"{'':7}{_rating(metrics)}", style="green")
-        if "accuracy" in metrics:
-            self._print(f"{'':7}{_accuracy(metrics)}", style="green")
+        for line in _evaluation(metrics):
+            self._print(f"{'':7}{line}", style="green")
         if self._curves is not None:
             try:
                 self._curves.add(metrics)
@@ -124,9 +121,13 @@ class _Curves:
 
             # A resumed run reports its last iteration again: points from there on are dropped.
             self._writer = SummaryWriter(str(self._path), purge_step=metrics["iteration"])
-        for name, value in metrics.items():
-            if isinstance(value, int | float) and name != "iteration":
-                self._writer.add_scalar(name, value, metrics["iteration"])
+        curves = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
+        for name, estimate in estimates_of(metrics).items():
+            curves |= {name: estimate.value, f"{name}/low": estimate.low}
+            curves[f"{name}/high"] = estimate.high
+        del curves["iteration"]
+        for name, value in curves.items():
+            self._writer.add_scalar(name, value, metrics["iteration"])
         self._writer.flush()
 
     def close(self) -> None:
@@ -171,23 +172,18 @@ def _cell(column: Column, metrics: dict[str, Any]) -> str:
         return ""
 
 
-def _rating(metrics: dict[str, Any]) -> str:
-    scores = [f"{name} {percent(each['score'])}" for name, each in metrics["anchors"].items()]
-    rating = f"Elo {metrics['elo']:,.0f} ({metrics['elo_low']:,.0f} to {metrics['elo_high']:,.0f})"
-    return "  ".join([rating, *scores])
-
-
-def _score(metrics: dict[str, Any]) -> str:
-    low, high = 100 * metrics["score_low"], 100 * metrics["score_high"]
-    return (
-        f"score against {metrics['opponent']}: {percent(metrics['score'])} "
-        f"(95 %: {low:.0f} to {high:.0f})"
-    )
-
-
-def _accuracy(metrics: dict[str, Any]) -> str:
-    share, low, high = (100 * metrics[f"accuracy{end}"] for end in ("", "_low", "_high"))
-    return f"moves that keep the exact value: {share:.0f} % (95 %: {low:.0f} to {high:.0f})"
+def _evaluation(metrics: dict[str, Any]) -> Iterator[str]:
+    """The results of an evaluation, if the iteration has one."""
+    estimates = estimates_of(metrics)
+    if "score" in estimates:
+        yield f"score against {metrics['opponent']}: {estimates['score']:.0%}"
+    if "elo" in estimates:
+        scores = [
+            f"{name} {percent(each['score']['value'])}" for name, each in metrics["anchors"].items()
+        ]
+        yield "  ".join([f"Elo {estimates['elo']:,.0f}", *scores])
+    if "accuracy" in estimates:
+        yield f"moves that keep the exact value: {estimates['accuracy']:.0%}"
 
 
 #: Share of the run that is done, minutes, iterations.

@@ -32,7 +32,7 @@ from ludarium.training.networks import (
     network_shape,
 )
 
-from .evaluation import Measure, find_opponents, find_truth
+from .evaluation import AgentEvaluation, find_exact_test, find_opponents
 from .folder import RunFolder, SavedRun
 from .reporting import Reporter
 from .resources import check_device, check_resources
@@ -162,7 +162,7 @@ class Trainer:
     Raises:
         ValueError: bad options, or the folder is in use, holds another run, or is damaged.
         FileNotFoundError: there is no agent ``start``.
-        ImportError: no installed package has exact tests, for ``evaluation.truth``.
+        ImportError: no installed package has exact tests, for ``evaluation.exact_test``.
         StorageError: the folder cannot be written.
     """
 
@@ -190,8 +190,8 @@ class Trainer:
         self._anchors: dict[str, float] = {}  # measured ratings of anchors
         self._stop: Callable[[], bool] = lambda: False
         self._opponents = find_opponents(config.evaluation, self.game)
-        truth = config.evaluation.truth if config.evaluation.every else None
-        self._truth = None if truth is None else find_truth(truth, self.game)
+        test = config.evaluation.exact_test if config.evaluation.every else None
+        self._exact_test = None if test is None else find_exact_test(test, self.game)
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
@@ -247,8 +247,8 @@ class Trainer:
         self._stop = stop
         with self._clock():
             evaluation, anchors = self.config.evaluation, self._rated_anchors()
-            self._measure = Measure(
-                self._opponents, evaluation.games, anchors, self._truth, self.config.seed
+            self._measure = AgentEvaluation(
+                self._opponents, evaluation.games, anchors, self._exact_test, self.config.seed
             )
         while self._learnt < 1 and not stop():
             try:
@@ -358,7 +358,8 @@ class Trainer:
         name = f"iteration {self.iteration}:{config.simulations}"
         agent = network_agent(self.game, network, config.simulations, name)
         metrics = self._measure.of(agent, self.elo, self.reporter)
-        self.elo = metrics.get("elo", self.elo)
+        if "elo" in metrics:
+            self.elo = metrics["elo"]["value"]
         return metrics
 
     def _rated_anchors(self) -> dict[str, float]:

@@ -308,7 +308,7 @@ def _evaluations(folder: Path) -> list[tuple[float, float]]:
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     logged = [json.loads(line) for line in lines]
     found = [(line["progress"], line.get("elo", line.get("score"))) for line in logged]
-    return [(progress, value) for progress, value in found if value is not None]
+    return [(progress, estimate["value"]) for progress, estimate in found if estimate is not None]
 
 
 def trials_of(study: optuna.Study) -> list[FrozenTrial]:
