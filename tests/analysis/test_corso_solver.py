@@ -11,13 +11,14 @@ import pytest
 
 from ludarium.analysis import Value
 from ludarium.analysis.corso import SIZES, CorsoSolver, first_actions
-from ludarium.analysis.corso.board import board_record, new_workers, smallest_table
-from ludarium.analysis.corso.kernels import Cells, scramble, write_keys
+from ludarium.analysis.corso.board import smallest_table
+from ludarium.analysis.corso.kernels import Cells, board_record, new_workers
 from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.games import after, children, random_game
+from tests.kernels import compiled
 from tests.processes import python
 
 MEMORY = 1 << 25
@@ -132,7 +133,7 @@ def test_keys_tell_all_positions_apart_but_symmetric_ones() -> None:
             sum(1 << cell for cell in range(4) if digits[cell] == content)
             for content in range(1, 5)
         ]
-        keys.add(int(worker["keys"][0][write_keys(board[0], worker[0], Cells(*sets))]))
+        keys.add(int(worker["keys"][0][compiled.write_keys(board, worker, Cells(*sets))]))
     fixed_by = 5**4 + 2 * 5 + 5**2 + 2 * 5**2 + 2 * 5**3  # turns, then reflections (Burnside)
     assert len(keys) == fixed_by // 8
 
@@ -143,7 +144,7 @@ def test_scrambled_keys_stay_apart(size: int) -> None:
     largest = int(board["key_mask"][0])
     step = max(1, largest // 9_973)
     keys = list(range(0, largest + 1, step)) + list(range(largest - 500, largest + 1))
-    scrambled = {int(scramble(board[0], key)) for key in keys}
+    scrambled = {int(compiled.scramble(board, key)) for key in keys}
     assert len(scrambled) == len(set(keys))
     assert min(scrambled) >= 0
     assert max(scrambled) <= largest

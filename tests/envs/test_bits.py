@@ -10,8 +10,8 @@ import pytest
 from ludarium.envs import check_game
 from ludarium.envs.engine import bits
 from ludarium.envs.engine.rule import table_record
-from ludarium.machine.marks import plain
 from tests.bitboard import BitTicTacToe
+from tests.kernels import compiled
 from tests.tictactoe import TicTacToe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +23,8 @@ BOARDS = [0, 1, ALL, 1 << 63, 0x8000000000000001, *map(int, np.random.default_rn
 def both(function, *arguments):
     """The answer of compiled code, which is that of plain Python without an overflow."""
     with np.errstate(all="raise"):
-        answer = plain(function)(*arguments)
-    assert function(*arguments) == answer
+        answer = function(*arguments)
+    assert getattr(compiled, function.__name__)(*arguments) == answer
     return answer
 
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from ludarium.envs import Position, make_game
 from ludarium.models import Evaluation
-from ludarium.training.search import Search, SearchSettings, puct
+from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
 from tests.games import ALL_GAMES, after, children, positions_after, slow_but, states_of
+from tests.kernels import compiled
 
 from .random_tree import RandomTree
 
@@ -304,14 +305,14 @@ def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
     edges["child"] = [1, 2, NO_NODE, NO_NODE]
     edges["open"] = [0, 0, 1, 1]
     policy = np.full(5, np.nan, np.float32)
-    settings = settings_record(SearchSettings(), ALL_GAMES["tictactoe"]())[0]
+    settings = settings_record(SearchSettings(), ALL_GAMES["tictactoe"]())
     for priors, expected in (
         ([0.5, 0.2, 0.2, 0.1], [0, 0, 2 / 3, 1 / 3, 0]),
         ([1, 0, 0, 0], [0, 0, 0.5, 0.5, 0]),
     ):
         edges["prior"] = priors
-        puct.write_visit_policy(nodes, edges, settings, policy)
+        compiled.write_visit_policy(nodes, edges, settings, policy)
         np.testing.assert_allclose(policy, expected, rtol=1e-6)
     edges["open"] = [0, 1, 1, 1]
-    puct.write_visit_policy(nodes, edges, settings, policy)
+    compiled.write_visit_policy(nodes, edges, settings, policy)
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])

@@ -18,21 +18,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ludarium.envs.engine import rule as engine
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.options import Option
 from ludarium.envs.engine.rule import table_record
+from ludarium.envs.engine.spec import Spec
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings
-from ludarium.training.search.gumbel import (
-    complete_values,
-    list_visited,
-    sequence_of_considered_visits,
-)
+from ludarium.training.search.gumbel import sequence_of_considered_visits
 from ludarium.training.search.settings import settings_record
+from tests.kernels import compiled
 
 from . import random_tree
 
@@ -46,36 +45,38 @@ def _padded(rows, dtype) -> np.ndarray:
     return np.pad(values, [(0, random_tree.NODES - len(values)), (0, 0)][: values.ndim])
 
 
-def table_game(case: dict) -> SimpleNamespace:
-    """What a search needs of a game, from a fixture's case; terminal values are -1, 0 or 1."""
-    outcome_of = {1: engine.PLAYER_0_WINS, -1: engine.PLAYER_1_WINS, 0: engine.DRAW}
-    outcome = [
-        outcome_of[value] if terminal else engine.ONGOING
-        for terminal, value in zip(case["terminal"], case["terminal_value"], strict=True)
-    ]
-    return SimpleNamespace(
-        rules=random_tree,
-        state_dtype=engine.state_dtype(("node", np.int32)),
-        tables=table_record(
-            children=_padded(case["children"], np.int32),
-            mover=_padded(case["mover"], np.int8),
-            legal=_padded(case["legal"], np.int8),
-            outcome=_padded(outcome, np.int8),
-            lead=np.zeros(random_tree.NODES, np.int8),
-            turned_cells=np.arange(1, dtype=np.int32),
-            turned_actions=np.arange(case["num_actions"], dtype=np.int32),
-            action_cells=np.arange(case["num_actions"], dtype=np.int32),
-        ),
-        num_actions=case["num_actions"],
-        max_score=0,
-        observation_shape=(1,),
-        planes_shape=(1, 1),
-    )
+class TableGame(Game):
+    """The game of a case; terminal values are -1, 0 or 1."""
+
+    name = "tablegame"
+    option_list = (Option("case", 0, range(len(CASES)), "which case"),)
+    rules = random_tree
+
+    def setup(self) -> Spec:
+        case = CASES[self.options["case"]]
+        outcome_of = {1: engine.PLAYER_0_WINS, -1: engine.PLAYER_1_WINS, 0: engine.DRAW}
+        outcome = [
+            outcome_of[value] if terminal else engine.ONGOING
+            for terminal, value in zip(case["terminal"], case["terminal_value"], strict=True)
+        ]
+        return Spec(
+            state_dtype=engine.state_dtype(("node", np.int32)),
+            tables=table_record(
+                children=_padded(case["children"], np.int32),
+                mover=_padded(case["mover"], np.int8),
+                legal=_padded(case["legal"], np.int8),
+                outcome=_padded(outcome, np.int8),
+                lead=np.zeros(random_tree.NODES, np.int8),
+            ),
+            action_names=[f"child {action}" for action in range(case["num_actions"])],
+            observation_names=["node"],
+            max_plies=len(outcome),
+        )
 
 
 def run(case: dict):
     """Our answers to a case, with the root noise that mctx drew."""
-    game = table_game(case)
+    game = TableGame(case=CASES.index(case))
     settings = SearchSettings(
         simulations=case["num_simulations"],
         max_considered=case["max_num_considered_actions"],
@@ -103,12 +104,8 @@ def run(case: dict):
 
 def mixed_value(search: Search) -> float:
     """What stands for the Q-values of the root's actions that were not tried."""
-    root, nodes, edges = (
-        part[0] for part in (search.tree.roots, search.tree.nodes, search.tree.edges)
-    )
-    visited = list_visited(root, nodes, edges, nodes[0], False)
-    settings = settings_record(search.settings, search.game)[0]
-    return complete_values(root, nodes, edges, settings, 0, visited)[0]
+    tree, settings = search.tree, settings_record(search.settings, search.game)
+    return compiled.mixed_value((tree.roots, tree.nodes, tree.edges), settings)
 
 
 @pytest.mark.parametrize(
