@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,8 @@ def test_a_players_own_module_is_imported_by_name(
     agent: Agent = make_agent("python:mine_outside:last", game)
     assert agent.name == "python:mine_outside:last"
     assert agent.choose(game.start()) == 8
+    made = make_agent("python:mine_outside:AGENT", make_game("corso"))
+    assert made is sys.modules["mine_outside"].AGENT
     for name in ("last", "AGENT"):
         with pytest.raises(ValueError, match=f"{name} is not a torch module, so it takes no sett"):
             make_agent(f"python:mine_outside:{name}?simulations=8", game)
