@@ -27,6 +27,7 @@ from ludarium.training.agents import (
 )
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkSearcher, network_agent
+from ludarium.training.agents.outside import spec_of_object
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.checkpoints import tiny_checkpoint
@@ -303,6 +304,11 @@ def test_a_game_is_given_by_name_too() -> None:
 def test_a_class_of_modules_that_wants_arguments_is_refused(game: Game) -> None:
     with pytest.raises(ValueError, match="Corner cannot be made without arguments"):
         as_agent(Corner, game)
+
+
+def test_a_module_is_not_asked_for_a_score_that_it_may_not_have() -> None:
+    with pytest.raises(ValueError, match="a module of your own has no score to play for"):
+        spec_of_object(torch.nn.Identity(), simulations=8, search=(("score", 0.1),))
 
 
 @pytest.mark.parametrize("player", [3, None, [1]])
