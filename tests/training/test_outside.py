@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from ludarium.training.agents import (
 )
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkSearcher, network_agent
+from ludarium.training.agents.outside import spec_of_object
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.checkpoints import tiny_checkpoint
@@ -304,6 +306,11 @@ def test_a_class_of_modules_that_wants_arguments_is_refused(game: Game) -> None:
         as_agent(Corner, game)
 
 
+def test_a_module_is_not_asked_for_a_score_that_it_may_not_have() -> None:
+    with pytest.raises(ValueError, match="a module of your own has no score to play for"):
+        spec_of_object(torch.nn.Identity(), simulations=8, search=(("score", 0.1),))
+
+
 @pytest.mark.parametrize("player", [3, None, [1]])
 def test_what_cannot_play_is_refused(game: Game, player: object) -> None:
     with pytest.raises(ValueError, match="cannot play: give an agent"):
@@ -323,6 +330,8 @@ def test_a_players_own_module_is_imported_by_name(
     agent: Agent = make_agent("python:mine_outside:last", game)
     assert agent.name == "python:mine_outside:last"
     assert agent.choose(game.start()) == 8
+    made = make_agent("python:mine_outside:AGENT", make_game("corso"))
+    assert made is sys.modules["mine_outside"].AGENT
     for name in ("last", "AGENT"):
         with pytest.raises(ValueError, match=f"{name} is not a torch module, so it takes no sett"):
             make_agent(f"python:mine_outside:{name}?simulations=8", game)

@@ -46,7 +46,7 @@ from .agent import Agent, AgentSpec, Seed, labels_of
 from .alphabeta import AlphaBetaSpec, GreedySpec
 from .checkpoints import CheckpointSpec, PocketSpec, ShippedSpec, TrainedSpec, holds_checkpoint
 from .hub import HubSpec
-from .outside import ExportedSpec, ModuleSpec, played_by, spec_of_object
+from .outside import ExportedSpec, MadeSpec, ModuleSpec, spec_of_object
 from .program import ProgramSpec
 from .settings import settings_of, split_last_settings, split_settings
 from .uct import UCTSpec
@@ -128,8 +128,6 @@ def as_agent(
             "an agent and its name take no settings here; a name may hold them, such as "
             "corso?simulations=64"
         )
-    if isinstance(player, Agent):
-        return played_by(player, game)
     return spec_of(player, name, **settings).make(game, seed)
 
 
@@ -143,23 +141,22 @@ def make_agents(players: Sequence[AgentLike], game: Game) -> list[Agent]:
     Raises:
         ValueError, FileNotFoundError, ImportError: see `as_agent`.
     """
-    made = [each if isinstance(each, Agent) else spec_of(each) for each in players]
-    agents = [as_agent(each, game) for each in made]
-    labels = labels_of(each for each in made if isinstance(each, AgentSpec))
+    specs = [spec_of(each) for each in players]
+    agents, labels = [spec.make(game) for spec in specs], labels_of(specs)
     names = [agent.name for agent in agents]
-    for spec, agent in zip(made, agents, strict=True):
-        if isinstance(spec, AgentSpec) and names.count(agent.name) > 1:
+    for spec, agent in zip(specs, agents, strict=True):
+        if names.count(agent.name) > 1 and not isinstance(spec, MadeSpec):
             agent.name = labels[spec]
     return agents
 
 
 def spec_of(
-    player: AgentSpec | str | Callable[..., Any],
+    player: AgentLike,
     name: str | None = None,
     from_file: bool = False,
     **settings: Any,
 ) -> AgentSpec:
-    """The spec of any object that can play, except an `Agent`.
+    """The spec of any object that can play.
 
     Args:
         player: see `as_agent`.

@@ -167,6 +167,21 @@ class FunctionSpec(_ObjectSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MadeSpec(_ObjectSpec):
+    """An agent that the caller has made.
+
+    Attributes:
+        agent: the agent.
+    """
+
+    agent: Agent = field(hash=False)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """Return the agent; see `AgentSpec.make`."""
+        return played_by(self.agent, game)
+
+
+@dataclass(frozen=True, kw_only=True)
 class MakerSpec(_ObjectSpec):
     """An agent that the caller's function makes, or a class of agents.
 
@@ -207,6 +222,11 @@ class ModuleSpec(NetworkSpec):
     )
     module: torch.nn.Module = field(hash=False)
     name: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.settings.score:
+            raise ValueError("a module of your own has no score to play for: leave out score")
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
@@ -257,7 +277,7 @@ class ModuleSpec(NetworkSpec):
 
 
 def spec_of_object(player: Any, name: str | None = None, **settings: Any) -> AgentSpec:
-    """The spec of an object that can play, which is neither an `Agent` nor a spec nor a name.
+    """The spec of an object that can play, which is neither a spec nor a name.
 
     Args:
         player: the object, see `names.as_agent`.
@@ -273,6 +293,8 @@ def spec_of_object(player: Any, name: str | None = None, **settings: Any) -> Age
         return ModuleSpec(module=module, name=label, **settings)
     if settings:
         raise ValueError(f"{label} is not a torch module, so it takes no settings")
+    if isinstance(player, Agent):
+        return MadeSpec(agent=player, name=label)
     if not callable(player):
         raise ValueError(
             f"{quoted(player)} cannot play: give an agent, its name, a function from a "
