@@ -35,6 +35,7 @@ The closer --elo0 and --elo1 are, the more games it takes: about 600 for 0 and 3
 and 100. Games start from varied openings, each played from both seats; the pairs count.
 A pair that repeats an earlier one does not count, and {MOST_REPEATS} of them in a row end the test.
 The interval of the Elo difference is computed as for a number of games fixed in advance.
+Normalised Elo, as testers of chess engines use it, counts in standard deviations of a game.
 
 {AGENTS_HELP}"""
 

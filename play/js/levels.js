@@ -13,7 +13,7 @@
 /** Words for levels, spread evenly from the weakest to the strongest. */
 export const WORDS = Object.freeze(["beginner", "easy", "medium", "hard", "expert", "strongest"]);
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /**
  * The levels in a ladder's file, from the weakest to the strongest.

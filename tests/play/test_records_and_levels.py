@@ -160,4 +160,4 @@ def test_ladders_are_those_of_python(file: Path) -> None:
 def test_a_ladder_of_another_format_is_told() -> None:
     ladder = json.loads(LADDERS[0].read_text()) | {"format": 1}
     (message,) = in_node("levels.mjs", [json.dumps(ladder)])
-    assert "format is 1, not 2" in message
+    assert "format is 1, not 3" in message
