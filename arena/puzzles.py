@@ -107,8 +107,8 @@ class PuzzleSet:
     @property
     def bands(self) -> dict[str, int]:
         """The number of puzzles of each band."""
-        counts = Counter(puzzle.band for puzzle in self.puzzles)
-        return {band: counts[band] for band in BANDS}  # type: ignore[index]
+        counts = Counter[str](puzzle.band for puzzle in self.puzzles)
+        return {band: counts[band] for band in BANDS}
 
 
 class _Head(msgspec.Struct):
@@ -287,7 +287,7 @@ def _with_more(
         solved[band] = (chosen == best).sum(axis=0)
     per_band = made.made["per_band"]
     room = {(band, False): per_band - count for band, count in made.bands.items()}
-    at_once = Counter(puzzle.band for puzzle in made.puzzles if puzzle.at_once)
+    at_once = Counter[str](puzzle.band for puzzle in made.puzzles if puzzle.at_once)
     room |= {(band, True): int(_AT_ONCE * per_band) - at_once[band] for band in BANDS}
     more, place = [], 0
     for new in games:

@@ -95,6 +95,7 @@ CALLS = (
     ("tournament", "random", "greedy", "--game=corso", "--option=size=3", "--games=2"),
     ("compare", "random", "greedy", "--game=corso", "--option=size=3", "--elo1=400"),
     ("levels", "corso"),
+    ("puzzles", "corso"),
     ("report", "corso", "--option=size=3", "--quick", "--games=4", "--output=report.html"),
     ("play", "corso", "--terminal", "--opponent=random", "--option=size=3"),
     ("render", "game.json", "--output=game.svg"),
