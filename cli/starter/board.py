@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ludarium.envs import Game, Spec, Symmetries
@@ -28,7 +30,7 @@ class TicTacToe(Game):
     title = "Tic-tac-toe"
     # CHANGE: add `summary` (a line) and `credit` (inventor, year); `version = 1` after a change of
     # the rules or of what agents see.
-    rules = rules
+    rules: ClassVar = rules
 
     def setup(self) -> Spec:
         # CHANGE: a name for each action, the board as (height, width) or None, the longest game,

@@ -9,8 +9,8 @@ from ludarium.envs import check_game
 
 # CHANGE: what the reference below needs.
 CELLS = ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
-LINES = ("a1 b1 c1", "a2 b2 c2", "a3 b3 c3", "a1 a2 a3", "b1 b2 b3", "c1 c2 c3")
-LINES += ("a1 b2 c3", "a3 b2 c1")
+LINES = ["a1 b1 c1", "a2 b2 c2", "a3 b3 c3", "a1 a2 a3", "b1 b2 b3", "c1 c2 c3"]
+LINES += ["a1 b2 c3", "a3 b2 c1"]
 
 
 class Reference:

@@ -73,7 +73,9 @@ def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
             "from ludarium.envs.engine.draw.grid import cell_name, square_symmetries\n", IMPORTS
         )
         board = board.replace("from . import rules\n", "from . import rules, view\n")
-        board = board.replace("    rules = rules\n", "    rules = rules\n    view = view\n")
+        board = board.replace(
+            "    rules: ClassVar = rules\n", "    rules: ClassVar = rules\n    view = view\n"
+        )
         sources = {
             "rules.py": (SOURCE / "rules.py").read_text(),
             "board.py": board,

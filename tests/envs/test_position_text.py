@@ -70,6 +70,24 @@ def test_every_position_of_random_games_is_read_back_and_goes_on_alike(case: str
             assert again.text == position.text
 
 
+@pytest.mark.slow
+def test_every_position_of_a_small_board_is_read_back() -> None:
+    start = make_game("corso", size=3).start()
+    front, texts = [start], {start.text}
+    while front:
+        position = front.pop()
+        again = Position.from_text(position.game, position.text)
+        assert again.text == position.text
+        assert _looks_alike(again, position)
+        for action in [] if position.is_over else position.legal_actions.tolist():
+            child = position.copy()
+            child.play(action)
+            if child.text not in texts:
+                texts.add(child.text)
+                front.append(child)
+    assert len(texts) == 11_612
+
+
 @pytest.mark.parametrize(("name", "options", "text"), EXAMPLES)
 def test_the_guide_has_an_example_of_each_game(
     name: str, options: dict[str, Any], text: str

@@ -245,6 +245,10 @@ def _good_agent_names() -> list[bytes]:
     ]
 
 
+def _read_position(path: Path) -> object:
+    return Position.from_text(_start().game, path.read_bytes().decode(errors="surrogateescape"))
+
+
 def _read_notation(path: Path) -> object:
     return _start().text_to_action(path.read_bytes().decode(errors="surrogateescape"))
 
@@ -378,6 +382,10 @@ READERS = [
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
     Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes, ""),
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes, ""),
+    Reader(
+        *("position", _read_position, lambda: [b"- 0 ply=2 cells=1,2,7*0", b"- 0"]),
+        *(mutate_bytes, ""),
+    ),
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
     Reader("settings", _read_settings, _good_settings, mutate_bytes, ""),
     Reader("record", _read_record, good_records, mutate_json),
