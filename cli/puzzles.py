@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> Result:
     """List the shipped puzzles, or make new ones."""
     name = find_game(given.game).name
-    game = ShippedSpec(name=name).choose_game(read_options(given.option))
+    game = ShippedSpec(game=name).choose_game(read_options(given.option))
     making = {
         key: getattr(given, key)
         for key in ("per_band", "rounds", "limit", "seed")
