@@ -50,6 +50,7 @@ BANDS = WORDS[1:]
 PER_BAND = 40
 #: Rounds of games after which a set ends, though bands may have room.
 ROUNDS = 50
+SEED = 1
 
 _PER_GAME = 3  # most puzzles of one game
 _AT_ONCE = 0.5  # most of a band's puzzles whose move wins at once
@@ -137,7 +138,7 @@ def canonical_key(codec: Codec, position: Position) -> str:
 
 def make_puzzles(
     game: Game,
-    seed: int = 1,
+    seed: int = SEED,
     *,
     per_band: int = PER_BAND,
     rounds: int = ROUNDS,

@@ -10,6 +10,7 @@ from ludarium.arena.puzzles import (
     BANDS,
     PER_BAND,
     ROUNDS,
+    SEED,
     PuzzleSet,
     make_puzzles,
     puzzles_of,
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"search limit for each position (default {LIMIT:,}); more goes farther back",
     )
-    add_seed(parser, "seed of everything drawn (default 1)", None)
+    add_seed(parser, f"seed of everything drawn (default {SEED})", None)
     add_options(parser)
     add_json(parser)
 
