@@ -72,10 +72,9 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
     """The kernels of a template module for one game; see `specialise`."""
     declare: Callable[[Game], Arguments] = getattr(templates, "arguments", lambda game: ())
     place = templates.__name__.rpartition(".")[2].replace("_", "-")
-    subject = game.rules.__name__.removesuffix(".rules").rpartition(".")[2]
     return Unit(
         f"{game.rules.__name__.replace('.', '_')}-{place}",
-        subject,
+        game.name,
         recipe_of(templates, game),
         lambda: declare(game),
         getattr(templates, "KINDS", OF_RULES),

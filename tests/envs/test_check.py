@@ -192,9 +192,10 @@ def test_a_clock_needs_its_option_and_its_action(changed, option, words):
             "from ludarium.envs.engine.options import Clock\nfrom . import rules",
         ),
         (
-            "    rules = rules\n",
+            "    rules: ClassVar = rules\n",
             f"    option_list = (Option({option!r}, False, (False, True), ''),)\n"
-            "    clock = Clock('glass', 'glass', 60, 'pass', 'move')\n    rules = rules\n",
+            "    clock = Clock('glass', 'glass', 60, 'pass', 'move')\n"
+            "    rules: ClassVar = rules\n",
         ),
     )
     with pytest.raises(ValueError, match=words):

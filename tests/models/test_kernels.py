@@ -123,6 +123,7 @@ SHAPES = {"board": board(6, 7), "flat": FLAT}
 def answers_in_eight_bits(name: str) -> list[float]:
     """The answers of a network of one of `SHAPES`, one after the other."""
     shape = SHAPES[name]
+    torch.manual_seed(1)
     layers = layers_of(in_use(build_network(shape, 40, 2)))
     observations = observations_of(shape, 19)
     found = CompiledNetwork(layers, ranges_of(layers, observations))(observations)

@@ -267,6 +267,7 @@ def _good_arenas() -> list[bytes]:
         **{"agents": ["random", "uct:5"], "seed": 1, "opening_plies": None},
     }
     test = {"elo0": 0.0, "elo1": 30.0, "alpha": 0.05, "beta": 0.05, "games_limit": 100}
+    test["normalised"] = False
     return [
         json.dumps(common | {"kind": "tournament", "games": 20, "gauntlet": ["random"]}).encode(),
         json.dumps(common | {"kind": "comparison"} | test).encode(),

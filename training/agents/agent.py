@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ludarium.base.messages import did_you_mean, quoted
+from ludarium.base.messages import did_you_mean, escaped, quoted
 from ludarium.base.numbers import require_seed
 from ludarium.configs.schema import RENAMED
 from ludarium.envs.engine.game import Game
@@ -339,7 +339,7 @@ def labels_of(specs: Iterable[AgentSpec]) -> dict[AgentSpec, str]:
 
     So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
     """
-    names = {spec: str(spec) for spec in specs}
+    names = {spec: escaped(str(spec)) for spec in specs}
     shared = Counter(spec.label for spec in names)
     labels = {spec: name if shared[spec.label] > 1 else spec.label for spec, name in names.items()}
     if len({*labels.values()}) < len(labels):  # a whole name is another agent's label

@@ -13,7 +13,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ludarium.base.messages import did_you_mean, named, quoted, shortened
+from ludarium.base.messages import did_you_mean, escaped, named, quoted, shortened
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
@@ -147,7 +147,7 @@ class NetworkSpec(AgentSpec):
             lcb=self.lcb,
             settings=self.settings,
         )
-        agent.thinker = self.subject
+        agent.thinker = escaped(self.subject)
         return agent
 
 
