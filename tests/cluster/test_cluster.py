@@ -130,7 +130,7 @@ def test_a_cluster_does_all_that_the_local_loop_does(new_cluster, begin):
     assert all(0 <= line["staleness"] <= 2 for line in log)
     assert max(line["staleness"] for line in log) > 0
     assert sum(line["actors_lost"] for line in log) == 0
-    assert 0 <= log[-1]["score"] <= 1
+    assert 0 <= log[-1]["score"]["value"] <= 1
     # Each position is learnt from as often as on one machine.
     first, steps = log[0], trainer.algorithm.step
     new = sum(len(trainer.folder.chunk(number)) for number, _ in trainer.algorithm.replay.chunks)

@@ -393,4 +393,4 @@ def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
     lines = metrics(tmp_path)
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)
-    assert all(0 <= line["score"] <= 1 for line in lines)
+    assert all(0 <= line["score"]["value"] <= 1 for line in lines)
