@@ -61,6 +61,11 @@ class Verdict(Enum):
     OPEN = "open"  #: The games cannot tell yet.
 
 
+_MOST_ELO = 1000
+#: From even shares, at which it begins, `normalised_likelihood` reaches no more than some 230.
+_MOST_NORMALISED = 200
+
+
 @dataclass(frozen=True)
 class SPRT:
     """A test of H1, A is ``elo1`` points stronger than B, against H0, A is ``elo0`` stronger.
@@ -76,8 +81,8 @@ class SPRT:
         normalised: whether ``elo0`` and ``elo1`` are normalised Elo.
 
     Raises:
-        ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error
-            rate is not between 0 and 1/2.
+        ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points (200 of
+            normalised Elo), or an error rate is not between 0 and 1/2.
     """
 
     elo0: float = 0.0
@@ -87,9 +92,10 @@ class SPRT:
     normalised: bool = False
 
     def __post_init__(self) -> None:
-        if not -1000 <= self.elo0 < self.elo1 <= 1000:
+        most = _MOST_NORMALISED if self.normalised else _MOST_ELO
+        if not -most <= self.elo0 < self.elo1 <= most:
             raise ValueError(
-                "elo0 is below elo1, and both are from -1000 to 1000, not "
+                f"elo0 is below elo1, and both are from {-most} to {most}, not "
                 f"{self.elo0:g} and {self.elo1:g}"
             )
         for name, rate in (("alpha", self.alpha), ("beta", self.beta)):

@@ -94,9 +94,15 @@ def _reason_against(name: str, kind: str) -> str | None:
         return "agents are called that; ludarium agents lists them"
     if Path(name).exists():
         return "something here is called that; remove it, or take another name"
-    if iskeyword(name) or hasattr(starter.board, kind) or find_spec(name) is not None:
+    if iskeyword(name) or _has_word(kind) or find_spec(name) is not None:
         return "Python has something of that name; take another one"
     return None
+
+
+def _has_word(kind: str) -> bool:
+    """Whether the files of `starter` have something of that name."""
+    texts = (_template(file, {}) for file in ("board", "rules", "test_game"))
+    return any(re.search(rf"\b{kind}\b", text) for text in texts)
 
 
 def _template(file: str, names: dict[str, str]) -> str:

@@ -79,6 +79,13 @@ def test_normalised_elo_is_that_of_fishtest():
     assert SPRT(0, 2.716).llr(counts) == pytest.approx(-0.53772, abs=1e-4)
 
 
+def test_hypotheses_in_normalised_elo_are_within_reach():
+    for counts in ([0, 0, 0, 3, 20], [5, 0, 0, 0, 0], [1, 2, 3, 2, 1]):
+        assert np.isfinite(SPRT(-200, 200, normalised=True).llr(np.array(counts)))
+    with pytest.raises(ValueError, match="both are from -200 to 200, not 0 and 300"):
+        SPRT(0, 300, normalised=True)
+
+
 def test_bounds_in_normalised_elo_take_as_many_games_whatever_is_drawn():
     random = np.random.default_rng(6)
     test = SPRT(0, 60, normalised=True)

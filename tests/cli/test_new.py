@@ -67,6 +67,7 @@ def test_a_new_game_is_right_as_it_is(here: Path, capsys: pytest.CaptureFixture[
         ("class", "Python has something of that name"),
         ("json", "Python has something of that name"),
         ("spec", "Python has something of that name"),
+        ("reference", "Python has something of that name"),
         ("here", "something here is called that; remove it, or take another name"),
     ],
 )

@@ -143,10 +143,10 @@ def make_agents(players: Sequence[AgentLike], game: Game) -> list[Agent]:
     """
     specs = [spec_of(each) for each in players]
     agents, labels = [spec.make(game) for spec in specs], labels_of(specs)
-    names = [agent.name for agent in agents]
-    for spec, agent in zip(specs, agents, strict=True):
-        if names.count(agent.name) > 1 and not isinstance(spec, MadeSpec):
-            agent.name = labels[spec]
+    if len({agent.name for agent in agents}) < len(agents):
+        for spec, agent in zip(specs, agents, strict=True):
+            if not isinstance(spec, MadeSpec):
+                agent.name = labels[spec]
     return agents
 
 

@@ -70,6 +70,8 @@ class IntervalEstimate:
         return {**finite, "count": self.count}
 
     def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
         style, _, digits = spec[:-1].partition(".")
         factor, unit = (100, " %") if spec.endswith("%") else (1, "")
         ends = [factor * each for each in (self.value, self.low, self.high)]
