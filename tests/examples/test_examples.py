@@ -115,7 +115,7 @@ def test_a_logger_of_ones_own_is_told_and_ends_the_run(tmp_path):
     )
     arguments = ["--config", str(config), "--folder", str(tmp_path / "run")]
     output = run("own_logger.py", *arguments, "--against", "random", "--until", "0.3")
-    assert percent(r"iteration 2: ([\d.]+)% against random", output) >= 30
+    assert percent(r"iteration 2: ([\d.]+) % \(\d+ to \d+\) against random", output) >= 30
     assert "strong enough: 2 iterations" in output
     heading, *lines = (tmp_path / "run.csv").read_text().splitlines()
     assert heading.startswith("iteration,seconds,policy_loss")

@@ -214,12 +214,14 @@ class AgentSpec(ABC):
         risk: what a name may do, such as ``runs code``; then names of this kind are refused in
             files. Empty for a harmless kind.
         argument: the setting that a number after the colon of a name stands for; empty for none.
+        filled_in: what the spec writes down for settings that are not given.
     """
 
     usage: ClassVar[str] = ""
     help: ClassVar[str] = ""
     risk: ClassVar[str] = ""
     argument: ClassVar[str] = ""
+    filled_in: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
@@ -287,7 +289,11 @@ class AgentSpec(ABC):
             value = getattr(self, each.name)
             if "options" in each.metadata:
                 texts |= {key: text_of(option) for key, option in value}
-            elif "read" in each.metadata and each.name != self.argument and value != each.default:
+            elif (
+                "read" in each.metadata
+                and each.name != self.argument
+                and value not in (each.default, self.filled_in.get(each.name))
+            ):
                 texts[each.name] = each.metadata["write"](value)
         return ("" if number is None else f":{number}") + settings_text(texts)
 

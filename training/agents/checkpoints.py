@@ -47,15 +47,14 @@ _LATEST = f"agent{_SUFFIX}"  # name in a run's folder
 class NetworkSpec(AgentSpec):
     """An agent with a network; see `network_agent`.
 
-    Attributes:
-        usual: simulations for each move, if neither a number nor a time is given.
+    Without a number or a time it takes as many simulations as ``filled_in`` says.
 
     Raises:
         ValueError: there are simulations and a time, or an option would have no effect.
     """
 
     argument = "simulations"
-    usual: ClassVar[int] = DEFAULT_SIMULATIONS
+    filled_in: ClassVar[Mapping[str, Any]] = {"simulations": DEFAULT_SIMULATIONS}
 
     simulations: int | None = setting(
         read_number,
@@ -78,7 +77,7 @@ class NetworkSpec(AgentSpec):
         is_usual = self.time is None and self.simulations is None
         object.__setattr__(self, "_is_usual", is_usual)
         if is_usual:
-            object.__setattr__(self, "simulations", self.usual)
+            object.__setattr__(self, "simulations", self.filled_in["simulations"])
         usual = self._check_options()
         search = tuple((key, value) for key, value in self.search if value != usual[key])
         object.__setattr__(self, "search", search)

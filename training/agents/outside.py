@@ -212,7 +212,7 @@ class ModuleSpec(NetworkSpec):
     help = "your own: a function from a position to an action, a torch module, or an Agent"
     risk = "runs code"
     argument = ""
-    usual = 0
+    filled_in = {"simulations": 0}
 
     simulations: int | None = setting(
         read_number, "simulations for each move, for a torch module with values; none by default"
