@@ -104,6 +104,8 @@ CALLS = (
     ("export", "run", "--output=run.onnx"),
     ("bench", "corso", "--seconds=0.01", *RUN[:4]),
     ("code",),
+    ("new", "noughts"),
+    ("check", "corso", "--option=size=3", "--games=1"),
     ("solve", "corso", "--option=size=3"),
     ("probe", "corso", "--option=size=3"),
     ("accuracy", "random", "--game=corso", "--option=size=3", "--positions=2"),
