@@ -59,7 +59,7 @@ test-page: page
 		tests/play/test_site.py::test_the_built_page_is_whole_and_current
 
 test-cluster: $(VENV)/.dev
-	$(PIP) --editable '.[cluster,compile]'
+	$(PIP) --editable '.[cluster]'
 	$(BIN)/python -m pytest tests/cluster
 
 fuzz: $(VENV)/.dev
@@ -162,7 +162,7 @@ $(VENV)/.pip: $(BIN)/python constraints.txt
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.pip $(SOURCES)
-	$(PIP) --editable '.[compile,train]'
+	$(PIP) --editable '.[train]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.pip $(SOURCES)

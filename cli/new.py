@@ -37,7 +37,7 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "{name}"
 version = "0.1.0"
-dependencies = ["ludarium"]
+dependencies = ["ludarium[compile]"]
 
 [project.entry-points."ludarium.games"]
 {name}_v0 = "{name}:{kind}"

@@ -36,7 +36,7 @@ class CompileError(Exception):
     """A function cannot be compiled; the message is the compiler's."""
 
 
-class NoCompilerError(Exception):
+class NoCompilerError(ValueError):
     """There is no compiler; the message says why."""
 
 
@@ -88,7 +88,7 @@ def compiled_for(
     Returns:
         The forms, and an object file for each machine.
     """
-    reason = _reason_against()
+    reason = reason_against()
     if reason is not None:
         raise NoCompilerError(reason)
     request = {
@@ -123,7 +123,8 @@ def in_own_process(build: Callable[..., Built], *arguments: Any) -> Built:
         return pool.submit(build, *arguments).result()
 
 
-def _reason_against() -> str | None:
+def reason_against() -> str | None:
+    """Why nothing can be compiled here; None if it can."""
     if getattr(sys, "frozen", False) or not sys.executable:
         return "this program has no Python of its own that could run the compiler"
     if find_spec("numba") is None:

@@ -25,7 +25,7 @@ from ludarium.base.console import say
 from . import cache as object_cache
 from . import calling, libraries, loading
 from .cache import Form, ObjectCode
-from .compiler import NoCompilerError, compiled
+from .compiler import NoCompilerError, compiled, reason_against
 from .copies import Copies, template_functions
 from .layouts import fits, layout_of
 from .machines import OF_RULES, kind_of, processor
@@ -107,6 +107,15 @@ class Unit:
         functions = template_functions(sys.modules[self.recipe.templates], "kernel")
         return {name: _wrapping_round(copies.of(each)) for name, each in functions.items()}
 
+    def _in_python(self, name: str, arguments: tuple[Any, ...], error: NoCompilerError) -> Any:
+        """Run a kernel as plain Python; exact solvers and searches with a network cannot."""
+        try:
+            return self._plain[name](*arguments)
+        except (AttributeError, NotImplementedError, OverflowError) as fault:
+            if isinstance(fault, AttributeError) and "numpy.void" not in str(fault):
+                raise
+            raise error from fault
+
     def _bound(self, name: str, function: FunctionType) -> Callable[..., Any]:
         """A callable that finds machine code when it is first called with arguments of a layout."""
 
@@ -115,8 +124,10 @@ class Unit:
             try:
                 form = self._form_of(name, layouts)
             except NoCompilerError as error:
+                if self.recipe.prepare:  # what is made for a processor has no plain form
+                    raise
                 _warn_of_plain(self.subject, str(error))
-                return self._plain[name](*arguments)
+                return self._in_python(name, arguments, error)
             if getattr(_calling_again, "is_set", False):
                 raise TypeError(f"{name} of {self.name} cannot be called with {layouts}")
             with _is_finding:  # another thread may have found the same
@@ -179,7 +190,10 @@ class Unit:
         """Forms of kernels, ready to be called."""
         code = self._find(kernels, self.subject)
         if code.content:
-            loading.load(code.content)
+            try:
+                loading.load(code.content)
+            except ImportError as error:  # the cache has code of another environment
+                raise NoCompilerError(reason_against() or str(error)) from error
         return code.forms
 
     def _find(self, kernels: Kernels, subject: str = "") -> ObjectCode:
@@ -208,7 +222,7 @@ class Unit:
         key = hashlib.sha256(repr(given).encode()).hexdigest()[:24]
         code = object_cache.read(self.name, key)
         if code is None:
-            if subject:
+            if subject and reason_against() is None:
                 say(f"ludarium: compiling {subject}: {self.name.rpartition('-')[2]}")
             code = compiled(
                 *(self.recipe, digest, self.ingredients.files(), kernels),

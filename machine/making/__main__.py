@@ -85,13 +85,16 @@ def _answer(request: dict[str, Any], finder: _Finder, answers: IO[bytes]) -> Non
 
 
 _prepared: dict[str, str] = {}  # the kind of processor that this process compiles for, by `prepare`
+_compiled_before: set[str] = set()  # the `prepare` of what this process has compiled
 
 
 def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     given = request["recipe"]
     recipe = Recipe(**{name: _tuples(value) for name, value in given.items()})
     if recipe.prepare:
-        if _prepared.setdefault(recipe.prepare, request["kind"]) != request["kind"]:
+        # What was compiled without it was compiled for this machine, and types made then stay.
+        is_late = request["machines"] and _compiled_before - {recipe.prepare}
+        if is_late or _prepared.setdefault(recipe.prepare, request["kind"]) != request["kind"]:
             return {"fault": "stale", "told": "this process compiles for another processor"}, []
         recipe.prepare_for(request["kind"])
     try:
@@ -101,6 +104,7 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     if digest != request["digest"]:
         told = f"the sources differ from those that were loaded: {digest}"
         return {"fault": "stale", "told": told}, []
+    _compiled_before.add(recipe.prepare)
     import llvmlite.binding as llvm
 
     from .exports import Blocks, callees

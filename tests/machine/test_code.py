@@ -30,6 +30,7 @@ from ludarium.machine import cache, compiler, unit
 from ludarium.machine.compiler import CompileError
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit
+from ludarium.models.kernels import answers, network_units
 from tests.machine import templates
 from tests.processes import python
 from tests.tictactoe import TicTacToe
@@ -428,3 +429,13 @@ env.step(0)
 """
     environment = {"PYTHONPATH": str(archive), "LUDARIUM_CODE": "plain"}
     python(program, environment=environment, cwd=tmp_path, check=True)
+
+
+def test_what_has_no_plain_form_names_what_brings_the_compiler(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+    units = network_units.__wrapped__()
+    kernel = units["vectors_in_float32"].kernels["vectors_in_float32"]
+    with pytest.raises(ValueError, match=r"pip install 'ludarium\[compile\]'"):
+        kernel(*answers.arguments())
