@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -24,21 +25,19 @@ from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
     ExactPosition,
-    Origin,
     exact_positions,
     find_exact_test,
     shipped_test,
 )
+from ludarium.analysis.lines import Head, read_each, read_lines, write_lines
 from ludarium.analysis.solver import after
-from ludarium.base.files import MEGABYTE, load_json, read_regular_file
-from ludarium.base.messages import quoted, shortened
+from ludarium.base.files import MEGABYTE
+from ludarium.base.messages import quoted
 from ludarium.base.numbers import SEED_LIMIT, checked_whole
 from ludarium.base.progress import UNWATCHED, Task
-from ludarium.base.storage import write_whole
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, make_agent
 
 from .ladder import WORDS, find_ladder
@@ -112,15 +111,11 @@ class PuzzleSet:
         return {band: counts[band] for band in BANDS}
 
 
-class _Head(msgspec.Struct):
+class _Head(Head):
     """The first line of a file."""
 
     format: Literal["ludarium puzzles 1"]
-    game: str
-    version: int
-    options: dict[str, Any]
     made: dict[str, int]
-    sha256: str
 
 
 def canonical_key(codec: Codec, position: Position) -> str:
@@ -251,15 +246,11 @@ def _hard_games(game: Game) -> Iterator[list[ExactPosition]]:
     positions.sort(key=lambda each: (each.origin.seed, each.origin.actions))
     together: list[ExactPosition] = []
     for each in positions:
-        if together and not _continues(each.origin, together[-1].origin):
+        if together and not each.origin.continues(together[-1].origin):
             yield together
             together = []
         together.append(each)
     yield together
-
-
-def _continues(origin: Origin, earlier: Origin) -> bool:
-    return origin.seed == earlier.seed and origin.actions[: len(earlier.actions)] == earlier.actions
 
 
 def _with_more(
@@ -343,16 +334,7 @@ def write_puzzles(path: str | os.PathLike[str], puzzles: PuzzleSet) -> None:
         OSError: the file cannot be written.
     """
     body = b"".join(msgspec.json.encode(each) + b"\n" for each in puzzles.puzzles)
-    game = puzzles.game
-    head = _Head(
-        _FORMAT,  # type: ignore[arg-type]
-        game.name,
-        game.version,
-        dict(game.options),
-        puzzles.made,
-        hashlib.sha256(body).hexdigest(),
-    )
-    write_whole(Path(path), msgspec.json.encode(head) + b"\n" + body)
+    write_lines(path, _FORMAT, puzzles.game, puzzles.made, body)
 
 
 def read_puzzles(path: str | os.PathLike[str]) -> PuzzleSet:
@@ -365,36 +347,21 @@ def read_puzzles(path: str | os.PathLike[str]) -> PuzzleSet:
         FileNotFoundError: there is no such file.
         ValueError: it has no puzzles, or was changed; the message says where.
     """
-    name = f"the file of puzzles {quoted(os.fspath(path), 100)}"
-    content = read_regular_file(path, _LARGEST_FILE, "a file of puzzles")
-    first, _, body = content.partition(b"\n")
-    head: _Head = load_json(first, f"the first line of {name}", _Head)
-    if head.sha256 != hashlib.sha256(body).hexdigest():
-        raise ValueError(f"{name} is damaged: its checksum is wrong; make it again")
-    try:
-        if "rounds" not in head.made or "per_band" not in head.made:
-            raise ValueError("made has no rounds and per_band")
-        game = make_stored_game(head.game, head.options)
-        if head.version != game.version:
-            raise ValueError(
-                f"it is for {head.game} version {head.version}, this is {game.version}"
-            )
-        codec, puzzles = Codec(game), []
-        for number, line in enumerate(body.splitlines(), 2):
-            puzzle: Puzzle = load_json(line, f"line {number}", Puzzle)
-            try:
-                _check(codec, puzzle)
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from None
-            puzzles.append(puzzle)
-        if len({puzzle.id for puzzle in puzzles}) < len(puzzles):
-            raise ValueError("two of its puzzles are alike")
-    except ValueError as error:
-        raise ValueError(f"{name}: {shortened(str(error), 300)}") from None
-    return PuzzleSet(game, tuple(puzzles), head.made)
+    return read_lines(path, "set of puzzles", _LARGEST_FILE, _Head, _read_puzzles)
 
 
-def _check(codec: Codec, puzzle: Puzzle) -> None:
+def _read_puzzles(game: Game, made: dict[str, Any], lines: Sequence[bytes]) -> PuzzleSet:
+    """The set of a file's lines."""
+    if "rounds" not in made or "per_band" not in made:
+        raise ValueError("made has no rounds and per_band")
+    puzzles = tuple(read_each(lines, Puzzle, partial(_checked, Codec(game))))
+    if len({puzzle.id for puzzle in puzzles}) < len(puzzles):
+        raise ValueError("two of its puzzles are alike")
+    return PuzzleSet(game, puzzles, made)
+
+
+def _checked(codec: Codec, puzzle: Puzzle) -> Puzzle:
+    """The puzzle, if its moves lead to its position."""
     if not 0 <= puzzle.seed < SEED_LIMIT:
         raise ValueError(f"seed is {quoted(puzzle.seed)}; accepted: 0 to 2**128 - 1")
     position = codec.game.start(puzzle.seed)
@@ -406,6 +373,7 @@ def _check(codec: Codec, puzzle: Puzzle) -> None:
         raise ValueError(f"{quoted(puzzle.id)} is not the id of the position")
     for move in (puzzle.best, *puzzle.draws):
         position.text_to_action(move)
+    return puzzle
 
 
 def puzzles_of(name: str) -> Path | None:

@@ -26,7 +26,15 @@ from ludarium.training.evaluation.statistics import mean
 from ludarium.training.search import Budget
 from ludarium.training.table import percent, text_table
 
-from .arguments import add_game, add_json, add_options, add_seed, output_file, read_positive
+from .arguments import (
+    add_game,
+    add_json,
+    add_limit,
+    add_options,
+    add_seed,
+    output_file,
+    read_positive,
+)
 from .common import game_of, read_options
 from .progress import progress
 from .result import Result
@@ -101,12 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="the agent's simulations per move (default %(default)s); 16,100 measures it with each",
     )
-    parser.add_argument(
-        "--limit",
-        type=read_positive,
-        metavar="N",
-        help=f"search limit for each position (default {LIMIT:,}); more goes farther back",
-    )
+    add_limit(parser, LIMIT)
     add_seed(parser, f"seed of the positions (default {_SEED})", None)
     parser.add_argument(
         "--save", type=output_file(), metavar="FILE", help="write the positions to a file"

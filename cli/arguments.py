@@ -99,6 +99,12 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 
     parser.add_argument("--seed", type=read_seed, default=default, metavar="N", help=told)
 
 
+def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
+    """Add ``--limit``, how far exact values of a position are searched; absent it is None."""
+    told = f"search limit for each position (default {default:,}); more goes farther back"
+    parser.add_argument("--limit", type=read_positive, metavar="N", help=told)
+
+
 def add_position(parser: argparse._ActionsContainer, about: str) -> None:
     """Add ``--position``, the text of a position."""
     parser.add_argument(

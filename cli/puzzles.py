@@ -20,7 +20,7 @@ from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import ShippedSpec
 from ludarium.training.table import text_table
 
-from .arguments import add_json, add_options, add_seed, output_file, read_positive
+from .arguments import add_json, add_limit, add_options, add_seed, output_file, read_positive
 from .common import read_options
 from .interrupt import STOPPED
 from .progress import progress
@@ -64,12 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"most rounds of games, if some difficulty stays short (default {ROUNDS})",
     )
-    parser.add_argument(
-        "--limit",
-        type=read_positive,
-        metavar="N",
-        help=f"search limit for each position (default {LIMIT:,}); more goes farther back",
-    )
+    add_limit(parser, LIMIT)
     add_seed(parser, f"seed of everything drawn (default {SEED})", None)
     add_options(parser)
     add_json(parser)

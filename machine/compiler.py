@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from typing import IO, Any, TypeVar
 
-from .cache import Form, ObjectCode, form_of
+from .cache import Form, form_of
 from .machines import Machine
 from .marks import changed_sources
 from .recipe import Recipe
@@ -51,8 +51,9 @@ def compiled(
     kernels: list[tuple[str, tuple[Any, ...]]],
     kind: str,
     symbols: str,
-) -> ObjectCode:
-    """Compile kernels for this machine.
+    machines: Sequence[Machine] = (),
+) -> tuple[tuple[Form, ...], list[bytes]]:
+    """Compile kernels.
 
     Args:
         recipe: what they are made of.
@@ -61,32 +62,14 @@ def compiled(
         kernels: names and layouts of the arguments.
         kind: of the processor.
         symbols: the beginning of the names of the machine code.
+        machines: for which libraries are compiled; if empty: this one, for `loading.load`.
+
+    Returns:
+        The forms, and an object file for each machine.
 
     Raises:
         CompileError: numba refuses a function.
         NoCompilerError: numba is not installed, or the process cannot be started.
-    """
-    forms, contents = compiled_for((), recipe, digest, files, kernels, kind, symbols)
-    return ObjectCode(forms, contents[0])
-
-
-def compiled_for(
-    machines: Sequence[Machine],
-    recipe: Recipe,
-    digest: str,
-    files: dict[str, str],
-    kernels: list[tuple[str, tuple[Any, ...]]],
-    kind: str,
-    symbols: str,
-) -> tuple[tuple[Form, ...], list[bytes]]:
-    """Compile kernels for several machines at once, for libraries; see `compiled`.
-
-    Args:
-        machines: for which they are compiled; if empty: this one, for `loading.load`.
-        recipe, digest, files, kernels, kind, symbols: see `compiled`.
-
-    Returns:
-        The forms, and an object file for each machine.
     """
     reason = reason_against()
     if reason is not None:

@@ -116,7 +116,7 @@ def source_of(file: Path) -> bytes:
 def changed_sources() -> dict[str, str]:
     """Sources, by file, that have been edited since their functions were defined."""
     changed = {}
-    for file, (version, content) in _remembered.items():
+    for file, (version, content) in list(_remembered.items()):
         with suppress(OSError):
             status = os.stat(file)
             if version != (status.st_size, status.st_mtime_ns):

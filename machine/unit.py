@@ -66,6 +66,8 @@ class Unit:
         recipe: what the kernels are made of.
         declared: gives kernels' names with arguments of each layout that they are called with.
         kinds: the kinds of processors that have code of their own, see `machines`.
+        needs_code: whether the kernels cannot run as plain Python; without a compiler they then
+            raise a `NoCompilerError`.
 
     Attributes:
         kernels: callables, by name.
@@ -79,8 +81,10 @@ class Unit:
         recipe: Recipe,
         declared: Callable[[], Iterable[tuple[str, tuple[Any, ...]]]],
         kinds: tuple[str, ...] = OF_RULES,
+        needs_code: bool = False,
     ) -> None:
         self.name, self.subject, self.recipe = name, subject, recipe
+        self._needs_code = needs_code
         self._declared, self.kinds, self._kind = declared, kinds, kind_of(kinds)
         self.ingredients = recipe.ingredients()
         if is_compiled() and self.ingredients.faults:
@@ -107,15 +111,6 @@ class Unit:
         functions = template_functions(sys.modules[self.recipe.templates], "kernel")
         return {name: _wrapping_round(copies.of(each)) for name, each in functions.items()}
 
-    def _in_python(self, name: str, arguments: tuple[Any, ...], error: NoCompilerError) -> Any:
-        """Run a kernel as plain Python; exact solvers and searches with a network cannot."""
-        try:
-            return self._plain[name](*arguments)
-        except (AttributeError, NotImplementedError, OverflowError) as fault:
-            if isinstance(fault, AttributeError) and "numpy.void" not in str(fault):
-                raise
-            raise error from fault
-
     def _bound(self, name: str, function: FunctionType) -> Callable[..., Any]:
         """A callable that finds machine code when it is first called with arguments of a layout."""
 
@@ -124,10 +119,10 @@ class Unit:
             try:
                 form = self._form_of(name, layouts)
             except NoCompilerError as error:
-                if self.recipe.prepare:  # what is made for a processor has no plain form
+                if self._needs_code:
                     raise
                 _warn_of_plain(self.subject, str(error))
-                return self._in_python(name, arguments, error)
+                return self._plain[name](*arguments)
             if getattr(_calling_again, "is_set", False):
                 raise TypeError(f"{name} of {self.name} cannot be called with {layouts}")
             with _is_finding:  # another thread may have found the same
@@ -224,10 +219,11 @@ class Unit:
         if code is None:
             if subject and reason_against() is None:
                 say(f"ludarium: compiling {subject}: {self.name.rpartition('-')[2]}")
-            code = compiled(
+            forms, (content,) = compiled(
                 *(self.recipe, digest, self.ingredients.files(), kernels),
                 *(self._kind, f"ludarium_{key}"),
             )
+            code = ObjectCode(forms, content)
             if self.ingredients.is_current():
                 object_cache.keep(self.name, key, code)
         return code

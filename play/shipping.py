@@ -31,7 +31,7 @@ from ludarium.base.storage import write_whole
 from ludarium.base.threads import available_cores
 from ludarium.envs import GAMES, Game
 from ludarium.machine import libraries
-from ludarium.machine.compiler import CompileError, NoCompilerError, compiled_for
+from ludarium.machine.compiler import CompileError, compiled
 from ludarium.machine.machines import FAMILIES, OF_NETWORKS, Machine
 from ludarium.machine.unit import Unit
 from ludarium.models.kernels import network_units
@@ -112,14 +112,16 @@ def make(jobs: Sequence[Job], platforms: Sequence[str], folder: Path) -> None:
     def do(job: Job) -> None:
         began, sources = time.monotonic(), job.sources()
         kept = {each: _kept(job, each, sources, known[each], folder / each) for each in platforms}
-        for platform, part in kept.items():
-            _add(indexes[platform], part)
         new = [each for each in platforms if not kept[each]]
-        for platform, contents in _compiled(job, new, sources, indexes).items():
+        made, parts = _compiled(job, new, sources)
+        for platform, contents in made.items():
             for library, objects in contents.items():
                 content = _linked(platform, library, objects)
                 write_whole(folder / platform / library, content)
-                indexes[platform]["libraries"][library] = libraries.digest_of(content)
+                parts[platform]["libraries"][library] = libraries.digest_of(content)
+        for platform, part in (kept | parts).items():
+            for name, entries in part.items():
+                indexes[platform][name].update(entries)
         if new:
             kinds = "-".join(["", *job.kinds])
             say(f"ludarium: {job.name}{kinds}: {time.monotonic() - began:.0f} s")
@@ -169,35 +171,31 @@ def _kept(
     return part
 
 
-def _add(index: dict[str, Any], part: dict[str, Any]) -> None:
-    for name, entries in part.items():
-        index[name].update(entries)
-
-
 def _compiled(
-    job: Job, platforms: Sequence[str], sources: dict[str, str], indexes: dict[str, Any]
-) -> dict[str, dict[str, list[bytes]]]:
-    """Object files of a job, by platform and library; what they hold is added to the indexes."""
+    job: Job, platforms: Sequence[str], sources: dict[str, str]
+) -> tuple[dict[str, dict[str, list[bytes]]], dict[str, dict[str, Any]]]:
+    """Object files of a job by platform and library, and the parts of the platforms' indexes."""
     found: dict[str, dict[str, list[bytes]]] = {platform: {} for platform in platforms}
+    parts: dict[str, dict[str, Any]] = {each: {"libraries": {}, "code": {}} for each in platforms}
     for name, unit in job.units.items():
         targets = [(each, kind) for each in platforms for kind in job.kinds_of(unit, each)]
         if not targets:
             continue
-        forms, contents = compiled_for(
-            [Machine.of_kind(kind, TARGETS[each].machine.triple) for each, kind in targets],
+        forms, contents = compiled(
             *(unit.recipe, sources[name], unit.ingredients.files(), unit.declared()),
             *(targets[0][1], name),
+            [Machine.of_kind(kind, TARGETS[each].machine.triple) for each, kind in targets],
         )
         for (platform, kind), content in zip(targets, contents, strict=True):
             library = _library(job, kind, platform)
             found[platform].setdefault(library, []).append(content)
-            indexes[platform]["code"][f"{name}-{kind}"] = {
+            parts[platform]["code"][f"{name}-{kind}"] = {
                 "unit": unit.name,
                 "sources": sources[name],
                 "library": library,
                 "returned": [form.returned for form in forms],
             }
-    return found
+    return found, parts
 
 
 def _linked(platform: str, library: str, objects: Sequence[bytes]) -> bytes:
@@ -229,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = given.platform or [this_machine()]
         platforms = PLATFORMS if "all" in asked else tuple(dict.fromkeys(asked))
         make(plan(games), platforms, given.output)
-    except (ValueError, OSError, CompileError, NoCompilerError) as error:
+    except (ValueError, OSError, CompileError) as error:
         say(f"ludarium: {error}")
         return 2
     for platform in platforms:

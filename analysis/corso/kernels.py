@@ -287,7 +287,7 @@ def write_keys(board, worker, cells):
 def scramble(board, key):
     """A one-to-one function on ``range(board.key_mask + 1)``."""
     for factor in board.factors:
-        key = int(key) * int(factor) & board.key_mask
+        key = int(key) * int(factor) & int(board.key_mask)
         key ^= key >> board.key_shift
     return key
 

@@ -14,28 +14,30 @@ actions by their value for the player to move: ``win``, ``draw`` or ``loss``. ``
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
-from ludarium.base.files import MEGABYTE, load_json, read_regular_file
-from ludarium.base.messages import named, quoted, shortened
+from ludarium.base.files import MEGABYTE, load_json
+from ludarium.base.messages import named, quoted
 from ludarium.base.numbers import SEED_LIMIT
-from ludarium.base.storage import replacing
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position, contents_of
-from ludarium.envs.registry import make_stored_game
 
+from ..lines import Head, read_each, read_lines, write_lines
 from .positions import ExactPosition, ExactTest, Origin
 
 #: The name of a game's shipped test.
 HARD = "hard"
 
+_FORMAT = "ludarium exact test 1"
 _SUFFIX = ".test.jsonl"
 _LARGEST_FILE = 16 * MEGABYTE
 _RESULTS = {"win": 1, "draw": 0, "loss": -1}  # the best first
@@ -51,25 +53,11 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     order = sorted(range(len(test)), key=lambda index: -len(test.origins[index].actions))
     for index in order:  # the longest first, so that each finds a game that continues it
         origin = test.origins[index]
-        game = next((known for known in games if _begins(known, origin)), origin)
+        game = next((known for known in games if known.continues(origin)), origin)
         games.setdefault(game, []).append(index)
     lines = sorted(_game_line(test, game, indices) for game, indices in games.items())
     body = "".join(f"{line}\n" for line in lines).encode()
-    head = {
-        "format": "ludarium exact test 1",
-        "game": test.game.name,
-        "version": test.game.version,
-        "options": dict(test.game.options),
-        "made": test.made,
-        "sha256": hashlib.sha256(body).hexdigest(),
-    }
-    with replacing(Path(path)) as partial:
-        partial.write_bytes(json.dumps(head).encode() + b"\n" + body)
-
-
-def _begins(game: Origin, origin: Origin) -> bool:
-    """Whether a game begins like ``origin``."""
-    return game.seed == origin.seed and game.actions[: len(origin.actions)] == origin.actions
+    write_lines(path, _FORMAT, test.game, test.made, body)
 
 
 def _game_line(test: ExactTest, game: Origin, indices: list[int]) -> str:
@@ -105,46 +93,23 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
         FileNotFoundError: there is no such file.
         ValueError: it is not an exact test, or has been changed; the message says where.
     """
-    name = f"the exact test in {quoted(os.fspath(path), 100)}"
-    content = read_regular_file(path, _LARGEST_FILE, "an exact test")
-    first, _, body = content.partition(b"\n")
-    head = load_json(first, f"the first line of {name}", _Head)
-    if head.sha256 != hashlib.sha256(body).hexdigest():
-        raise ValueError(f"{name} is damaged: its checksum is wrong; make it again")
-    try:
-        game = make_stored_game(head.game, head.options)
-        if head.version != game.version:
-            raise ValueError(
-                f"it is for {head.game} version {head.version}, this is {game.version}"
-            )
-        lines: list[_GameLine] = [
-            load_json(line, f"line {number}", _GameLine)
-            for number, line in enumerate(body.splitlines(), 2)
-        ]
-        found = []
-        for number, played in enumerate(lines, 2):
-            try:
-                found += _read_game(game, played)
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from None
-        if not found:
-            raise ValueError("it has no positions")
-        if len({contents_of(each.position.states[0]) for each in found}) < len(found):
-            raise ValueError("two of its positions are alike")
-    except ValueError as error:
-        raise ValueError(f"{name}: {shortened(str(error), 300)}") from None
-    return ExactTest.of(game, found, head.made)
+    return read_lines(path, "exact test", _LARGEST_FILE, _Head, _read_games)
 
 
-class _Head(msgspec.Struct):
+def _read_games(game: Game, made: dict[str, Any], lines: Sequence[bytes]) -> ExactTest:
+    """The test of a file's lines."""
+    found = [*chain(*read_each(lines, _GameLine, partial(_read_game, game)))]
+    if not found:
+        raise ValueError("it has no positions")
+    if len({contents_of(each.position.states[0]) for each in found}) < len(found):
+        raise ValueError("two of its positions are alike")
+    return ExactTest.of(game, found, made)
+
+
+class _Head(Head):
     """The first line."""
 
     format: Literal["ludarium exact test 1"]
-    game: str
-    version: int
-    options: dict[str, Any]
-    made: dict[str, Any]
-    sha256: str
 
     def __post_init__(self) -> None:
         for key in ("games_of", "positions"):

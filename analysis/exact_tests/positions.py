@@ -51,6 +51,10 @@ class Origin:
     seed: int
     actions: tuple[int, ...]
 
+    def continues(self, earlier: Origin) -> bool:
+        """Whether the game of this position begins like that of the earlier one."""
+        return self.seed == earlier.seed and self.actions[: len(earlier.actions)] == earlier.actions
+
 
 @dataclass(frozen=True)
 class ExactPosition:

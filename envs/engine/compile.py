@@ -45,7 +45,8 @@ def specialise(templates: ModuleType, game: Game) -> Kernels:
     Templates may call functions of other template modules. Optional functions that the game lacks
     are filled in from `engine.hooks.HOOKS`. The module's function ``arguments(game)`` declares the
     kernels' arguments, so that all of them are compiled together: it yields names of kernels with
-    arguments of each layout; other layouts are compiled when they come.
+    arguments of each layout; other layouts are compiled when they come. A module with
+    ``NEEDS_CODE``, such as one whose kernels ask a network, never runs as plain Python instead.
 
     Args:
         templates: the template module.
@@ -78,6 +79,7 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
         recipe_of(templates, game),
         lambda: declare(game),
         getattr(templates, "KINDS", OF_RULES),
+        getattr(templates, "NEEDS_CODE", False),
     )
 
 

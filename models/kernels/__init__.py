@@ -178,6 +178,7 @@ def network_units() -> dict[str, Unit]:
             recipe,
             lambda name=name: [(name, answers.arguments())],  # type: ignore[misc]
             OF_NETWORKS,
+            needs_code=True,
         )
         for name in template_functions(answers, "kernel")
     }

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from ludarium.machine import cache, compiler, libraries, loading, unit
-from ludarium.machine.machines import FAMILIES, this_platform
+from ludarium.machine.machines import FAMILIES, Machine, this_platform
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit
+from ludarium.models.kernels import network_units, target
 from ludarium.play import shipping
+from ludarium.play.native.targets import TARGETS
 from ludarium.play.shipping import PLATFORMS, Job, make
 from tests.machine import templates
 
@@ -178,13 +180,13 @@ def test_only_what_has_changed_is_made_again(
 ) -> None:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     asked: list[int] = []
-    compiled_for = shipping.compiled_for
+    compiled = shipping.compiled
 
-    def counted(machines: Any, *others: Any) -> Any:
-        asked.append(len(machines))
-        return compiled_for(machines, *others)
+    def counted(*given: Any) -> Any:
+        asked.append(len(given[-1]))
+        return compiled(*given)
 
-    monkeypatch.setattr(shipping, "compiled_for", counted)
+    monkeypatch.setattr(shipping, "compiled", counted)
     library_in(tmp_path / this_platform()).write_bytes(b"")
     make([Job("own", {name_of_code(): own_unit()})], PLATFORMS, tmp_path)
     kinds = FAMILIES[this_platform().partition("-")[0]]
@@ -192,3 +194,26 @@ def test_only_what_has_changed_is_made_again(
     for file in made.rglob("*"):
         if file.is_file():
             assert (tmp_path / file.relative_to(made)).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.slow
+def test_networks_of_another_processor_come_from_a_process_that_has_compiled_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Types that a process has made for this processor stay, and fit no other one."""
+    monkeypatch.setattr(compiler, "_idle", [])
+    for name in ("current", "STEP", "ROWS", "LANES"):  # `sources` sets them
+        monkeypatch.setattr(target, name, getattr(target, name))
+    machine = Machine.of_kind("v2", TARGETS["x86_64-linux"].machine.triple)
+
+    def child_of(each: Unit) -> Any:
+        digest = Job("job", {"symbol": each}, ("v2",)).sources()["symbol"]
+        compiler.compiled(
+            *(each.recipe, digest, each.ingredients.files(), each.declared()[:1]),
+            *("v2", "symbol", [machine]),
+        )
+        return compiler._idle[-1]
+
+    first = child_of(own_unit())
+    networks = next(iter(network_units().values()))
+    assert child_of(networks) is not first
