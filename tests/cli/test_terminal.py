@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.cli import common, main
+from ludarium.cli import main
 from ludarium.cli.common import why_untrained
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents.uniform import RandomSpec
 from tests.tictactoe import TicTacToe
 
 QUICK = ("tictactoe", "--opponent", "random", "--seat", "0")
@@ -65,13 +66,7 @@ def _line_of(keyboard: Typed) -> str:
 
 def opponent(monkeypatch, agent: type[Agent]) -> None:
     """Lets ``--opponent random`` be another agent."""
-    monkeypatch.setattr(
-        common, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
-    )
-
-
-def _made(agent: Any, game: Any) -> tuple[Any, Agent]:
-    return game, agent(game, "test")
+    monkeypatch.setattr(RandomSpec, "make", lambda _, game: agent(game, "test"))
 
 
 def test_moves_and_commands(play, here):
