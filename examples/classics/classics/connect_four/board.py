@@ -19,7 +19,7 @@ from .rules import PLANES
 _SYMBOLS = ".XO"
 _NAMES = ("yellow", "red")
 _COLOURS = (("#f5d040", "#8a6d00"), ("#b3202a", "#4d0a10"))
-_BOARD, _HOLE = "#2f62b5", "#e9eef7"
+_BOARD, _HOLE = "#7ba3e0", "#e9eef7"
 
 
 class ConnectFour(Game):

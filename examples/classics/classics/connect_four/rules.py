@@ -2,8 +2,8 @@
 
 An action is a column, from the left. Stones are bits: column ``c`` has the bits from ``c * stride``
 on, the lowest cell first, and an empty bit on top, so that no row goes round an edge.
-Tables: ``height`` of the board; ``stride``, bits of a column; ``cells`` [height * width], the bit of
-each cell; ``steps`` [4], from a bit to the next one in each direction of a row.
+Tables: ``height`` of the board; ``stride``, bits of a column; ``cells`` [height * width], the bit
+of each cell; ``steps`` [4], from a bit to the next one in each direction of a row.
 """
 
 import numpy as np

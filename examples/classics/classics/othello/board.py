@@ -27,7 +27,7 @@ from .rules import PLANES
 _SYMBOLS = ".XO"
 _NAMES = ("black", "white")
 _COLOURS = (("#17191c", "#000000"), ("#f7f4ec", "#8a8475"))
-_BOARD, _CELL = "#1d5c3a", "#2f8455"
+_BOARD, _CELL = "#8fb89b", "#2f8455"
 
 
 class Othello(Game):
