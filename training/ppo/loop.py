@@ -148,7 +148,8 @@ class PPO:
             -min(r A, clip(r, 1 - c, 1 + c) A) + value_weight (R - v)^2 - entropy H,
 
         where ``r`` is the action's probability as a multiple of that in the rollout, ``A`` its
-        advantage, normalised in the minibatch, ``R`` the return, ``v`` the value, and ``H`` the policy's entropy.
+        advantage (normalised in the minibatch), ``R`` the return, ``v`` the value, and ``H`` the
+        entropy of the policy.
         """
         rollout, learning_rate = self.config.rollout, self.learning_rate
         steps = rollout.games * rollout.steps
