@@ -457,7 +457,7 @@ class EvaluationConfig(Section, frozen=True):
     """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     """Games of an evaluation."""
-    simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 32
+    simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 64
     """The agent's simulations per move; 0: the policy's favourite, without search."""
     exact_test: Name | None = None
     """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""
