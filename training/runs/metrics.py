@@ -13,38 +13,33 @@ from typing import Any
 
 from ludarium.training.evaluation import IntervalEstimate
 
-#: Metrics that follow from what self-play counts (`COUNTS` of its kernels, and `SelfPlayResult`)
-#: and its seconds: the meaning, and the formula; absent where that divides by 0.
-COUNTED: dict[str, tuple[str, Callable[[Counter[str], float], float]]] = {
-    "games_per_second": (
-        "games of self-play finished per second",
-        lambda counts, seconds: counts["games"] / seconds,
-    ),
-    "positions_per_second": (
-        "positions searched per second",
-        lambda counts, seconds: counts["positions"] / seconds,
-    ),
+#: Metrics of what self-play counts: the formula, and the meaning. A formula gets the counts by name
+#: (`COUNTS` of self-play's kernels, and `SelfPlayResult`) and the seconds of play; where it divides
+#: by 0 the metric is absent.
+COUNTED: dict[str, tuple[Callable[[Counter[str], float], float], str]] = {
+    "games_per_second": (lambda n, s: n["games"] / s, "games of self-play finished per second"),
+    "positions_per_second": (lambda n, s: n["positions"] / s, "positions searched per second"),
     "simulations_per_second": (
+        lambda n, s: n["simulations"] / s,
         "simulations per second of all searches together",
-        lambda counts, seconds: counts["simulations"] / seconds,
     ),
     "evaluations_per_second": (
+        lambda n, s: n["evaluations"] / s,
         "positions per second that the network evaluated",
-        lambda counts, seconds: counts["evaluations"] / seconds,
     ),
     "cache_hits": (
+        lambda n, _: n["hits"] / (n["hits"] + n["evaluations"]),
         "fraction of the evaluations that came from the evaluation cache; absent if there are "
         "none, as in the bootstrap",
-        lambda counts, _: counts["hits"] / (counts["hits"] + counts["evaluations"]),
     ),
     "mean_plies": (
+        lambda n, _: n["plies"] / n["games"],
         "mean length of the finished games; absent if there are none",
-        lambda counts, _: counts["plies"] / counts["games"],
     ),
     "solved": (
+        lambda n, _: n["solved"] / (n["solved"] + n["unsolved"]),
         "share of the positions of finished games that have exact targets (with "
         "`self_play.solve`); absent if none finished, as in the bootstrap",
-        lambda counts, _: counts["solved"] / (counts["solved"] + counts["unsolved"]),
     ),
 }
 
@@ -77,7 +72,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "AlphaZero": {
         "simulations_per_move": "simulations of each search in self-play",
         "replay": "positions in the replay buffer",
-        **{name: meaning for name, (meaning, _) in COUNTED.items()},
+        **{name: meaning for name, (_, meaning) in COUNTED.items()},
         "outcome_loss": "cross-entropy of win, draw and loss, in nats; absent without a gradient "
         "step",
         "score_loss": "mean squared error of the final score, as a share of the largest; absent "
@@ -127,7 +122,7 @@ def estimates_of(metrics: Mapping[str, Any]) -> dict[str, IntervalEstimate]:
 def metrics_of(counts: Counter[str], seconds: float) -> dict[str, float]:
     """The metrics `COUNTED` of what self-play counted in so many seconds."""
     metrics = {}
-    for name, (_, formula) in COUNTED.items():
+    for name, (formula, _) in COUNTED.items():
         with suppress(ZeroDivisionError):
             metrics[name] = formula(counts, seconds)
     return metrics
