@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludarium.machine.compiler import NoCompilerError
 from ludarium.machine.machines import OF_RULES
-from ludarium.machine.marks import Role
+from ludarium.machine.marks import Role, plain
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit, is_compiled, load_in_background
 
@@ -115,25 +115,25 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
 def recipe_of(templates: ModuleType, game: Game) -> Recipe:
     """What the kernels of a template module for one game are made of.
 
-    Functions of the view are filled in where the module says ``NEEDS_VIEW``. Hooks of the rules are
-    compiled as a `leaf`: their arguments never overlap.
+    Functions that say what people see are filled in where the module says ``NEEDS_VIEW``. The
+    others are compiled as a `leaf`: their arguments never overlap.
     """
-    rules, view = game.rules, game.view if getattr(templates, "NEEDS_VIEW", False) else None
+    needs_view = getattr(templates, "NEEDS_VIEW", False)
     parts: list[tuple[str, str, str, Role]] = []
     for hook in HOOKS:
-        module = rules if hook.module == "rules" else view
-        role: Role = "leaf" if hook.module == "rules" else "part"
-        function = hook.of(rules, view)
-        assert function is not None  # `check.check_hooks` refuses such a game
-        if module is not None and hasattr(module, hook.name):
-            parts.append((hook.name, module.__name__, hook.name, role))
+        if hook.is_seen and not needs_view:
+            continue
+        role: Role = "part" if hook.is_seen else "leaf"
+        if hook.path.startswith("rules.") and hook.own(game) is not None:
+            parts.append((hook.name, game.rules.__name__, hook.name, role))
         else:
+            function = plain(hook.of(game))
             parts.append((hook.name, function.__module__, function.__name__, role))
     return Recipe(
         templates.__name__,
         tuple(parts),
-        (("shows_planes", not hasattr(view, "show")),),
-        tuple(each.__name__ for each in (rules, rule_module, hooks, view) if each is not None),
+        (("shows_planes", game.drawn_scene.show is None),) if needs_view else (),
+        tuple(each.__name__ for each in (game.rules, rule_module, hooks)),
     )
 
 
