@@ -360,8 +360,7 @@ class OneSide:
     def _handle(self, game: int) -> GameInPlay:
         """A `Player`'s handle of a game."""
         seat, seed = 1 - int(self._seats[game]), int(self._seeds[game])
-        moves, start = self._actions[game], self._texts[game]
-        return GameInPlay(self.batch.game, game, seat, seed, self.batch.records, moves, start)
+        return self.batch.in_play(game, seat, seed, self._actions[game], self._texts[game])
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

@@ -165,6 +165,7 @@ class Game(ABC):
         planes_shape: the same shape for the rules: (planes, cells), or (1, features).
         log_fields: the fields of a position that decide nothing, see `rule.state_dtype`.
         has_points: the players have points, whose difference is ``score``.
+        has_score: the rules tell who is ahead, by points or otherwise.
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
         words, tasks, reasons: the texts of the spec.
@@ -218,6 +219,7 @@ class Game(ABC):
         self.log_fields = declared_fields(spec.state_dtype, "log")
         self.view_tables = _NOTHING if spec.view_tables is None else spec.view_tables
         self.has_points = hasattr(self.rules, "points")
+        self.has_score = self.has_points or hasattr(self.rules, "score")
         self.has_owners = spec.owner is not None
         self.tables = self._engine_tables(spec)
 

@@ -6,7 +6,9 @@ recursion and no Python randomness; integers are computed as plain ``int``, or a
 `ludarium.envs.engine.bits`).
 """
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +71,9 @@ def state_dtype(
 
 def declared_fields(dtype: np.dtype, kind: str) -> tuple[str, ...]:
     """The fields that `state_dtype` has declared as ``"scratch"`` or ``"log"``."""
-    return (dtype.metadata or {}).get(kind, ())
+    declared: Mapping[str, Any] = dtype.metadata or {}
+    names: tuple[str, ...] = declared.get(kind, ())
+    return names
 
 
 @cache
