@@ -354,7 +354,8 @@ class OneSide:
                 self._actions[game] = []
                 self._texts[game] = None if starts is None else texts[id(starts[game])]
             if self.batch.game.random_start:
-                seeds = self._seeds[games] = [self._random.integers(2**63) for _ in games]
+                seeds = [int(self._random.integers(2**63)) for _ in games]
+                self._seeds[games] = seeds
         self.batch.restart(games, seeds, starts)
 
     def _handle(self, game: int) -> GameInPlay:

@@ -233,9 +233,9 @@ def compile_error(game: Game, error: CompileError) -> RefusedError:
         reason = "it needs memory of its own"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
-    home = Path(str(getattr(game.rules, "__file__", ""))).parent
+    home = Path(str(getattr(game.rules, "__file__", ""))).parent.name  # files may be relative
     places = [(Path(file), line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)]
-    own = [f", line {line} of {file.name}" for file, line in places if file.parent == home]
+    own = [f", line {line} of {file.name}" for file, line in places if file.parent.name == home]
     place = own[-1] if own else ""
     return RefusedError(
         f"the rules of {game.name} cannot be compiled ({name}{place}): {shortened(reason)}\n"
