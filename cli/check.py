@@ -28,8 +28,8 @@ program, as the test that `ludarium new` writes does.
   ludarium check noughts --games 5           a first look, if there are thousands of actions
   ludarium check noughts --json              for programs: findings of each game
 
-The exit status is 0 if nothing is wrong, 1 if something is, 2 if there is no such module or game.
-With LUDARIUM_CODE=plain nothing is compiled."""
+The exit status is 0 if nothing is wrong, 1 if something is, 2 if there is no such module, game or
+option. With LUDARIUM_CODE=plain nothing is compiled."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,8 +84,8 @@ def _findings(game_class: type[Game], options: dict[str, Any], games: int, seed:
     """What is wrong with a game, from its class on."""
     try:
         game = game_class(**options)
-    except UnknownOptionError:
-        raise
     except Exception as error:  # a stranger's game may raise anything
+        if isinstance(error, UnknownOptionError) or (options and isinstance(error, ValueError)):
+            raise  # the user's mistake
         return [f"it cannot be made: {error}"]
     return check_game(game, games, seed)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .game import Game
 
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "batches"
 
 #: Vectors of 512 bits pay here.
 KINDS = OF_BATCHES

@@ -36,7 +36,7 @@ from .hooks import HOOKS
 from .options import Clock, Option, check_options
 from .position import Position
 from .position_text import PositionText, read_fields, write_fields
-from .rule import declared_fields, extended_record, table_record
+from .rule import declared_fields, extended_record, table_record, undeclared
 from .spec import Spec
 
 _SOME_NAMES = 6  # actions in a message
@@ -205,7 +205,7 @@ class Game(ABC):
     def _adopt(self, spec: Spec) -> None:
         """Set the attributes that follow from a spec."""
         self.spec = spec
-        self.state_dtype = spec.state_dtype
+        self.state_dtype = undeclared(spec.state_dtype)
         self.action_names, self.num_actions = spec.action_names, len(spec.action_names)
         self.observation_names, first = spec.observation_names, len(spec.observation_names)
         self.observation_shape = (first, *(spec.board or ()))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .game import Game
 
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "rules"
 
 _TRIES = 12  # draws before a random legal action is found by counting instead
 
