@@ -582,10 +582,17 @@ class _Check:
             if self.faults or not mask.any():
                 return
             action = int(random.choice(np.flatnonzero(mask)))
-            row = number if number in rows[mover] else int(rows[mover][0])
-            table = symmetries.actions_of(states, row)[0]
+            tables = symmetries.actions_of(np.repeat(states, len(rows[mover])), rows[mover])
+            images = np.argsort(tables, axis=1)[:, action]
             self._call("step", states[0], action)
-            self._call("step", image[0], int(np.argsort(table)[action]))
+            seen = self._observation(states, 0).ravel()[symmetries.observation[number]]
+            before = image
+            for there in dict.fromkeys(images.tolist()):
+                image = before.copy()
+                self._call("step", image[0], there)
+                if (self._observation(image, 0).ravel() == seen).all():
+                    break  # of rows that still differ, those that lead here
+            rows[mover] = rows[mover][images == there]
             plies += 1
 
     def compare_with_compiled(self, seed: np.random.SeedSequence) -> None:

@@ -214,7 +214,7 @@ def test_a_clock_needs_its_option_and_its_action(changed, option, words):
         (
             ("int(cell == action)", "_has_lines(cell, action)"),
             lambda game: game.start().svg(),
-            "the rules of tictactoe cannot be compiled (show, line 14 of view.py)",
+            "the rules of tictactoe cannot be compiled (show",
         ),
     ],
 )
