@@ -36,7 +36,7 @@ from .hooks import HOOKS
 from .options import Clock, Option, check_options
 from .position import Position
 from .position_text import PositionText, read_fields, write_fields
-from .rule import declared_fields, extended_record, table_record
+from .rule import declared_fields, extended_record, table_record, undeclared
 from .spec import Spec
 
 _SOME_NAMES = 6  # actions in a message
@@ -165,6 +165,7 @@ class Game(ABC):
         planes_shape: the same shape for the rules: (planes, cells), or (1, features).
         log_fields: the fields of a position that decide nothing, see `rule.state_dtype`.
         has_points: the players have points, whose difference is ``score``.
+        has_score: the rules tell who is ahead.
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
         words, tasks, reasons: the texts of the spec.
@@ -204,7 +205,7 @@ class Game(ABC):
     def _adopt(self, spec: Spec) -> None:
         """Set the attributes that follow from a spec."""
         self.spec = spec
-        self.state_dtype = spec.state_dtype
+        self.state_dtype = undeclared(spec.state_dtype)
         self.action_names, self.num_actions = spec.action_names, len(spec.action_names)
         self.observation_names, first = spec.observation_names, len(spec.observation_names)
         self.observation_shape = (first, *(spec.board or ()))
@@ -218,6 +219,7 @@ class Game(ABC):
         self.log_fields = declared_fields(spec.state_dtype, "log")
         self.view_tables = _NOTHING if spec.view_tables is None else spec.view_tables
         self.has_points = hasattr(self.rules, "points")
+        self.has_score = self.has_points or hasattr(self.rules, "score")
         self.has_owners = spec.owner is not None
         self.tables = self._engine_tables(spec)
 

@@ -94,7 +94,7 @@ class _Check:
         self._table = game.tables[0]
         self._choices = np.zeros(0, np.int64)  # how many choices each slot of the scene has
         self._where = ""
-        self._scratch = declared_fields(game.state_dtype, "scratch")
+        self._scratch = declared_fields(game.spec.state_dtype, "scratch")
         self._movers: set[int] = set()  # players to move in positions after the start
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:

@@ -73,6 +73,19 @@ def declared_fields(dtype: np.dtype, kind: str) -> tuple[str, ...]:
 
 
 @cache
+def undeclared(dtype: np.dtype) -> np.dtype:
+    """The same dtype without `declared_fields`, of which numpy warns when arrays are saved."""
+    fields = dict(dtype.fields or {})
+    plain = {
+        "names": list(fields),
+        "formats": [each[0] for each in fields.values()],
+        "offsets": [each[1] for each in fields.values()],
+        "itemsize": dtype.itemsize,
+    }
+    return np.dtype((np.record, np.dtype(plain, align=True)))
+
+
+@cache
 def record_dtype(*fields: tuple, **declared: tuple[str, ...]) -> np.dtype:
     """A structured dtype whose records have their fields as attributes in plain Python too.
 

@@ -58,8 +58,8 @@ class Spec:
     `hooks.HOOKS` has the arguments of all functions.
 
     Attributes:
-        state_dtype: dtype of a position, from ``rule.state_dtype``, which also declares the fields that
-            are only working room, or only a log for pictures.
+        state_dtype: dtype of a position, from ``rule.state_dtype``, which also declares the fields
+            that are only working room, or only a log for pictures.
         action_names: a text for each action, which does not depend on the position.
         observation_names: a short name for each plane of the observation, or for each feature.
         board: height and width of the planes; None for an observation that is a row of features.

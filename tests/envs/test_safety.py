@@ -159,7 +159,7 @@ def plays_for_stable_baselines(game: Game) -> Iterator[Any]:
 
 
 def searches(game: Game) -> Iterator[Any]:
-    names = ["uct:20", *["alphabeta:1"] * hasattr(game.rules, "score")]
+    names = ["uct:20", *["alphabeta:1"] * game.has_score]
     agents = [make_agent(name, game, seed=1) for name in names]
     position = game.start(1)
     while not position.is_over and position.ply < 6:
