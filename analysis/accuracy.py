@@ -35,7 +35,7 @@ def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
 
 def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
     """Whether the actions chosen, int64 [N], keep the exact value, bool [N]."""
-    kept: np.ndarray = np.take_along_axis(test.keeping, actions[:, None], axis=1)[:, 0]
+    kept: np.ndarray = np.take_along_axis(test.optimal_mask, actions[:, None], axis=1)[:, 0]
     return kept
 
 

@@ -220,12 +220,12 @@ def _candidates(
 
 
 def _is_puzzle(found: ExactPosition) -> bool:
-    few = len(found.keeping) == 1 <= FEW * len(found.results)
+    few = len(found.optimal_actions) == 1 <= FEW * len(found.results)
     return few and (_wins_at_once(found) or found.is_hard)
 
 
 def _wins_at_once(found: ExactPosition) -> bool:
-    best = found.keeping[0]
+    best = found.optimal_actions[0]
     return found.results[best] == 1 and after(found.position, best).is_over
 
 
@@ -271,7 +271,7 @@ def _with_more(
     if not every:
         return _sorted(made, made.puzzles)
     states = np.concatenate([each.position.states for each in every])
-    best = np.array([each.keeping[0] for each in every])
+    best = np.array([each.optimal_actions[0] for each in every])
     solved = {}
     for band, agent in agents.items():
         agent.restart(int(rng.integers(1 << 32)))
@@ -311,7 +311,7 @@ def _puzzle(
     game: Game, key: str, band: Any, solved: dict[str, int], found: ExactPosition
 ) -> Puzzle:
     texts = {action: found.position.action_to_text(action) for action in found.results}
-    (best,) = found.keeping
+    (best,) = found.optimal_actions
     is_won = found.results[best] == 1
     return Puzzle(
         id=key,

@@ -72,7 +72,7 @@ class ExactPosition:
     results: dict[int, int]
 
     @property
-    def keeping(self) -> list[int]:
+    def optimal_actions(self) -> list[int]:
         """The actions that keep the value."""
         best = max(self.results.values())
         return [action for action, result in self.results.items() if result == best]
@@ -80,7 +80,7 @@ class ExactPosition:
     @property
     def has_choice(self) -> bool:
         """Whether some legal action loses value."""
-        return len(self.keeping) < len(self.results)
+        return len(self.optimal_actions) < len(self.results)
 
     @property
     def is_hard(self) -> bool:
@@ -88,13 +88,13 @@ class ExactPosition:
 
         See ``only_hard`` of `make_exact_test`.
         """
-        keeping = self.keeping
-        if len(keeping) > FEW * len(self.results):
+        optimal_actions = self.optimal_actions
+        if len(optimal_actions) > FEW * len(self.results):
             return False
-        is_won = self.results[keeping[0]] == 1
-        if is_won and any(after(self.position, action).is_over for action in keeping):
+        is_won = self.results[optimal_actions[0]] == 1
+        if is_won and any(after(self.position, action).is_over for action in optimal_actions):
             return False
-        wrong = self.results.keys() - set(keeping)
+        wrong = self.results.keys() - set(optimal_actions)
         return any(not _is_refuted_at_once(self.position, action) for action in wrong)
 
 
@@ -137,16 +137,16 @@ class ExactTest:
         return values
 
     @property
-    def keeping(self) -> np.ndarray:
+    def optimal_mask(self) -> np.ndarray:
         """bool [N, A], the actions that keep the value."""
-        keeping: np.ndarray = self.results == self.values[:, None]
-        return keeping
+        optimal_mask: np.ndarray = self.results == self.values[:, None]
+        return optimal_mask
 
     @property
     def has_choice(self) -> np.ndarray:
         """bool [N], whether some legal action loses value."""
         legal = self.results != ILLEGAL
-        choice: np.ndarray = (legal & ~self.keeping).any(axis=1)
+        choice: np.ndarray = (legal & ~self.optimal_mask).any(axis=1)
         return choice
 
 

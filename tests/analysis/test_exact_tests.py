@@ -55,9 +55,9 @@ def test_origins_lead_to_the_positions(corso_test):
 def test_hard_positions_have_few_good_actions_and_no_win_at_once():
     test = make_exact_test(make_game("corso", size=4), 30, seed=1, only_hard=True)
     legal = test.results != ILLEGAL
-    assert (test.keeping.sum(axis=1) <= FEW * legal.sum(axis=1)).all()
-    for state, value, keeping in zip(test.states, test.values, test.keeping, strict=True):
-        for action in np.flatnonzero(keeping) if value == 1 else ():
+    assert (test.optimal_mask.sum(axis=1) <= FEW * legal.sum(axis=1)).all()
+    for state, value, optimal_mask in zip(test.states, test.values, test.optimal_mask, strict=True):
+        for action in np.flatnonzero(optimal_mask) if value == 1 else ():
             assert not after(Position.of_state(test.game, state), action).is_over
 
 
@@ -175,7 +175,7 @@ def test_hard_tests_come_along(name, options):
     assert test.game == game
     assert len(test) >= 100
     assert test.made["positions"] == "hard"
-    assert (test.keeping.sum(axis=1) <= FEW * (test.results != ILLEGAL).sum(axis=1)).all()
+    assert (test.optimal_mask.sum(axis=1) <= FEW * (test.results != ILLEGAL).sum(axis=1)).all()
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from ludarium.configs.schema import ClusterConfig
 from ludarium.models import kernels
 from ludarium.models.kernels import target
 from ludarium.training.alphazero.actors import Weights, search_settings
-from ludarium.training.alphazero.mixture import Mixture
+from ludarium.training.alphazero.packer import VariantPacker
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.cluster import actors, connection, joined
 from ludarium.training.cluster.actors import ClusterActors, part_of, room_in
@@ -36,14 +36,14 @@ def new_player(measures=True, backend="eager", identity=None):
     config = apply_settings(load_config("corso/demo"), [*SETTINGS, f"backend={backend}"])
     games = games_of(config)
     (game, _) = games[0]
-    mixture = Mixture([game])
+    packer = VariantPacker([game])
     inputs = random_observations(game, 64, 1)
     weights = []
     for version in (3, 4):
         network = fresh_network(game, config.network)
         weights.append(Weights(version, (network,), (inputs,)))
     part = part_of(config, 2, 1)
-    told = (games, mixture, part, identity or identity_of(game), measures)
+    told = (games, packer, part, identity or identity_of(game), measures)
     told, weights = pickle.loads(pickle.dumps((told, weights)))
     return SelfPlayer(*told), config, weights
 
@@ -58,7 +58,7 @@ def test_an_actor_plays_every_game_of_a_mixture():
     networks = tuple(fresh_network(game, config.network) for game in made)
     weights = Weights(3, networks, tuple(random_observations(game, 64, 1) for game in made))
     part = part_of(config, 2, 2)
-    player = SelfPlayer(games, Mixture(made), part, identity_of(made[0]), True)
+    player = SelfPlayer(games, VariantPacker(made), part, identity_of(made[0]), True)
     for searched in (None, search_settings(config, 0.0)):
         assert set(player.play(weights, searched, part).result.samples["game"]) == {0, 1}
 

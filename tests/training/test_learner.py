@@ -51,7 +51,7 @@ def batches() -> Iterator[Batch]:
             policies=policies / policies.sum(1, keepdims=True),
             outcomes=np.eye(3, dtype=np.float32)[rng.choice(3, 10, p=[0.6, 0.1, 0.3])],
             scores=rng.uniform(-1, 1, 10).astype(np.float32),
-            keeping=rng.random(10) < 0.4,
+            optimal_mask=rng.random(10) < 0.4,
             weights=rng.uniform(0.2, 3, 10).astype(np.float32),
         )
 
@@ -83,7 +83,9 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         )
         # Where values are exact, only the probability of all good actions together counts.
         good = (batch.policies > 0) * policy
-        wanted = np.where(batch.keeping[:, None], good / good.sum(1, keepdims=True), batch.policies)
+        wanted = np.where(
+            batch.optimal_mask[:, None], good / good.sum(1, keepdims=True), batch.policies
+        )
         divergence = (wanted * np.log(np.maximum(wanted, 1e-30) / policy)).sum(1)
         surprise, error = -(batch.outcomes * np.log(outcome)).sum(1), weights[7] - batch.scores
         share = batch.weights / 10

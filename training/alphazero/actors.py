@@ -25,7 +25,7 @@ from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings, join_results
 
 from .bootstrap import bootstrap_samples
-from .mixture import Mixture
+from .packer import VariantPacker
 from .self_play import SelfPlay, SelfPlayResult, games_of_worker, torch_threads_of_worker
 
 #: Called from time to time with the number of new positions.
@@ -96,7 +96,7 @@ class LocalActors(Actors):
 
     Args:
         games: the games, and each one's share of the positions.
-        mixture: packs the samples of all games into records.
+        packer: packs the samples of all games into records.
         config: the run's configuration; games in parallel, positions, cache and minutes are divided
             by the shares.
         workers: number of threads.
@@ -109,7 +109,7 @@ class LocalActors(Actors):
     def __init__(
         self,
         games: Sequence[tuple[Game, float]],
-        mixture: Mixture,
+        packer: VariantPacker,
         config: AlphaZeroConfig,
         workers: int,
         device: str,
@@ -117,12 +117,12 @@ class LocalActors(Actors):
         bootstrap_seed: np.random.SeedSequence,
         seed: np.random.SeedSequence,
     ) -> None:
-        self.mixture = mixture
+        self.packer = packer
         self.by_game = [
             _GameActor(game, _share_of(config, share), workers, device, *others)
             for (game, share), *others in zip(
                 games,
-                mixture.dtypes,
+                packer.dtypes,
                 weights.networks,
                 weights.calibration_inputs,
                 bootstrap_seed.spawn(len(games)),
@@ -177,7 +177,7 @@ class LocalActors(Actors):
         """
         joined = join_results(
             [
-                replace(result, samples=self.mixture.pack(number, result.samples))
+                replace(result, samples=self.packer.pack(number, result.samples))
                 for number, result in enumerate(results)
             ]
         )

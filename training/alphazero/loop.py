@@ -39,7 +39,7 @@ from ludarium.training.runs.trainer import Trainer
 
 from .actors import Actors, LocalActors, Weights, search_settings
 from .learner import Learner, Losses
-from .mixture import Mixture
+from .packer import VariantPacker
 from .replay import ReplayBuffer
 from .self_play import SelfPlayResult, choose_threads
 
@@ -58,7 +58,7 @@ class AlphaZero:
     Attributes:
         rng: generator for drawing batches.
         workers: number of threads that play, and that learn on a CPU.
-        mixture: packs the samples of all games into records, and makes batches of records.
+        packer: packs the samples of all games into records, and makes batches of records.
         replay: the latest positions.
         has_score: whether there is a score to learn.
         learner: learner of the network.
@@ -69,7 +69,7 @@ class AlphaZero:
         self,
         run: Trainer,
         saved: State | None,
-        actors: Callable[[Trainer, Mixture, Weights], Actors] | None = None,
+        actors: Callable[[Trainer, VariantPacker, Weights], Actors] | None = None,
     ) -> None:
         assert isinstance(run.config, AlphaZeroConfig)
         self.run = run
@@ -83,21 +83,21 @@ class AlphaZero:
             self.workers = choose_threads(config.self_play, run.device)
         else:
             self.workers = saved.description["workers"]
-        self.mixture = Mixture(
+        self.packer = VariantPacker(
             self.games, config.self_play.solve > 0, config.self_play.keep_decided
         )
-        self.replay = ReplayBuffer(self.mixture.dtype, config.replay.last)
+        self.replay = ReplayBuffer(self.packer.dtype, config.replay.last)
         self.has_score = run.game.max_score > 0 and _gives_score(self.network, run.game)
         self.learner = Learner(
             self.network, config.learner, self.has_score, run.device, self.workers
         )
         self.actors: Actors
         if actors is not None:
-            self.actors = actors(run, self.mixture, self._weights())
+            self.actors = actors(run, self.packer, self._weights())
         else:
             self.actors = LocalActors(
                 run.games,
-                self.mixture,
+                self.packer,
                 config,
                 self.workers,
                 run.device,
@@ -161,7 +161,7 @@ class AlphaZero:
             if time.perf_counter() >= end:
                 break
             drawn = self.replay.draw(self.config.learner.batch, self.rng)
-            self.learner.learn(self.mixture.batches(drawn, self.rng), progress, losses)
+            self.learner.learn(self.packer.batches(drawn, self.rng), progress, losses)
             self.run.reporter.advance(1)
         return self._metrics(played, losses, time.perf_counter() - began)
 
@@ -232,7 +232,7 @@ class AlphaZero:
         if len(self.replay):
             rng = np.random.default_rng([self.config.seed, self.run.iteration])
             drawn = self.replay.draw(_EXAMPLES * len(found), rng)
-            found = [batch.observations for batch in self.mixture.batches(drawn, rng)]
+            found = [batch.observations for batch in self.packer.batches(drawn, rng)]
         return [
             some if len(some) else random_observations(game, _EXAMPLES, self.config.seed)
             for game, some in zip(self.games, found, strict=True)

@@ -77,21 +77,21 @@ class Objective:
         policies: Tensor,
         outcomes: Tensor,
         scores: Tensor,
-        keeping: Tensor,
+        optimal_mask: Tensor,
         weights: Tensor,
     ) -> tuple[Tensor, ...]:
         """The loss, and its terms.
 
         Args:
             output: the network's output.
-            policies, outcomes, scores, keeping, weights: targets, see `Batch`.
+            policies, outcomes, scores, optimal_mask, weights: targets, see `Batch`.
         """
         entropy = -torch.xlogy(policies, policies).sum(1)
         logarithms = output.policy.log_softmax(1)
         kept = logarithms.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
         expected_policy = (policies * logarithms).sum(1)
-        policy = -torch.where(keeping, kept, expected_policy).mean()
-        entropy = torch.where(keeping, 0, entropy).mean()
+        policy = -torch.where(optimal_mask, kept, expected_policy).mean()
+        entropy = torch.where(optimal_mask, 0, entropy).mean()
         outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
         loss = policy + self.config.value_weight * outcome
         if output.score is None:

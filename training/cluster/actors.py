@@ -20,7 +20,7 @@ import msgspec
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import ClusterConfig
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
-from ludarium.training.alphazero.mixture import Mixture
+from ludarium.training.alphazero.packer import VariantPacker
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import SearchSettings, join_results
@@ -59,15 +59,15 @@ class ClusterActors(Actors):
 
     Args:
         run: the trainer whose games they play.
-        mixture: the mixture that their samples are of.
+        packer: packs their samples into records.
         weights: weights of the first version.
     """
 
-    def __init__(self, run: Trainer, mixture: Mixture, weights: Weights) -> None:
+    def __init__(self, run: Trainer, packer: VariantPacker, weights: Weights) -> None:
         assert isinstance(run.config, AlphaZeroConfig)
         self.config = run.config
         self._run = run
-        self._mixture = mixture
+        self._packer = packer
         self._actors: list[_Actor] = []
         self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
         self._arrived: list[PlayedChunk] = []
@@ -157,7 +157,7 @@ class ClusterActors(Actors):
                 max_task_retries=_FOREVER,
             )
             handle: Any = actor.remote(
-                run.games, self._mixture, self._part, identity_of(run.game), not self._actors
+                run.games, self._packer, self._part, identity_of(run.game), not self._actors
             )
             starts = handle.__ray_ready__.remote()
             self._actors.append(_Actor(handle, starts))

@@ -18,7 +18,7 @@ from ludarium.envs.engine.game import Game
 from .samples import Batch, BatchMaker, sample_dtype
 
 
-class Mixture:
+class VariantPacker:
     """Packs samples of several games into records of one kind; samples of a single game stay as is.
 
     Args:
