@@ -16,7 +16,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents.searcher import Drawn
+from ludarium.training.agents.choice import SampleAction
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
@@ -60,7 +60,7 @@ def bootstrap_samples(
     games = min(_MOST_GAMES, 1 + wanted // _POSITIONS_OF_A_GAME)
     end = time.perf_counter() + config.bootstrap_seconds
     play = specialise(match_kernels, game).play
-    draw = Drawn(1.0)
+    draw = SampleAction(1.0)
 
     def played() -> np.ndarray:
         """Play ``games`` games to their ends; return their samples."""

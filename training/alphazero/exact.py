@@ -27,11 +27,11 @@ from ludarium.base.threads import take_turns
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from ludarium.training.exact_values import installed_source
+from ludarium.training.exact_values import ValueBounds, installed_source
 
 #: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the
 #: policy target has a 1 for each that does not; all actions have the same value.
-UNSOLVED, CHOICE, NO_CHOICE = range(3)
+UNSOLVED, CHOICE, ALL_EQUAL = range(3)
 
 #: Memory in bytes for the table of a search; each thread has one search at a time.
 TABLE_BYTES = 1 << 25
@@ -39,20 +39,12 @@ TABLE_BYTES = 1 << 25
 _PART = 64  # games that share a search's memory
 
 
-class ExactAnswer(Protocol):
-    """The exact value of an action."""
-
-    @property
-    def outcome(self) -> int | None:
-        """1 a win for the mover, 0 a draw, -1 a loss; None if not known."""
-
-
 class ExactSource(Protocol):
     """A source of exact values."""
 
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
-    ) -> Mapping[int, ExactAnswer]:
+    ) -> Mapping[int, ValueBounds]:
         """The value of each legal action, found within ``limit`` searched positions.
 
         ``leads`` asks for the lead at the end too.
@@ -102,7 +94,7 @@ class ExactTargets:
 
         take_turns(correct_part, len(parts), threads)
         kept = np.random.default_rng(seed).random(len(samples)) < self.keep_decided
-        return kept | (samples["solved"] != NO_CHOICE)
+        return kept | (samples["solved"] != ALL_EQUAL)
 
     def _correct_game(self, samples: np.ndarray, rows: np.ndarray, prober: ExactSource) -> None:
         """Correct the samples of one game, ``rows``, from the last to the first."""
@@ -114,13 +106,13 @@ class ExactTargets:
                     samples["outcome"][rows[place:]] = _outcome(first_known)
                 return
             value = max(values.values())
-            keeping = [action for action, worth in values.items() if worth == value]
+            optimal_actions = [action for action, worth in values.items() if worth == value]
             first_known = value * (1 - 2 * int(samples["state"]["mover"][row]))
             samples["outcome"][row] = _outcome(first_known)
-            samples["solved"][row] = CHOICE if len(keeping) < len(values) else NO_CHOICE
-            if len(keeping) < len(values):
+            samples["solved"][row] = CHOICE if len(optimal_actions) < len(values) else ALL_EQUAL
+            if len(optimal_actions) < len(values):
                 samples["policy"][row] = 0
-                samples["policy"][row, keeping] = 1
+                samples["policy"][row, optimal_actions] = 1
 
     def _values(self, state: np.ndarray, prober: ExactSource) -> dict[int, int] | None:
         """Each action's value for the mover, 1, 0 or -1; None if one is not found in the limit."""

@@ -33,8 +33,8 @@ from ludarium.models.kernels import NONE, Called
 
 from . import simulate
 from .cache import Cache, empty, new_cache
-from .finding import Finding
 from .gumbel import write_considered_visits
+from .result import SearchResult
 from .results import join_results
 from .settings import settings_record
 from .tree import new_tree
@@ -42,7 +42,7 @@ from .tree import new_tree
 _PATIENCE = 0.2  # seconds between checks whether searches inside compiled code must end
 
 
-class Search:
+class BatchSearch:
     """Searches up to ``batch`` positions in parallel.
 
     Args:
@@ -117,7 +117,7 @@ class Search:
 
     def run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None = None
-    ) -> Finding:
+    ) -> SearchResult:
         """Search positions, structured array [n], none of them finished.
 
         Args:
@@ -133,7 +133,7 @@ class Search:
         if (states["outcome"] != ONGOING).any():
             raise ValueError("there is nothing to search in a finished game")
         if not len(states):
-            return Finding.of(
+            return SearchResult.of(
                 np.zeros(0, np.int64), np.zeros((0, self.game.num_actions), np.float32)
             )
         version = version_of(evaluate)
@@ -148,7 +148,9 @@ class Search:
         ]
         return portions[0] if len(portions) == 1 else join_results(portions)
 
-    def _run(self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None) -> Finding:
+    def _run(
+        self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None
+    ) -> SearchResult:
         count, tree, num_actions = len(states), self.tree, self.game.num_actions
         is_inside = in_search(evaluate, count) is not None
         kernels = specialise(simulate, self.game)
@@ -181,11 +183,16 @@ class Search:
             *(actions, values, visits, action_values, 0, count),
         )
         roots = tree.nodes[:count, 0]
-        return Finding.of(
+        edges = tree.edges[:count, :num_actions]
+        priors = np.zeros((count, num_actions), np.float32)
+        searches, legal = np.nonzero(np.arange(num_actions) < roots["end"][:, None])
+        priors[searches, edges["action"][searches, legal]] = edges["prior"][searches, legal]
+        return SearchResult.of(
             actions,
             tree.roots["policy"][:count].copy(),
             values=values,
             proven=roots["lower"] == roots["upper"],
+            priors=priors,
             visits=visits,
             action_values=action_values,
             simulations=int(tree.roots["simulation"][:count].sum()),
@@ -269,8 +276,8 @@ def _copied(
     batch: int,
     cache: float,
     rngs: np.ndarray,
-) -> Search:
-    search = Search(game, room, batch, cache=cache)
+) -> BatchSearch:
+    search = BatchSearch(game, room, batch, cache=cache)
     search.use(settings)
     search._rngs[:] = rngs
     return search
