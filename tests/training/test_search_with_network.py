@@ -86,7 +86,7 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
     settings = SearchSettings(simulations=30, algorithm="puct")
     found = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda n=cores: n)
+        monkeypatch.setattr("ludarium.training.search.batch_search.available_cores", lambda n=cores: n)
         found.append(BatchSearch(game, settings, 7, seed=0, cache=1.0).run(states, engine))
     for other in found[1:]:
         assert_same(other, found[0])
@@ -105,7 +105,7 @@ def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
 
     monkeypatch.setattr(BatchSearch, "_advance", counted)
     for patience in (1e6, 0.0):  # 0: one answer of the network in each part
-        monkeypatch.setattr("ludarium.training.search.search._PATIENCE", patience)
+        monkeypatch.setattr("ludarium.training.search.batch_search._PATIENCE", patience)
         calls.append(0)
         search = BatchSearch(game, SearchSettings(simulations=30), 7, seed=0, cache=1.0)
         found.append(search.run(states, engine))
@@ -119,8 +119,8 @@ def search_in_two_parts(
 ) -> tuple[BatchSearch, np.ndarray, InferenceEngine]:
     """A search by two cores that leaves compiled code after each answer, positions, a network."""
     game = make_game("corso", size=3)
-    monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
-    monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
+    monkeypatch.setattr("ludarium.training.search.batch_search.available_cores", lambda: 2)
+    monkeypatch.setattr("ludarium.training.search.batch_search._PATIENCE", 0.0)
     search = BatchSearch(game, SearchSettings(simulations=400), 8, seed=0)
     return search, states_of(positions_after(game, 3, 8)), engine_of(game)
 
