@@ -23,8 +23,8 @@ def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
     """
     states = test.states.copy()
     games = [
-        GameInPlay(test.game, number, int(mover), origin.seed, states, list(origin.actions))
-        for number, (mover, origin) in enumerate(zip(states["mover"], test.origins, strict=True))
+        GameInPlay(test.game, n, each.position.mover, each.seed, states, list(each.actions))
+        for n, each in enumerate(test.positions)
     ]
     agent.begin(games)
     try:

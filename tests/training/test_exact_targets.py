@@ -162,18 +162,18 @@ def test_what_is_found_does_not_depend_on_the_threads():
 
 
 def test_decided_positions_may_be_left_out_and_only_these():
-    everything, some = self_play(ENOUGH), self_play(ENOUGH, keep_decided=0.25)
+    everything, some = self_play(ENOUGH), self_play(ENOUGH, keep_trivial=0.25)
     chosen = [result.samples["solved"] for result in (everything, some)]
     assert (chosen[0] == CHOICE).sum() == (chosen[1] == CHOICE).sum()
     share = (chosen[1] == ALL_EQUAL).sum() / (chosen[0] == ALL_EQUAL).sum()
     assert 0.15 < share < 0.35
-    assert everything.solved == some.solved == everything.ended_positions == len(chosen[0])
-    assert some.positions == everything.positions
+    assert everything.counts["solved"] == some.counts["solved"] == len(chosen[0])
+    assert some.counts == everything.counts
 
 
 def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     game = make_game("corso", size=3)
-    samples = self_play(ENOUGH, keep_decided=0.25).samples
+    samples = self_play(ENOUGH, keep_trivial=0.25).samples
     batch = BatchMaker(game, 0.25)(samples, np.random.default_rng(0))
     decided = samples["solved"] == ALL_EQUAL
     np.testing.assert_array_equal(batch.optimal_mask, samples["solved"] == CHOICE)
@@ -201,6 +201,6 @@ def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch)
 
 def test_a_share_that_keeps_nothing_is_refused(tmp_path):
     file = tmp_path / "run.yaml"
-    file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_decided: 0}\n")
-    with pytest.raises(ValueError, match=r"keep_decided is 0: expected `float` >= 0\.01"):
+    file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_trivial: 0}\n")
+    with pytest.raises(ValueError, match=r"keep_trivial is 0: expected `float` >= 0\.01"):
         load_config(file)

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -79,7 +80,8 @@ class Counting(Actors):
 
     def bootstrap(self, advance: Any) -> SelfPlayResult:
         played = self._samples(self.run.config.bootstrap.positions)
-        return dataclasses.replace(played, evaluations=0, hits=0)
+        counts = played.counts - Counter(evaluations=30, hits=10)
+        return dataclasses.replace(played, counts=counts)
 
     def play(self, settings: SearchSettings, advance: Any) -> SelfPlayResult:
         self.settings.append(settings)
@@ -89,7 +91,7 @@ class Counting(Actors):
         samples = np.zeros(count, self.packer.dtype)
         samples["state"], samples["policy"][:, 4] = self.run.game.start().state, 1
         counts = {"games": 2, "plies": 17, "simulations": 7 * count, "evaluations": 30, "hits": 10}
-        return SelfPlayResult(samples, positions=count, **counts)
+        return SelfPlayResult(samples, Counter(positions=count, **counts))
 
 
 def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str, Any]:
@@ -153,16 +155,18 @@ def of_play(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str
     if "solved" in decided.dtype.names:
         decided["solved"] = CHOICE, ALL_EQUAL
     (batch,) = run.algorithm.packer.batches(decided, np.random.default_rng(0))
+    counts = result.counts
+    ended = counts["solved"] + counts["unsolved"] or len(result.samples)
     running = [array for name, array in actors.state().items() if name.endswith("numbers")]
     run.close()
     return {
         "self_play.workers": len(running),
         "self_play.games": sum(map(len, running)),
-        "self_play.positions": result.positions,
-        "self_play.opening_plies": result.plies - result.ended_positions,
-        "self_play.cache": result.hits,
-        "self_play.solve": result.solved / result.ended_positions,
-        "self_play.keep_decided": batch.weights[0] / batch.weights[1],
+        "self_play.positions": counts["positions"],
+        "self_play.opening_plies": counts["plies"] - ended,
+        "self_play.cache": counts["hits"],
+        "self_play.solve": counts["solved"] / ended,
+        "self_play.keep_trivial": batch.weights[0] / batch.weights[1],
     }
 
 
@@ -268,7 +272,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
         {
             **{"self_play.games": 9, "self_play.positions": 60, "self_play.workers": 3},
             **{"self_play.opening_plies": 0, "self_play.cache": 0, "self_play.solve": 100_000},
-            "self_play.keep_decided": 0.25,
+            "self_play.keep_trivial": 0.25,
         },
         {"self_play.solve": 1},
     ),

@@ -68,7 +68,8 @@ def learnt(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> n
     learner.close()
     networks = [learner.network, learner.ema_network]
     numbers = [value.flatten() for each in networks for value in each.state_dict().values()]
-    told = [losses.policy, losses.outcome, losses.score, losses.steps, learner.step]
+    assert ("score" in losses.means) == has_score
+    told = [*losses.means.values(), losses.steps, learner.step]
     return np.array([*torch.cat(numbers).tolist(), *told])
 
 
@@ -83,9 +84,8 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         )
         # Where values are exact, only the probability of all good actions together counts.
         good = (batch.policies > 0) * policy
-        wanted = np.where(
-            batch.optimal_mask[:, None], good / good.sum(1, keepdims=True), batch.policies
-        )
+        good /= good.sum(1, keepdims=True)
+        wanted = np.where(batch.optimal_mask[:, None], good, batch.policies)
         divergence = (wanted * np.log(np.maximum(wanted, 1e-30) / policy)).sum(1)
         surprise, error = -(batch.outcomes * np.log(outcome)).sum(1), weights[7] - batch.scores
         share = batch.weights / 10
@@ -109,7 +109,7 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         keep = min(config.ema_decay, (1 + step) / (10 + step))
         average = keep * average + (1 - keep) * network
         average[9] = network[9]  # a count
-    return np.array([*network, *average, *losses / STEPS, STEPS, STEPS])
+    return np.array([*network, *average, *losses[: 2 + has_score] / STEPS, STEPS, STEPS])
 
 
 @pytest.mark.parametrize("has_score", [False, True])

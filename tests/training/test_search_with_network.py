@@ -86,7 +86,9 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
     settings = SearchSettings(simulations=30, algorithm="puct")
     found = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr("ludarium.training.search.batch_search.available_cores", lambda n=cores: n)
+        monkeypatch.setattr(
+            "ludarium.training.search.batch_search.available_cores", lambda n=cores: n
+        )
         found.append(BatchSearch(game, settings, 7, seed=0, cache=1.0).run(states, engine))
     for other in found[1:]:
         assert_same(other, found[0])

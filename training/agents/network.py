@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ludarium.configs.schema import SearchSettings
-from ludarium.envs.engine.codec import shown
+from ludarium.envs.engine.codec import encode_states
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
@@ -145,7 +145,7 @@ class NetworkAgent(Agent):
                 `Evaluation`.
         """
         game, count = self.game, len(states)
-        planes, _, actions = shown(game, self._check(states), is_canonical(self._evaluator))
+        planes, _, actions = encode_states(game, self._check(states), is_canonical(self._evaluator))
         answer = self._evaluator(planes.reshape(count, *game.observation_shape))
         found = checked(answer, count, game.num_actions, self._evaluator)
         # A turn is its own inverse: it leads from the board's numbers to the network's too.

@@ -8,6 +8,7 @@ They take weights (`Actors.publish`), and return the positions that they have se
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,11 +23,11 @@ from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.networks import inference_engine
 from ludarium.training.runs.state import flatten, unflatten
-from ludarium.training.search import SearchSettings, join_results
+from ludarium.training.search import SearchSettings
 
 from .bootstrap import bootstrap_samples
-from .packer import VariantPacker
 from .self_play import SelfPlay, SelfPlayResult, games_of_worker, torch_threads_of_worker
+from .variants import VariantPacker
 
 #: Called from time to time with the number of new positions.
 Advance = Callable[[int], None]
@@ -175,7 +176,7 @@ class LocalActors(Actors):
 
         So the replay keeps the proportions where it forgets a part of an iteration.
         """
-        joined = join_results(
+        joined = SelfPlayResult.joined(
             [
                 replace(result, samples=self.packer.pack(number, result.samples))
                 for number, result in enumerate(results)
@@ -241,7 +242,7 @@ class _GameActor:
             self.game, self.config, self._bootstrap_seed, self.dtype, advance
         )
         playouts = len(samples) * self.config.bootstrap.playouts
-        return SelfPlayResult(samples, positions=len(samples), simulations=playouts)
+        return SelfPlayResult(samples, Counter(positions=len(samples), simulations=playouts))
 
     def play(
         self, settings: SearchSettings, key: tuple[int, int], advance: Advance

@@ -36,17 +36,31 @@ def join_samples(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts, dtype=parts[0].dtype)
 
 
+def write_results(samples: np.ndarray, game: Game, ends: np.ndarray, rows: np.ndarray) -> None:
+    """Write the targets that follow from the ends of the samples' games.
+
+    Args:
+        samples: structured [N] of `sample_dtype`, changed in place.
+        game: the rules.
+        ends: structured [G], the last positions of games.
+        rows: int64 [N], which of ``ends`` is the end of each sample's game.
+    """
+    scores = [game.kernels.score(game.tables, ends[row : row + 1]) for row in range(len(ends))]
+    samples["outcome"] = ends["outcome"][rows]
+    samples["score"] = np.array(scores, np.int32)[rows]
+
+
 class Batch(NamedTuple):
     """Inputs and targets of B positions, from the side of each position's player to move.
 
     Attributes:
         observations: float32 [B, *observation_shape].
-        policies: float32 [B, A], over the actions in the network's numbers; where ``optimal_mask``,
-            they are above 0 for the actions that keep the exact value.
+        policies: float32 [B, A], over the actions in the network's numbers; where
+            ``optimal_mask``, they are above 0 for the actions that keep the exact value.
         outcomes: float32 [B, 3], 1 for the outcome among win, draw and loss, else 0.
         scores: float32 [B], final score as a share of the largest possible.
-        optimal_mask: bool [B], true where the policy target marks all optimal actions instead of a
-            distribution.
+        optimal_mask: bool [B], true where the policy target marks all actions that keep the value
+            instead of a distribution.
         weights: float32 [B], weights of outcomes and scores, in proportion to how many positions
             of self-play each position represents; their mean is 1.
     """
@@ -74,12 +88,12 @@ class BatchMaker:
 
     Args:
         game: the rules.
-        keep_decided: share that was kept of the positions with `ALL_EQUAL`; each weighs 1 / this.
+        keep_trivial: share that was kept of the positions with `ALL_EQUAL`; each weighs 1 / this.
     """
 
-    def __init__(self, game: Game, keep_decided: float = 1.0) -> None:
+    def __init__(self, game: Game, keep_trivial: float = 1.0) -> None:
         self.game = game
-        self.keep_decided = keep_decided
+        self.keep_trivial = keep_trivial
         self.codec = Codec(game)
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
@@ -100,7 +114,7 @@ class BatchMaker:
 
     def _weights(self, solved: np.ndarray) -> np.ndarray:
         """The weight of each position, by its field ``solved``."""
-        weights = np.where(solved == ALL_EQUAL, 1 / self.keep_decided, 1)
+        weights = np.where(solved == ALL_EQUAL, 1 / self.keep_trivial, 1)
         return (weights * (len(weights) / max(1.0, weights.sum()))).astype(np.float32)
 
     def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:

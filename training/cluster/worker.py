@@ -20,8 +20,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.models.kernels import source_digest
 from ludarium.training.alphazero.actors import LocalActors, Weights
 from ludarium.training.alphazero.kernels import self_play as kernels
-from ludarium.training.alphazero.packer import VariantPacker
 from ludarium.training.alphazero.self_play import SelfPlayResult, choose_threads
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.search import SearchSettings
 
 
@@ -61,7 +61,7 @@ class SelfPlayer:
 
     Args:
         games: the games that it plays, and each one's share of the positions.
-        packer: packs their samples into records.
+        packer: packs their samples.
         config: the run's configuration, with this actor's part of games, positions and cores.
         identity: identity of the driver's installation, see `identity_of`.
         measures: whether it measures the backend, which one actor does for all.

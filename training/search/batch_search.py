@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -83,6 +82,7 @@ class BatchSearch:
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(require_seed(seed), batch)
         self._megabytes = cache
+        self._kernels = specialise(simulate, game)
 
     def __reduce__(self) -> tuple:
         # Its arrays are views of each other, and separate copies would not be.
@@ -153,19 +153,16 @@ class BatchSearch:
     ) -> SearchResult:
         count, tree, num_actions = len(states), self.tree, self.game.num_actions
         is_inside = in_search(evaluate, count) is not None
-        kernels = specialise(simulate, self.game)
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
         evaluation = Evaluation.empty(count, num_actions)
         parts = self._parts(count, min(len(self._caches), count) if is_inside else 1)
         for cache, first, last in parts:
-            kernels.begin(
+            self._kernels.begin(
                 *(self.game.tables, tree, cache, self._planes, is_canonical(evaluate)),
                 *(first, last),
             )
-        waiting = (
-            self._run_inside(kernels, count, evaluate, evaluation, parts) if is_inside else count
-        )
+        waiting = self._run_inside(count, evaluate, evaluation, parts) if is_inside else count
         while waiting:
             open_searches = np.flatnonzero(tree.roots["waiting"][:count] >= 0)
             answer = evaluate(self.observations[open_searches])
@@ -173,12 +170,12 @@ class BatchSearch:
             answer = checked(answer, waiting, num_actions, evaluate, needs_score)
             for array, found in zip(evaluation, answer, strict=True):
                 array[open_searches] = found
-            waiting = sum(self._advance(kernels, NONE, evaluation, True, part, 0) for part in parts)
+            waiting = sum(self._advance(NONE, evaluation, True, part, 0) for part in parts)
         actions = np.zeros(count, np.int64)
         values = np.zeros(count, np.float32)
         visits = np.zeros((count, num_actions), np.int32)
         action_values = np.full(visits.shape, np.nan, np.float32)
-        kernels.results(
+        self._kernels.results(
             *(tree, self._settings_array, self._rngs),
             *(actions, values, visits, action_values, 0, count),
         )
@@ -206,7 +203,6 @@ class BatchSearch:
 
     def _run_inside(
         self,
-        kernels: Any,
         count: int,
         evaluate: Evaluator,
         evaluation: Evaluation,
@@ -227,9 +223,7 @@ class BatchSearch:
             waiting, asked = last - first, 0
             while waiting and not must_end.is_set():
                 started, limit = perf_counter(), self._limits[number]
-                waiting = self._advance(
-                    kernels, network.net, evaluation, False, parts[number], limit
-                )
+                waiting = self._advance(network.net, evaluation, False, parts[number], limit)
                 before, asked = asked, int(evaluations.sum())
                 if asked - before < limit:
                     break
@@ -243,7 +237,6 @@ class BatchSearch:
 
     def _advance(
         self,
-        kernels: Any,
         net: Called,
         evaluation: Evaluation,
         is_answered: bool,
@@ -252,19 +245,9 @@ class BatchSearch:
     ) -> int:
         """See `simulate.advance`."""
         cache, first, last = part
-        waiting: int = kernels.advance(
-            self.game.tables,
-            self.tree,
-            cache,
-            self._settings_array,
-            self._rngs,
-            evaluation,
-            net,
-            self._planes,
-            first,
-            last,
-            is_answered,
-            limit,
+        waiting: int = self._kernels.advance(
+            *(self.game.tables, self.tree, cache, self._settings_array, self._rngs),
+            *(evaluation, net, self._planes, first, last, is_answered, limit),
         )
         return waiting
 

@@ -9,8 +9,8 @@ import ludarium.training.agents.checkpoints as checkpoints
 from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
-from ludarium.training.alphazero.packer import VariantPacker
 from ludarium.training.alphazero.samples import sample_dtype
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.runs.trainer import games_of
 from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
