@@ -22,6 +22,7 @@ from ludarium.arena.adaptive import AdaptiveAgent
 from ludarium.base.console import plain_console, say
 from ludarium.base.messages import named, quoted
 from ludarium.base.storage import write_whole
+from ludarium.envs.engine.compile import compile_in_background
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
@@ -205,6 +206,7 @@ class _TerminalGame:
 
     def run(self) -> int:
         """Play until the game is over or the person leaves; return the exit status."""
+        compile_in_background(self.position.game)  # for the opponent, while the person thinks
         first = "first" if self.seat == 0 else "second"
         self.say(f"{self.position.game.title} against {self._opponent.name}", "bold")
         self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")

@@ -16,6 +16,8 @@ import pytest
 from ludarium.cli import main
 from ludarium.cli.common import why_untrained
 from ludarium.envs import GAMES, from_record, make_game
+from ludarium.envs.engine import compile as compile_module
+from ludarium.machine.unit import Unit
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.agents.checkpoints import shipped_agents
 from ludarium.training.agents.uniform import RandomSpec
@@ -62,6 +64,14 @@ def _line_of(keyboard: Typed) -> str:
     if not line:
         raise EOFError
     return line.rstrip("\n")
+
+
+def test_the_opponent_s_search_is_compiled_while_the_person_thinks(play, monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(Unit, "load_quietly", lambda unit: asked.append(unit.title))
+    monkeypatch.setattr(compile_module, "_specialised", {})
+    play(["quit"], "tictactoe", "--opponent", "uct:10", "--seat", "0")
+    assert "tictactoe: uct" in asked
 
 
 def opponent(monkeypatch, agent: type[Agent]) -> None:

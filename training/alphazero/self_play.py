@@ -142,7 +142,7 @@ class WorkerGames:
             cache=new_cache(self.observations, game.num_actions, config.cache),
             log=new_log(game, config.positions, endings or config.positions),
             numbers=np.full(games, _NO_GAME),
-            next_number=np.array([number]),
+            next_number=np.array([number], np.int64),
             stride=stride,
             seed=0,
             rngs=np.zeros((games, 2), np.int64),
