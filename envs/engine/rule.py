@@ -98,7 +98,7 @@ def record_dtype(*fields: tuple, **declared: tuple[str, ...]) -> np.dtype:
                 f"a field cannot be called {name!r}, because every record of numpy has that; "
                 "choose another name"
             )
-    metadata = {"metadata": declared} if declared else {}  # numpy warns even of an empty one
+    metadata: Any = {"metadata": declared} if declared else {}  # numpy warns even of an empty one
     plain = np.dtype(list(fields), align=True, **metadata)
     return np.dtype((np.record, plain))
 
