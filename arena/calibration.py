@@ -34,7 +34,7 @@ from ludarium.training.evaluation.statistics import ELO
 
 from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels
-from .level import LevelSearcher
+from .level import LevelAgent
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -74,8 +74,8 @@ class MatchRunner:
     """
 
     game: Game
-    upper: LevelSearcher
-    lower: LevelSearcher
+    upper: LevelAgent
+    lower: LevelAgent
     random: Agent
     simulations: int
     games: int
@@ -87,16 +87,16 @@ class MatchRunner:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
         seed = derived_seed(self.seed, self.played)
         self.played += 1
-        first = self._player("upper", self.upper, upper)
-        second = self._player("lower", self.lower, lower)
+        first = self._player(self.upper, upper)
+        second = self._player(self.lower, lower)
         self.task.begin(title, games)
         return play_match(self.game, first, second, games, seed, task=self.task).result
 
-    def _player(self, name: str, searcher: LevelSearcher, strength: float) -> Agent:
+    def _player(self, level: LevelAgent, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
             return self.random
-        searcher.adjust(knobs_at(strength, self.simulations))
-        return Agent(self.game, name, searcher=searcher)
+        level.adjust(knobs_at(strength, self.simulations))
+        return level
 
 
 def calibrate(
@@ -134,7 +134,7 @@ def calibrate(
         raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
     started = perf_counter()
     most = knobs_at(top, simulations)
-    upper, lower = (LevelSearcher(game, network, most) for _ in range(2))
+    upper, lower = (LevelAgent(game, network, most, name=name) for name in ("upper", "lower"))
     runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
     # Survey the path, place levels on it, and rate them by all their matches.
     survey = _survey(runner, top)
@@ -179,14 +179,15 @@ def check_steps(
         task: task that counts the finished games of each match.
     """
     knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-    upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
-    players = Agent(game, "upper", searcher=upper), Agent(game, "lower", searcher=lower)
+    upper, lower = (
+        LevelAgent(game, network, knobs, ladder.simulations, name) for name in ("upper", "lower")
+    )
     matches = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
         upper.adjust(stronger.knobs)
         lower.adjust(weaker.knobs)
         task.begin(f"level {number + 1} against {number}", games)
-        played = play_match(game, *players, games, derived_seed(seed, number), task=task)
+        played = play_match(game, upper, lower, games, derived_seed(seed, number), task=task)
         matches.append(LevelMatch(number + 1, number, played.result))
     return matches
 

@@ -28,6 +28,7 @@ from ludarium.base.threads import available_cores, split
 
 from .engine.batch_kernels import choice_dtype, rows
 from .engine.game import Game
+from .engine.game_in_play import GameInPlay
 from .engine.position import Position, checked_dtype, contents_of, starts_in
 from .engine.rule import seed_rng
 from .registry import as_game
@@ -320,6 +321,12 @@ class BatchEnv:
         """A copy of one game's position; ``index`` is its number, 0 to N - 1."""
         number = checked_whole("index", index, 0, self.num_envs - 1)
         return Position.of_state(self.game, self._states[number])
+
+    def in_play(
+        self, index: int, seat: int, seed: int, actions: list[int], start: str | None
+    ) -> GameInPlay:
+        """A player's handle of one game, which follows it; for the arguments see `GameInPlay`."""
+        return GameInPlay(self.game, index, seat, seed, self._states, actions, start)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The games and their random numbers, as copies, for `resume`.

@@ -32,9 +32,9 @@ from torch.nn import functional as F
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import batch
 from ludarium.models import Evaluation, NetworkShape, build_network
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match, table
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 
 GAMES = 128  # played side by side in each iteration, to their ends
 SIMULATIONS = 32  # of the search for one move
@@ -70,7 +70,7 @@ def self_play(games, evaluate, seed):
     # Noise at the root varies the games: Gumbel noise, with which the action is a sample from the
     # policy, where the search is not sure.
     settings = SearchSettings(simulations=SIMULATIONS, noise=1.0, solver=False)
-    search = Search(games.game, settings, batch=games.num_envs, seed=seed)
+    search = BatchSearch(games.game, settings, batch=games.num_envs, seed=seed)
     rewards = np.zeros((games.num_envs, 2), np.float32)  # of both players, at the end of each game
     steps = []
     games.reset()
@@ -126,7 +126,7 @@ def learn(network, optimizer, observations, masks, policies, results):
 def kept(test, evaluate, simulations):
     """The share of the test's positions in which the move chosen keeps the exact value."""
     settings = SearchSettings(simulations=simulations, solver=False)
-    search = Search(test.game, settings, batch=len(test), seed=0)
+    search = BatchSearch(test.game, settings, batch=len(test), seed=0)
     actions = search.run(test.states, evaluate).actions
     return test.keeping[np.arange(len(test)), actions].mean()
 
@@ -162,7 +162,7 @@ def main():
         policy_loss, outcome_loss = np.mean(losses, axis=0)
         print(f"iteration {iteration}: loss {policy_loss:.3f} policy, {outcome_loss:.3f} outcome")
     report("trained")
-    agent = network_agent(game, evaluate, simulations=SIMULATIONS, name="trained")
+    agent = NetworkAgent(game, evaluate, simulations=SIMULATIONS, name="trained")
     print(table([play_match(game, agent, other, 100, seed=1) for other in ("random", "uct:100")]))
 
 

@@ -174,7 +174,7 @@ def game_ownership(game, seed, playouts):
 
 @kernel
 def search_seed(game, search, seed):
-    """Seed the root noise, as the ``seed`` of a ``Search`` of one position does."""
+    """Seed the root noise, as the ``seed`` of a ``BatchSearch`` of one position does."""
     seed_stream(search.rngs[0], seed)
 
 

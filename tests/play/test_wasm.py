@@ -37,14 +37,14 @@ from ludarium.play.wasm import (
 )
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.networks import (
     calibration_inputs_of,
     inference_engine,
     network_shape,
     stored_network,
 )
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.node import ask, need_tools, run_tests
@@ -147,7 +147,7 @@ def compare_networks(game: Game, module: Path, positions: int) -> None:
     engine = inference_engine(game, network, positions, "compiled-int8", calibration_inputs=inputs)
     draws = Draws(SEED)
     states = [wander(game, SEED + number, draws) for number in range(positions)]
-    ours = NetworkSearcher(game, engine).evaluate(np.concatenate(states))
+    ours = NetworkAgent(game, engine, 0).evaluate(np.concatenate(states))
     asked = {"network": str(file), "positions": positions, "seed": SEED}
     theirs = ask(SCRIPT, str(module), json.dumps(NOTHING | {"answers": asked}))["answers"]
     logits, wdl = (np.array([each[name] for each in theirs]) for name in ("logits", "wdl"))
@@ -173,7 +173,7 @@ def digests_of_searches(
     game: Game, settings: SearchSettings, positions: int, seed: int
 ) -> list[str]:
     digests: list[str] = []
-    search = Search(game, settings, batch=1, seed=seed, cache=Limits().cache)
+    search = BatchSearch(game, settings, batch=1, seed=seed, cache=Limits().cache)
     draws = Draws(seed)
 
     def evaluate(observations: np.ndarray) -> Evaluation:

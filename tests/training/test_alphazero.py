@@ -22,7 +22,7 @@ from ludarium.models.evaluation import in_search
 from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero import bootstrap
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
@@ -38,7 +38,7 @@ from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.survival.tiny import metrics
@@ -197,7 +197,7 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
     settings = SearchSettings(
         simulations=12, algorithm=algorithm, noise=0.9, temperature=2.0, temperature_plies=1
     )
-    search = Search(game, settings, 60, seed=1)
+    search = BatchSearch(game, settings, 60, seed=1)
     early = search.run(states, network)
     position.play(0)
     late = search.run(np.repeat(position.states, 60), network)
@@ -312,11 +312,11 @@ def test_training_learns_corso_3x3(tmp_path):
     learner = "learner={batch: 64, replay_ratio: 6, learning_rate: 0.03, warmup_steps: 5}"
     trainer = trained(tmp_path, "budget={iterations: 12}", "self_play.positions=512", learner)
     game = trainer.game
-    agent = network_agent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
+    agent = NetworkAgent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     result = play_match(game, agent, random_agent, 200, seed=1)
     torch.manual_seed(0)
-    untrained = network_agent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
+    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
     assert result.result.score.value > 0.7
     assert result.result.score.value > before.result.score.value + 0.15

@@ -94,13 +94,13 @@ def test_targets_are_those_of_a_search_of_every_line(plain):
         values = values_of(position)
         best = max(values.values())
         assert sample["outcome"] == (0, 1, 2)[best * (1 - 2 * position.mover)]
-        keeping = {action for action, value in values.items() if value == best}
+        optimal_actions = {action for action, value in values.items() if value == best}
         if sample["solved"] == CHOICE:
-            assert len(keeping) < len(values)
-            assert set(np.flatnonzero(sample["policy"])) == keeping
+            assert len(optimal_actions) < len(values)
+            assert set(np.flatnonzero(sample["policy"])) == optimal_actions
             assert set(sample["policy"]) == {0, 1}
         else:
-            assert len(keeping) == len(values)
+            assert len(optimal_actions) == len(values)
             np.testing.assert_array_equal(sample["policy"], before["policy"])
 
 

@@ -24,7 +24,7 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero import loop
 from ludarium.training.alphazero.actors import Actors, search_settings
 from ludarium.training.alphazero.exact import ALL_EQUAL, CHOICE
@@ -425,18 +425,18 @@ def networks(tmp_path_factory) -> dict[str, Any]:
 
     make = partial(loop.AlphaZero, actors=Given)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "network_agent", given)
+        patch.setattr(trainer, "NetworkAgent", given)
         patch.setattr(evaluation.AgentEvaluation, "of", lambda *_: {})
         config = RUNS.config("learner.learning_rate=0.1", "learner.ema_decay=0.9")
         run = trainer.Trainer(config, RunFolder(folder), Reporter(), make)
         run.run()
-    found["callbacks"] = Iteration(run, {"iteration": 4}).agent(0).searcher
+    found["callbacks"] = Iteration(run, {"iteration": 4}).agent(0)
     found["learning"] = copy.deepcopy(run.algorithm.network).eval()
     found["average"] = run.algorithm.learner.ema_network
     run.close()
     for place, name in (("folder", "agent"), ("past", "agents/000004")):
         found[place] = load_checkpoint(folder / f"{name}.safetensors").network
-    found["agent"] = make_agent(f"{folder}:0", run.game).searcher
+    found["agent"] = make_agent(f"{folder}:0", run.game)
     again = make_trainer(config, RunFolder(folder), Reporter())
     found["local actors"] = again.algorithm.actors.by_game[0].engine
     again.close()
@@ -452,7 +452,7 @@ def test_what_plays_is_the_average(place, networks):
     observations = position.observation(canonical=True)[None]
 
     def logits(who: Any) -> np.ndarray:
-        if isinstance(who, NetworkSearcher):
+        if isinstance(who, NetworkAgent):
             return who.evaluate(position.states).logits
         if isinstance(who, InferenceEngine):
             return who(observations).logits

@@ -16,7 +16,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.training.agents.agent import Agent
-from ludarium.training.agents.searcher import Drawn
+from ludarium.training.agents.choice import SampleAction
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.match import play_games
@@ -94,7 +94,7 @@ class _Recorder(Agent):
         super().__init__(playouts.game, playouts.name)
         self._playouts, self._finisher, self._rng = playouts, finisher, rng
         self._dtype, self._end, self._progress = dtype, end, progress
-        self._draw = Drawn(1.0)
+        self._draw = SampleAction(1.0)
         self._recorded: list[np.ndarray] = []
         self._numbers: list[int] = []  # the game of each recorded position
         self._ends: dict[int, np.ndarray] = {}  # last position by game

@@ -27,7 +27,7 @@ from ludarium.base.threads import take_turns
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from ludarium.training.exact_values import installed_source
+from ludarium.training.exact_values import ValueBounds, installed_source
 
 #: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the
 #: policy target has a 1 for each that does not; all actions have the same value.
@@ -39,20 +39,12 @@ TABLE_BYTES = 1 << 25
 _PART = 64  # games that share a search's memory
 
 
-class ExactAnswer(Protocol):
-    """The exact value of an action."""
-
-    @property
-    def outcome(self) -> int | None:
-        """1 a win for the mover, 0 a draw, -1 a loss; None if not known."""
-
-
 class ExactSource(Protocol):
     """A source of exact values."""
 
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
-    ) -> Mapping[int, ExactAnswer]:
+    ) -> Mapping[int, ValueBounds]:
         """The value of each legal action, found within ``limit`` searched positions.
 
         ``leads`` asks for the lead at the end too.

@@ -42,10 +42,10 @@ from ludarium.training.runs.state import (
 )
 from ludarium.training.runs.trainer import Trainer
 
+from .encoder import ObservationEncoder
 from .environment import LearnerVecEnv
 from .opponents import Pool
 from .policy import NetworkPolicy, measure_statistics
-from .view import View
 
 #: Metrics, and what they are called in the log of Stable-Baselines3.
 _LOGGED = (
@@ -81,15 +81,15 @@ class PPO:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         # 2. Its games, against the current self and past selves.
         self.rng = np.random.default_rng(seeds[1])
-        view = View(run.game, config.rollout.symmetries, self.rng)
+        encoder = ObservationEncoder(run.game, config.rollout.symmetries, self.rng)
         self.pool = Pool(
-            config.opponents, config.rollout.games, self.network, view, device, self.rng
+            config.opponents, config.rollout.games, self.network, encoder, device, self.rng
         )
         if saved is None and config.start is None:
             self._measure_statistics()
         with torch_threads(1):  # else it warns
             self.games = LearnerVecEnv(
-                run.game, self.pool, view, config.rollout.opening_plies, self.rng
+                run.game, self.pool, encoder, config.rollout.opening_plies, self.rng
             )
         # 3. PPO, which plays and learns.
         learner = config.learner
