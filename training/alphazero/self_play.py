@@ -20,6 +20,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
 
@@ -157,6 +158,11 @@ class WorkerGames:
         self._is_answered = False
         self.set_up(settings, 0)
 
+    @cached_property
+    def _kernels(self) -> Any:
+        """The compiled functions of the game; to look them up takes time."""
+        return specialise(templates, self.game)
+
     @property
     def log(self) -> Log:
         """The log since `begin`."""
@@ -187,14 +193,13 @@ class WorkerGames:
     def begin(self, number: int | None = None) -> None:
         """Start games from this number on; None continues the games in progress, if any."""
         self.log.counts[:] = 0
-        kernels = specialise(templates, self.game)
         if number is None and self.games.numbers[0] != _NO_GAME:
-            kernels.begin_searches(self.game.tables, self.games)
+            self._kernels.begin_searches(self.game.tables, self.games)
         else:
             if number is not None:
                 self.games.next_number[0] = number
             self.pending, self.pending_games = self.pending[:0], self.pending_games[:0]
-            kernels.begin_games(self.game.tables, self.games)
+            self._kernels.begin_games(self.game.tables, self.games)
         self.is_full = self._is_answered = False
 
     def step(self, evaluate: Evaluator, limit: int | None = None) -> None:
@@ -205,7 +210,7 @@ class WorkerGames:
             limit: with so many positions the log is full; by default with all that fit.
         """
         room, inline = len(self.log.states), inline_network(evaluate)
-        self.is_full = specialise(templates, self.game).advance_games(
+        self.is_full = self._kernels.advance_games(
             *(self.game.tables, self.games, self._settings_array, self._evaluation),
             *(NONE if inline is None else inline.net, self._is_answered),
             room if limit is None else min(limit, room),
@@ -224,14 +229,15 @@ class WorkerGames:
         samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
 
-        has_ended = np.isin(games, log.ended_games[:ended])
+        # The games that have ended, by number, and the place of each sample's game among them.
+        order = np.argsort(log.ended_games[:ended])
+        ended_games = np.append(log.ended_games[order], _NO_GAME)
+        place = np.searchsorted(ended_games[:-1], games)
+        has_ended = ended_games[place] == games
         finished, numbers = samples[has_ended], games[has_ended]
         self.pending, self.pending_games = samples[~has_ended], games[~has_ended]
-
-        order = np.argsort(log.ended_games[:ended])
-        ends = order[np.searchsorted(log.ended_games[:ended], numbers, sorter=order)]
-        write_results(finished, self.game, log.ended_states[:ended], ends)
-        counts = Counter({name: int(log.counts[name][0]) for name in COUNTS.names or ()})
+        write_results(finished, self.game, log.ended_states[order], place[has_ended])
+        counts = Counter(dict(zip(COUNTS.names or (), log.counts[0].item(), strict=True)))
         return SelfPlayResult(finished, counts), numbers
 
     def state(self) -> dict[str, np.ndarray]:
