@@ -10,7 +10,7 @@ to the end, which works for every game.
 
 from __future__ import annotations
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 
@@ -56,7 +56,7 @@ class Prober:
         self,
         position: Position,
         limit: int | None = None,
-        task: Task = UNWATCHED,
+        progress: Progress = SILENT,
         leads: bool = True,
     ) -> dict[int, Answer]:
         """The legal actions with their answers for the mover, the best first.
@@ -64,7 +64,7 @@ class Prober:
         Args:
             position: the position, not finished.
             limit: positions to search, if answers come from a search; see `Solver.answer_all`.
-            task: see `Solver.answer_all`.
+            progress: see `Solver.answer_all`.
             leads: ask for the lead at the end too, if answers come from a search and the game has
                 points.
 
@@ -73,7 +73,7 @@ class Prober:
         """
         oracle = self.at(position)._oracle
         if isinstance(oracle, Solver):
-            return oracle.actions(position, limit, task, leads)
+            return oracle.actions(position, limit, progress, leads)
         values = oracle.actions(position)
         return {action: Answer.exact(value) for action, value in values.items()}
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, AlphaBetaSearcher, make_agent
@@ -204,12 +205,14 @@ class Thinker:
             self._name = agent.thinker
         self._seconds = 0.0  # time spent on this position
         self._new = 0  # simulations in this time
+        self._began: tuple[float, int] | None = None  # time and simulations when `think` began
 
     def analysis(self) -> PositionAnalysis:
         """The analysis so far; may be called while another thread is in `think`."""
         started = time.perf_counter()
+        seconds, new = self._spent()
         estimate, moves, simulations = self._answer(self.position)
-        seconds, speed = self._seconds, self._new / max(self._seconds, 1e-6)
+        speed = new / max(seconds, 1e-6)
         if self._search is None:
             seconds = time.perf_counter() - started
         return PositionAnalysis(
@@ -223,42 +226,36 @@ class Thinker:
             None if simulations is None else speed,
         )
 
-    def think(
-        self,
-        budget: Budget | None = None,
-        report: Callable[[PositionAnalysis], None] | None = None,
-        every: float = 0.5,
-    ) -> PositionAnalysis:
+    def think(self, budget: Budget | None = None, progress: Progress = SILENT) -> PositionAnalysis:
         """Continue until the budget is spent, or there is nothing more to find.
 
         An agent that does not search step by step (`alphabeta`, `perfect`) answers at once.
 
         Args:
             budget: if it sets neither simulations nor seconds, the agent's own for a move is used.
-            report: function called with the analysis so far about every ``every`` seconds.
-            every: see ``report``.
+            progress: see `TreeSearch.think`; it may call `analysis`.
         """
         search = self._search
         if search is None:
             return self.analysis()
         budget = budget or self._budget
         if budget.simulations is None and budget.seconds is None:
-            budget = replace(self._budget, stop=budget.stop)
-        seconds, new = self._seconds - time.perf_counter(), self._new - search.simulations
-
-        def count() -> None:
-            self._seconds, self._new = seconds + time.perf_counter(), new + search.simulations
-
-        def tell() -> None:
-            count()
-            assert report is not None
-            report(self.analysis())
-
+            budget = self._budget
+        self._began = time.perf_counter(), search.simulations
         try:
-            search.think(budget, tell if report else None, every)
+            search.think(budget, progress)
         finally:
-            count()
+            self._seconds, self._new = self._spent()
+            self._began = None
         return self.analysis()
+
+    def _spent(self) -> tuple[float, int]:
+        """Seconds and new simulations, those of a `think` that has not ended included."""
+        if self._search is None or self._began is None:
+            return self._seconds, self._new
+        started, before = self._began
+        seconds = self._seconds + time.perf_counter() - started
+        return seconds, self._new + self._search.simulations - before
 
     def play(self, action: int) -> None:
         """Go to the position after a legal action.

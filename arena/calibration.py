@@ -21,7 +21,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import derived_seed
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
@@ -80,7 +80,7 @@ class MatchRunner:
     simulations: int
     games: int
     seed: int
-    task: Task
+    progress: Progress
     played: int = field(default=0, init=False)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
@@ -89,8 +89,8 @@ class MatchRunner:
         self.played += 1
         first = self._player("upper", self.upper, upper)
         second = self._player("lower", self.lower, lower)
-        self.task.begin(title, games)
-        return play_match(self.game, first, second, games, seed, task=self.task).result
+        self.progress.begin(title, games)
+        return play_match(self.game, first, second, games, seed, progress=self.progress).result
 
     def _player(self, name: str, searcher: LevelSearcher, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
@@ -107,7 +107,7 @@ def calibrate(
     games: int = 200,
     levels: int | None = None,
     seed: int = 1,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> Ladder:
     """Measure a ladder of levels.
 
@@ -121,7 +121,7 @@ def calibrate(
         levels: how many, at even steps over the whole range; default: as many steps of
             `TARGET_SCORE` as fit, or about 8 levels at smaller steps if these would be fewer.
         seed: seed of all games; the same arguments give the same levels and matches.
-        task: task that counts the finished games of each match.
+        progress: counts the finished games of each match.
 
     Raises:
         ValueError: an argument is out of range, the agent is hardly stronger than random play, or
@@ -135,7 +135,7 @@ def calibrate(
     started = perf_counter()
     most = knobs_at(top, simulations)
     upper, lower = (LevelSearcher(game, network, most) for _ in range(2))
-    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
+    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, progress)
     survey = _survey(runner, top)
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
         raise ValueError(_TOO_WEAK)
@@ -163,7 +163,7 @@ def check_steps(
     ladder: Ladder,
     games: int = 200,
     seed: int = 2,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> list[LevelMatch]:
     """Measure the steps of a ladder once more: each level against the one below.
 
@@ -175,7 +175,7 @@ def check_steps(
         ladder: the ladder.
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
-        task: task that counts the finished games of each match.
+        progress: counts the finished games of each match.
     """
     knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
     upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
@@ -184,8 +184,8 @@ def check_steps(
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
         upper.adjust(stronger.knobs)
         lower.adjust(weaker.knobs)
-        task.begin(f"level {number + 1} against {number}", games)
-        played = play_match(game, *players, games, derived_seed(seed, number), task=task)
+        progress.begin(f"level {number + 1} against {number}", games)
+        played = play_match(game, *players, games, derived_seed(seed, number), progress=progress)
         matches.append(LevelMatch(number + 1, number, played.result))
     return matches
 

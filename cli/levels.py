@@ -36,7 +36,7 @@ from .arguments import (
     require_writable,
 )
 from .common import read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 
 HELP = "list opponents of a chosen strength, or measure new ones"
@@ -155,7 +155,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     output = given.output or Path(ladder_beside(path).name)
     require_writable(output)
     network = stored_network(path, game, str(path))
-    with progress() as task:
+    with shown_progress() as progress:
         ladder = calibrate(
             game,
             network,
@@ -164,7 +164,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             given.games,
             given.levels,
             given.seed,
-            task,
+            progress,
         )
     save_ladder(ladder, output)
     wide = ladder.levels[-1].rating.value - ladder.levels[0].rating.value
@@ -181,9 +181,9 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
 def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[LevelMatch]:
     from ludarium.arena.calibration import check_steps
 
-    with progress() as task:
+    with shown_progress() as progress:
         network = stored_network(path, game, str(path))
-        return check_steps(game, network, ladder, given.games, given.seed, task)
+        return check_steps(game, network, ladder, given.games, given.seed, progress)
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[LevelMatch] | None = None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .arguments import add_options, add_position, add_simulations, read_count
 from .common import AGENTS_HELP, FALLBACK, game_of, read_options
-from .progress import progress
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
@@ -248,8 +248,8 @@ def _site_with(variant: Variant, folder: Path) -> Site:
         site = Site.read(parts.BUILT)
         if site.is_current(variant):
             return site
-        with progress() as task:
-            return site.with_variant(variant, folder / "page", task)
+        with shown_progress() as progress:
+            return site.with_variant(variant, folder / "page", progress)
     except ModuleNotFoundError as error:
         raise _NoPageError(
             f'the page needs more packages ({error}): pip install "ludarium[wasm]"'

@@ -25,7 +25,7 @@ from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import network_shape
 from tests.games import after
 from tests.oddity import Oddity
-from tests.tasks import Told
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -219,7 +219,8 @@ def test_a_player_moves_twice_after_a_random_start():
 
 def test_an_analysis_can_be_stopped(with_network):
     def stop_after_two(told: Told) -> None:
-        told.stops = len(told.steps) == 2
+        if sum(told.steps) == 2:
+            told.stop()
 
     told = Told(stop_after_two)
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=30), told)

@@ -39,7 +39,7 @@ from ludarium.training.evaluation import MatchResult, expected_score, play_match
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of
-from tests.tasks import Told
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 
@@ -416,7 +416,9 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
         weights.detach().zero_()
     told = Told()
     first, second = (
-        calibrate(game, network, "0" * 64, simulations=16, games=40, levels=3, seed=1, task=told)
+        calibrate(
+            game, network, "0" * 64, simulations=16, games=40, levels=3, seed=1, progress=told
+        )
         for _ in range(2)
     )
     assert replace(first, seconds=0) == replace(second, seconds=0)

@@ -237,8 +237,8 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     _, config, (weights, _) = new_player()
     config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
     games = games_of(config)
-    reporter = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    progress = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     cluster = ClusterActors(run, None, weights)
     found = cluster.bootstrap(lambda _: None)
     assert found.positions == 64
@@ -266,8 +266,8 @@ def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     _, config, (weights, _) = new_player()
     games = games_of(config)
-    reporter = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    progress = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     waiting = ClusterActors(run, None, weights)
     for second in range(0, 700, 50):
         now[0] = float(second)

@@ -416,7 +416,7 @@ def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
     path = fitting_agent(game)
     of_each = 1 if name.endswith("-all") else 10
     games = level_games(name, of_each * len(find_ladder(game).levels))
-    (tmp_path / "module").write_bytes(module_part(game).content(print))
+    (tmp_path / "module").write_bytes(module_part(game).content())
     network = stored_network(path, game, str(path))
     (tmp_path / "network").write_bytes(network_content(game, network))
     played = run(

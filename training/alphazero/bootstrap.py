@@ -8,10 +8,10 @@ use no knowledge but the rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -33,7 +33,7 @@ def bootstrap_samples(
     config: AlphaZeroConfig,
     seed: np.random.SeedSequence,
     dtype: np.dtype,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
@@ -48,10 +48,13 @@ def bootstrap_samples(
         config: the run's configuration.
         seed: seed of all random numbers.
         dtype: dtype of the samples, from `sample_dtype`.
-        progress: function called from time to time with the number of new positions.
+        progress: counts the positions.
 
     Returns:
         Structured array [N].
+
+    Raises:
+        StoppedError: ``progress`` was stopped.
     """
     wanted = config.bootstrap.positions
     agent = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
@@ -89,7 +92,8 @@ def bootstrap_samples(
             illegal = play(game.tables, now, draw(result, rng), game.num_actions)
             assert illegal < 0, "an action without playouts was drawn"
             states[going] = now
-            progress(len(going))
+            progress.advance(len(going))
+            progress.check()
         samples, rows = join_samples(chunks), np.concatenate(numbers)
         scores = [game.kernels.score(game.tables, states[n : n + 1]) for n in range(games)]
         samples["outcome"] = states["outcome"][rows]

@@ -26,7 +26,8 @@ import msgspec
 import numpy as np
 import torch
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -395,7 +396,7 @@ class SelfPlay:
         settings: SearchSettings,
         evaluate: Evaluator,
         seed: np.random.SeedSequence,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress = SILENT,
     ) -> SelfPlayResult:
         """Play a chunk.
 
@@ -403,20 +404,18 @@ class SelfPlay:
             settings: settings of the search.
             evaluate: the network.
             seed: seed of the games that are started.
-            progress: function called from time to time with the number of new positions, by the
-                workers' threads.
+            progress: counts the positions, in the workers' threads.
         """
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for group in self.groups:
             group.set_up(settings, number)
-        report = progress or (lambda _: None)
         if self.plays_alone:
             tally = _Tally(self._positions)
-            self._in_threads(lambda worker: self._play_games(worker, evaluate, tally, report))
+            self._in_threads(lambda worker: self._play_games(worker, evaluate, tally, progress))
             played = tally.counted
         else:
             self._has_failed = False
-            self._in_threads(lambda worker: self._play_share(worker, evaluate, report))
+            self._in_threads(lambda worker: self._play_share(worker, evaluate, progress))
             played = [group.collect() for group in self.groups]
         result = join_results([each for each, _ in played])
         if self._exact is None:
@@ -453,20 +452,20 @@ class SelfPlay:
         each = torch_threads_of_worker(self.workers)
 
         def share(worker: int, _: int) -> None:
-            torch.set_num_threads(each)  # other calls of `split` use this thread too
+            torch.set_num_threads(each)  # other calls of `parallel_for` use this thread too
             work(worker)
 
         with torch_threads(each):
-            split(share, self.workers, self.workers)
+            parallel_for(share, self.workers, self.workers)
 
     def _play_games(
-        self, worker: int, evaluate: Evaluator, tally: _Tally, report: Callable[[int], None]
+        self, worker: int, evaluate: Evaluator, tally: _Tally, progress: Progress
     ) -> None:
         """Play one game after another until enough count."""
         try:
             while not tally.is_over:
                 number = tally.next_number()
-                if self._play_game(worker, evaluate, tally, number, report):
+                if self._play_game(worker, evaluate, tally, number, progress):
                     tally.add(number, self.groups[worker].collect())
         except BaseException:
             tally.is_over = True  # the other workers can stop
@@ -478,7 +477,7 @@ class SelfPlay:
         evaluate: Evaluator,
         tally: _Tally,
         number: int,
-        report: Callable[[int], None],
+        progress: Progress,
     ) -> bool:
         """Play a game as long as it may count; return whether it was played to its end.
 
@@ -493,10 +492,10 @@ class SelfPlay:
             group.step(evaluate)
             positions = group.positions - before
             self._some[worker] = 1 + int(_PATIENCE * positions / (perf_counter() - started))
-            report(tally.shown(positions))
+            progress.advance(tally.shown(positions))
         return bool(counts[ENDED])
 
-    def _play_share(self, worker: int, evaluate: Evaluator, report: Callable[[int], None]) -> None:
+    def _play_share(self, worker: int, evaluate: Evaluator, progress: Progress) -> None:
         """Play a worker's share of the positions."""
         group = self.groups[worker]
         try:
@@ -504,7 +503,7 @@ class SelfPlay:
             while not group.is_full and not self._has_failed:
                 before = group.positions
                 group.step(evaluate)
-                report(group.positions - before)
+                progress.advance(group.positions - before)
         except BaseException:
             self._has_failed = True  # the other workers can stop
             raise

@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_seed, checked_whole
-from ludarium.base.progress import UNWATCHED, StoppedError, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -30,7 +30,7 @@ def play_match(
     games: int,
     seed: int | None = None,
     opening_plies: int | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
     openings: Openings | None = None,
 ) -> Games:
     """Play a match; the same seed and agents give the same match.
@@ -47,13 +47,13 @@ def play_match(
         seed: seed of openings and agents; ``None`` plays a new match each time.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
-        task: task that counts the finished games.
+        progress: counts the finished games.
         openings: half as many as games, instead of drawn ones.
 
     Raises:
         ValueError: ``games`` is not a positive even number or not two for each opening, an agent
             plays another game, or an agent chose an illegal action; the message says which.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     check_games(games)
     game = as_game(game, {})
@@ -66,7 +66,7 @@ def play_match(
         openings = draw_openings(game, games // 2, opening_plies, seeds[0])
     elif len(openings) != games // 2:
         raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
-    return play(game, agents, openings.twice(), task)
+    return play(game, agents, openings.twice(), progress)
 
 
 def check_games(games: int, name: str = "games") -> int:
@@ -78,7 +78,7 @@ def check_games(games: int, name: str = "games") -> int:
 
 
 def play(
-    game: Game, agents: tuple[Agent, Agent], openings: Openings, task: Task = UNWATCHED
+    game: Game, agents: tuple[Agent, Agent], openings: Openings, progress: Progress = SILENT
 ) -> Games:
     """Play a game from each opening, all side by side.
 
@@ -86,11 +86,11 @@ def play(
         game: the rules.
         agents: the two agents. The first is ``player_0`` in games with an even number.
         openings: the positions at which the games begin.
-        task: task that counts the finished games.
+        progress: counts the finished games.
 
     Raises:
         ValueError: an agent chose an illegal action; the message says which.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     states = openings.states.copy()
     count = len(states)
@@ -111,8 +111,7 @@ def play(
             agent.begin(side)
             abandoned.callback(_abandon, agent, side, states)
         while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
-            if task.stopped:
-                raise StoppedError
+            progress.check()
             of_first = states["mover"][going] == seats[going]
             for agent, side, group in zip(
                 agents, sides, (going[of_first], going[~of_first]), strict=True
@@ -136,7 +135,7 @@ def play(
                 if len(over):
                     for each, handles in zip(agents, sides, strict=True):
                         each.finish([handles[number] for number in over])
-                    task.advance(len(over))
+                    progress.advance(len(over))
     return Games(
         game=game,
         players=(agents[0].name, agents[1].name),

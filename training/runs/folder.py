@@ -43,6 +43,7 @@ import numpy as np
 from ludarium.base.files import read_regular_file
 from ludarium.base.messages import shortened
 from ludarium.base.numbers import checked_flag
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config, write_yaml
 from ludarium.configs.schema import SaveConfig
@@ -123,13 +124,11 @@ class RunFolder:
 
     # Beginning and end.
 
-    def open(
-        self, config: TrainingConfig, say: Callable[[str], None] = lambda _: None
-    ) -> SavedRun | None:
+    def open(self, config: TrainingConfig, progress: Progress = SILENT) -> SavedRun | None:
         """Open the folder for a run of ``config``: a new run, or the one that the folder holds.
 
-        A run resumes from the latest whole state. ``say`` is called with one line for each damaged
-        or missing file.
+        A run resumes from the latest whole state. ``progress`` says a line for each damaged or
+        missing file.
 
         Returns:
             The saved run; None for a new run.
@@ -148,7 +147,7 @@ class RunFolder:
             self._made = made
             self._take_place()
             if self._states() and not self._restart:
-                return self._resume(say)
+                return self._resume(progress)
         except BaseException:
             self.close()
             raise
@@ -193,7 +192,7 @@ class RunFolder:
         if others:
             raise ValueError(
                 f"{self.path} holds {shortened(', '.join(others), 200)}, and no saved state of a "
-                "run: give another --folder, or move away what is there"
+                "run: give another folder, or move away what is there"
             )
 
     def _clear(self, *spared: Path) -> None:
@@ -245,11 +244,11 @@ class RunFolder:
             except DamagedError as error:
                 faults.append(str(error))
         raise ValueError(
-            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
-            "what is missing, take the version of ludarium that wrote it, or start anew (--restart)"
+            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put "
+            "back what is missing, take the version of ludarium that wrote it, or set restart=True"
         )
 
-    def _resume(self, say: Callable[[str], None]) -> SavedRun:
+    def _resume(self, progress: Progress) -> SavedRun:
         """Load the latest whole state, and write configuration and log to match it."""
         faults: list[str] = []
         state, number = self._latest(self._read_state, faults)
@@ -259,10 +258,12 @@ class RunFolder:
         if not faults and {number, number + 1} <= logged.keys():
             faults.append(f"{self._state(number + 1)} is missing")
         for damage in faults:
-            say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
+            progress.say(
+                f"{damage}; going on after iteration {number} instead, nothing is lost but time"
+            )
         self._iteration = number
         write_file(self._config, text_of(self._wanted))
-        self._write_log(logged, saved["metrics"], say)
+        self._write_log(logged, saved["metrics"], progress)
         if not faults:  # keep a damaged state until it is written again: it may be repairable
             self._prune(saved["first_chunk"])
         return SavedRun(
@@ -270,7 +271,7 @@ class RunFolder:
         )
 
     def _write_log(
-        self, logged: dict[int, bytes], metrics: dict[str, Any], say: Callable[[str], None]
+        self, logged: dict[int, bytes], metrics: dict[str, Any], progress: Progress
     ) -> None:
         """Truncate the log after the resumed iteration; later lines will be written again.
 
@@ -279,7 +280,9 @@ class RunFolder:
         lines = [line for number, line in logged.items() if number < self._iteration]
         lines.append(_line(metrics))
         if len(lines) < self._iteration:
-            say(f"{self.metrics} is damaged; {len(lines)} of its {self._iteration} lines stay")
+            progress.say(
+                f"{self.metrics} is damaged; {len(lines)} of its {self._iteration} lines stay"
+            )
         write_file(self.metrics, b"".join(lines))
 
     def write_agent(self, content: bytes) -> None:
@@ -360,7 +363,7 @@ class RunFolder:
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
-                "give another --folder, or --restart to throw that run away"
+                "give another folder, or restart=True to throw that run away"
             )
 
     # Writing.

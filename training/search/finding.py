@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
@@ -22,7 +22,6 @@ class Budget:
         simulations: simulations or playouts in all, including those of earlier calls. 0 asks a
             network for its policy, without search.
         seconds: seconds from the call on.
-        stop: function called now and then; true ends the search.
 
     Raises:
         ValueError: ``simulations`` is not a whole number from 0 on, or ``seconds`` is not a finite
@@ -31,7 +30,6 @@ class Budget:
 
     simulations: int | None = None
     seconds: float | None = None
-    stop: Callable[[], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.simulations is not None:
