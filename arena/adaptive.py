@@ -19,9 +19,9 @@ from ludarium.training.agents import Agent, GameInPlay, Seed
 from ludarium.training.evaluation.statistics import ELO
 from ludarium.training.search import Finding
 
-from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
 from .level import LevelSearcher
+from .level_params import params_at
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -109,8 +109,8 @@ class AdaptiveAgent(Agent):
             raise ValueError(f"elo of {name} is 0 to {_MOST_ELO:,.0f}, not {quoted(start)}")
         self._ladder = ladder
         self._start = start
-        knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-        self._level = LevelSearcher(game, network, knobs, ladder.simulations)
+        params = params_at(RANDOM_STRENGTH, ladder.simulations)
+        self._level = LevelSearcher(game, network, params, ladder.simulations)
         self._player = Agent(game, name, seed, self._level)
         super().__init__(game, name, seed, self._level)
 
@@ -160,4 +160,4 @@ class AdaptiveAgent(Agent):
 
     def _adjust(self, elo: float) -> None:
         strength = self._ladder.strength_of(elo)
-        self._level.adjust(knobs_at(strength, self._ladder.simulations))
+        self._level.adjust(params_at(strength, self._ladder.simulations))

@@ -1,4 +1,4 @@
-"""Measures a ladder of levels from scratch: even steps of strength along the path of `knobs_at`.
+"""Measures a ladder of levels from scratch: even steps of strength along the path of `params_at`.
 
 A survey rates points of the path by matches between neighbours. The first level is placed where it
 scores 60 % against random play. Then levels are placed from the strongest down: each next one where
@@ -32,9 +32,9 @@ from ludarium.training.evaluation import (
 )
 from ludarium.training.evaluation.statistics import ELO
 
-from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels
 from .level import LevelSearcher
+from .level_params import params_at, strongest
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -95,7 +95,7 @@ class MatchRunner:
     def _player(self, name: str, searcher: LevelSearcher, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
             return self.random
-        searcher.adjust(knobs_at(strength, self.simulations))
+        searcher.adjust(params_at(strength, self.simulations))
         return Agent(self.game, name, searcher=searcher)
 
 
@@ -133,7 +133,7 @@ def calibrate(
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
     started = perf_counter()
-    most = knobs_at(top, simulations)
+    most = params_at(top, simulations)
     upper, lower = (LevelSearcher(game, network, most) for _ in range(2))
     runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, progress)
     survey = _survey(runner, top)
@@ -177,13 +177,13 @@ def check_steps(
         seed: seed of all games, another than the ladder's.
         progress: counts the finished games of each match.
     """
-    knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-    upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
+    params = params_at(RANDOM_STRENGTH, ladder.simulations)
+    upper, lower = (LevelSearcher(game, network, params, ladder.simulations) for _ in range(2))
     players = Agent(game, "upper", searcher=upper), Agent(game, "lower", searcher=lower)
     matches = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
-        upper.adjust(stronger.knobs)
-        lower.adjust(weaker.knobs)
+        upper.adjust(stronger.params)
+        lower.adjust(weaker.params)
         progress.begin(f"level {number + 1} against {number}", games)
         played = play_match(game, *players, games, derived_seed(seed, number), progress=progress)
         matches.append(LevelMatch(number + 1, number, played.result))

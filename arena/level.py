@@ -2,7 +2,7 @@
 
 It searches like the trained agent and then draws among the moves that the search tried, by
 how much of the position's value each loses: a small loss is likely, a large one unlikely, and one
-beyond a bound does not happen. `Knobs` determine how likely and how large.
+beyond a bound does not happen. `LevelParams` determine how likely and how large.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ludarium.training.networks import (
 )
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch, level
 
-from .knobs import Knobs
+from .level_params import LevelParams
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -36,7 +36,7 @@ _SEEDS = 1 << 53  # limit of integers in JavaScript
 
 
 class LevelSearcher(Searcher):
-    """Finds moves with a network at the strength of its knobs.
+    """Finds moves with a network at the strength of its parameters.
 
     The move is drawn here and not by the agent's choice: one generator for each position draws the
     search's noise and the move. So a position gets the same move alone and in a batch, in Python
@@ -46,22 +46,22 @@ class LevelSearcher(Searcher):
     Args:
         game: the rules.
         network: the network with its weights.
-        knobs: the strength.
-        most_simulations: most simulations for `adjust`; default: those of ``knobs``.
+        params: the strength.
+        most_simulations: most simulations for `adjust`; default: those of ``params``.
 
     Attributes:
-        knobs: the strength.
+        params: the strength.
     """
 
     def __init__(
         self,
         game: Game,
         network: Network,
-        knobs: Knobs,
+        params: LevelParams,
         most_simulations: int | None = None,
     ) -> None:
         super().__init__(game)
-        most = max(most_simulations or 0, knobs.simulations)
+        most = max(most_simulations or 0, params.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
         self._evaluator = inference_engine(
@@ -71,12 +71,12 @@ class LevelSearcher(Searcher):
         cache = cache_size(self._evaluator)
         self._kernels = specialise(level, game)
         self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)
-        self.adjust(knobs)
+        self.adjust(params)
 
-    def adjust(self, knobs: Knobs) -> None:
+    def adjust(self, params: LevelParams) -> None:
         """Change the strength; ``ValueError`` for more simulations than ``most_simulations``."""
-        self.knobs = knobs
-        self._record = np.array([astuple(knobs)], level.KNOBS)
+        self.params = params
+        self._record = np.array([astuple(params)], level.LEVEL_PARAMS)
         self._set_search(sees_wins=True)
 
     def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
@@ -107,6 +107,6 @@ class LevelSearcher(Searcher):
 
     def _set_search(self, sees_wins: bool) -> None:
         settings = msgspec.structs.replace(
-            level.SETTINGS, simulations=self.knobs.simulations, solver=sees_wins
+            level.SETTINGS, simulations=self.params.simulations, solver=sees_wins
         )
         self._search.use(settings)

@@ -199,7 +199,7 @@ def ladder_as_json(ladder: Ladder, checked: Sequence[LevelMatch] | None = None) 
         "levels": [
             {
                 "level": number,
-                **asdict(level.knobs),
+                **asdict(level.params),
                 "elo": level.rating.to_dict(),
             }
             for number, level in enumerate(ladder.levels, 1)
@@ -229,14 +229,14 @@ def ladder_text(ladder: Ladder) -> str:
             str(number),
             words.get(number, ""),
             f"{level.rating.value:,.0f}",
-            str(level.knobs.simulations),
-            f"{level.knobs.temperature:.3f}",
-            f"{level.knobs.bound:.2f}",
+            str(level.params.simulations),
+            f"{level.params.temperature:.3f}",
+            f"{level.params.max_value_loss:.2f}",
             *(_match_row(steps[number])[2:] if number in steps else ("", "")),
         ]
         for number, level in enumerate(ladder.levels, 1)
     ]
-    header = ["level", "", "Elo", "simulations", "temperature", "bound", *_MATCH[2:]]
+    header = ["level", "", "Elo", "simulations", "temperature", "max loss", *_MATCH[2:]]
     lines.append(text_table(header, rows, left=[1], names=2))
     lines.append("scores are those against the level below, of the first against random play")
     others = [each for each in ladder.matches if each.upper != each.lower + 1]

@@ -15,8 +15,8 @@ from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedSearcher
 from ludarium.analysis.thinking import Estimate, analyse_position, make_thinker
 from ludarium.analysis.value_graph import plot_values
-from ludarium.arena.knobs import Knobs
 from ludarium.arena.level import LevelSearcher
+from ludarium.arena.level_params import LevelParams
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
 from ludarium.training.agents import Agent, make_agent
@@ -162,8 +162,8 @@ def test_what_cannot_be_asked(with_network):
 @pytest.mark.slow
 def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
-    knobs = Knobs(16, temperature=1.0)
-    searcher = LevelSearcher(GAME, network, knobs)
+    params = LevelParams(16, temperature=1.0)
+    searcher = LevelSearcher(GAME, network, params)
     level = Agent(GAME, "level:1", searcher=searcher)
     full = network_agent(GAME, network, 30, backend="compiled-int8")
     analysis = analyse_position(from_start("b2"), level, Budget(simulations=30))

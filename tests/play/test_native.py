@@ -332,14 +332,14 @@ def level_searcher(name: str) -> LevelSearcher:
     path = fitting_agent(game)
     ladder = find_ladder(game)
     network = stored_network(path, game, str(path))
-    return LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
+    return LevelSearcher(game, network, ladder.levels[0].params, ladder.simulations)
 
 
 @cache
 def actions_of_python(name: str, played: LevelGame) -> list[int]:
     game = game_played(name)
     searcher = level_searcher(name)
-    searcher.adjust(find_ladder(game).levels[played.level - 1].knobs)
+    searcher.adjust(find_ladder(game).levels[played.level - 1].params)
     if played.start != "-":
         game = make_game(name, setup=played.start)
     position, actions = Position(game, played.number), []
@@ -755,7 +755,7 @@ def test_builds_are_told_apart(monkeypatch):
 @pytest.mark.parametrize("simulations", [0, 401])
 def test_a_level_without_room_changes_nothing(simulations):
     memory = memory_of(make_game("corso"), LIMITS)
-    memory["search"].knobs["simulations"] = simulations
+    memory["search"].params["simulations"] = simulations
     arrays = named_arrays("search", memory["search"])
     before = {name: array.tobytes() for name, array in arrays.items()}
     assert kernels.level_begin(memory["game"], memory["search"], 5, 1) == -1
