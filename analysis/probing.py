@@ -18,7 +18,7 @@ from .answer import Answer
 from .corso import SIZES, CorsoSolver, shipped_known
 from .search import EndgameSolver
 from .solution import TableSolution
-from .solutions import SOLVED, table_of
+from .solutions import SOLVED, installed_solver, table_of
 from .solver import Solver
 
 
@@ -97,13 +97,15 @@ def prober_of(game: Game, memory: int | None = None, threads: int = 1) -> Prober
 
 
 def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver:
-    """The fastest search for exact values in a game.
+    """The fastest search for exact values in a game; an installed package may have one.
 
     Raises:
-        ValueError: the memory is too little, there is no thread, or a shipped file is damaged.
+        ValueError: the memory is too little, there is no thread, a shipped file is damaged, or see
+            `installed_solver`.
     """
-    searches: type[CorsoSolver] | type[EndgameSolver]
-    searches = CorsoSolver if source_of(game) is CorsoSolver else EndgameSolver
+    searches = installed_solver(game)
+    if searches is None:
+        searches = CorsoSolver if source_of(game) is CorsoSolver else EndgameSolver
     given = {} if memory is None else {"memory": memory}
     solver = searches(game, threads=threads, **given)
     if isinstance(solver, CorsoSolver):

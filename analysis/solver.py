@@ -32,10 +32,12 @@ class Solver(ABC):
         default_limit: default number of positions to search in one call.
         source: the kind of search, in words for people who ask for a value.
 
+    A search is made by ``(game, memory=..., threads=...)``, where memory is the bytes of its table.
+
     Args:
         game: the rules.
-        table: the transposition table, int64[entries] or int64[entries, 2]; a free entry ends
-            with 0.
+        table: the transposition table, 64-bit integers [entries] or [entries, 2]; a free entry
+            ends with 0.
         threads: 1 or more.
 
     Raises:

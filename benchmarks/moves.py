@@ -111,7 +111,7 @@ def speeds_of_self_play(
             started = time.process_time()
             result = group.play(settings, engine, np.random.SeedSequence(number))
             if number:  # the first one compiles
-                done[k] += result.simulations
+                done[k] += result.counts["simulations"]
                 spent[k] += time.process_time() - started
         if min(spent) >= seconds:
             break

@@ -227,7 +227,7 @@ class _TerminalGame:
     def _go_on(self) -> bool:
         """Play the opponent's move, or ask the person for one; False if the person leaves."""
         if self.position.mover == self.seat:
-            self.say("\n" + self.position.game.terminal_text(self.position.state))
+            self.say("\n" + self.position.game.terminal.text(self.position))
             return self._ask_until_moved()
         try:
             with self._console.status("thinking ..."):
@@ -273,7 +273,7 @@ class _TerminalGame:
         """Read lines until the number of moves changes; return False if the person leaves."""
         played = len(self.history)
         while len(self.history) == played:
-            to_do = self.position.game.to_do(self.position.state)
+            to_do = self.position.to_do()
             if not self._ask(f"you are {self._who(self.seat)}, to {to_do}: "):
                 return False
         return True
@@ -315,7 +315,7 @@ class _TerminalGame:
     def _answer_or_play(self, line: str) -> None:
         """Run a command of the game, or play a move."""
         game, position = self.position.game, self.position
-        answer = game.terminal_help(position.state, line.lower().split())
+        answer = game.terminal.answer(position, line.lower().split())
         if answer is not None:
             self.say(answer)
         elif position.mover != self.seat:
@@ -324,7 +324,7 @@ class _TerminalGame:
             self.play(position.text_to_action(line))
 
     def _who(self, player: int) -> str:
-        marks = self.position.game.marks(self.position.state, player)
+        marks = self.position.game.marks(self.position, player)
         return f"player_{player} ({marks})" if marks else f"player_{player}"
 
     def _tell_result(self) -> None:
@@ -335,11 +335,11 @@ class _TerminalGame:
             winner = "you win" if self.forfeit.player != self.seat else f"{name} wins"
             self.say(f"{self.forfeit.told(self.position.game)}: {winner}.", "bold")
         elif self.position.is_over:
-            self.say("\n" + self.position.game.terminal_text(self.position.state))
-            tally = self.position.game.tally(self.position.state)
-            points = f", {max(tally)} to {min(tally)}" if tally is not None else ""
+            self.say("\n" + self.position.game.terminal.text(self.position))
+            points = self.position.points
+            told = f", {max(points)} to {min(points)}" if points is not None else ""
             results = {1: "You win", -1: f"{name} wins", 0: "A draw"}
-            self.say(f"{results[self.position.rewards[self.seat]]}{points}.", "bold")
+            self.say(f"{results[self.position.rewards[self.seat]]}{told}.", "bold")
 
     def _think(self, function: Callable[[], Any]) -> Any:
         """Call a function of the opponent in a thread, so that Ctrl-C works during compiled code.
@@ -367,7 +367,7 @@ class _TerminalGame:
     # Commands.
 
     def _help(self, _: str) -> None:
-        commands = [*_HELP, *self.position.game.terminal_commands]
+        commands = [*_HELP, *self.position.game.terminal.commands]
         self.say(text_table(None, commands, left=(0, 1), terminal=False))
 
     def _board(self, _: str) -> None:

@@ -64,10 +64,10 @@ class Evaluator:
         kept: list[np.ndarray] = []
         rows: list[int] = []
         numbers: list[int] = []
-        for ply in sample.replay(np.arange(games)):
-            kept.append(ply.before)
-            rows += ply.games.tolist()
-            numbers += [ply.number] * len(ply.games)
+        for ply, playing, before, _ in sample.replay(np.arange(games)):
+            kept.append(before)
+            rows += playing.tolist()
+            numbers += [ply] * len(playing)
         if kept:
             found[rows, numbers] = self.values(np.concatenate(kept))
         found[np.arange(games), plies] = sample.rewards(0)[:games]

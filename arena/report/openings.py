@@ -60,7 +60,7 @@ def openings(study: Study) -> dict[str, Any] | None:
             np.array([result["points"] for result in played]),
             np.array([result["player_0_score"]["count"] for result in played]),
         )
-    texts = [game.action_to_text(start.state, int(action)) for action in actions]
+    texts = [start.action_to_text(int(action)) for action in actions]
     moves: list[dict[str, Any]] = [
         {
             "moves": [texts[place] for place in orbit],

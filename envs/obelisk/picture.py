@@ -64,6 +64,9 @@ from .view import (
     SHADES,
     STANDING,
     ZONE,
+    next_pose,
+    role,
+    show,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +114,7 @@ _HOLES = ("#ffffff", "#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
 
 
 def view_tables(game: Obelisk) -> np.ndarray:
-    """The tables that the game's view looks up, see `view`."""
+    """The tables that `view` looks up."""
     colours = _colours(game)
     ranks = np.zeros((_levels(game), COLUMNS), np.int16)
     for rank, (x, y, z) in enumerate(_all_cubes(game)):
@@ -174,6 +177,8 @@ def scene(game: Obelisk) -> Scene:
             *_types_left(game),
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
+        show=show,
+        role=role,
         handling=_handling(game),
         rows=_rows(game),
     )
@@ -218,6 +223,7 @@ def _handling(game: Obelisk) -> Handling:
             aside, up = _point(i + 0.5, j + 0.5, k + 0.5)
             cubes[CUBES + CUBE_SLOTS * rank] = corner[0] + aside, corner[1] + up
     return Handling(
+        next_pose=next_pose,
         piece="block",
         poses=[_pose_words(orientation) for orientation in range(ORIENTATIONS)],
         pose_of=np.where(places < 0, -1, places // COLUMNS),

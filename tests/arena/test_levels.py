@@ -128,7 +128,7 @@ def test_the_path_goes_from_random_play_to_the_whole_agent() -> None:
         {"win_detection_prob": True},
     ],
 )
-def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LevelParams(**{"simulations": 16, **wrong})
 
@@ -490,7 +490,7 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
         env.reset(seed=1 if number == 0 else None)
         reward, is_over = 0.0, False
         while not is_over:
-            _, reward, is_over, truncated, _ = env.step(weak.choose(env.board.position))
+            _, reward, is_over, truncated, _ = env.step(weak.choose(env.aec.position))
             is_over = is_over or truncated
         assert (agent.estimate.elo - before) * reward > 0  # up after a loss
     assert agent.elo != middle

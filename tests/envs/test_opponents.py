@@ -122,7 +122,7 @@ class Face:
     @property
     def positions(self) -> list[Position]:
         if not self.is_vector:
-            return [self.env.board.position.copy()]
+            return [self.env.aec.position.copy()]
         batch = getattr(self.env, "side", self.env).batch
         return [batch.position(number) for number in range(batch.num_envs)]
 
@@ -328,7 +328,7 @@ def face_mask(face: Face) -> np.ndarray:
 
 
 def is_over(face: Face) -> bool:
-    return not face.is_vector and face.env.board.position.is_over
+    return not face.is_vector and face.env.aec.position.is_over
 
 
 @each_face

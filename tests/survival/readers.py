@@ -23,11 +23,11 @@ from ludarium.analysis.corso.known import read_known, write_known
 from ludarium.analysis.engine import read_request
 from ludarium.analysis.exact_tests import read_exact_test
 from ludarium.analysis.table import read_table
-from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
 from ludarium.arena.curve import MeasurementCache, _sha256
 from ludarium.arena.folder import ArenaFolder, check_replay, row_of
 from ludarium.arena.ladder import load_ladder
+from ludarium.arena.schedule import SeededOpenings
 from ludarium.base.files import load_json
 from ludarium.cli.push import agent_card
 from ludarium.configs import apply_settings, load_config, shipped

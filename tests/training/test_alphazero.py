@@ -82,7 +82,7 @@ def assert_same_samples(found: SelfPlayResult, expected: SelfPlayResult) -> None
     for name in ("policy", "outcome", "score"):
         np.testing.assert_array_equal(found.samples[name], expected.samples[name])
     for name in ("games", "plies", "positions", "simulations"):
-        assert getattr(found, name) == getattr(expected, name)
+        assert found.counts[name] == expected.counts[name]
 
 
 def compiled_engine(seed: int = 1, backend: str = "compiled") -> InferenceEngine:
@@ -100,7 +100,7 @@ def test_whole_games_are_the_same_for_any_number_of_workers(backend):
     chunks = []
     for workers in (1, 2, 3):
         self_play, settings = self_play_of(workers, engine)
-        assert self_play.plays_alone
+        assert self_play.one_game_per_worker
         chunks.append(
             [self_play.play(settings, engine, np.random.SeedSequence(seed)) for seed in (3, 4)]
         )
@@ -111,7 +111,7 @@ def test_whole_games_are_the_same_for_any_number_of_workers(backend):
     assert contents_of(first.samples["state"]) != contents_of(second.samples["state"])
     for result in chunks[0]:
         # The last game is the one with which there are enough positions.
-        assert 900 <= result.positions == len(result.samples) < 900 + 9
+        assert 900 <= result.counts["positions"] == len(result.samples) < 900 + 9
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -122,7 +122,7 @@ def test_progress_is_told_within_a_game_and_ends_at_the_goal(workers, monkeypatc
     told = Told()
     result = self_play.play(settings, engine, SEED, told)
     assert set(told.steps) <= {0, 1}, "more than a position at once"
-    assert sum(told.steps) == 900 <= result.positions
+    assert sum(told.steps) == 900 <= result.counts["positions"]
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 24])
@@ -133,10 +133,11 @@ def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
     assert engine.backend == "compiled"
     config, settings = SelfPlayConfig(games=24, positions=48), SearchSettings(simulations=2)
     self_play = SelfPlay(game, config, settings, workers, engine)
-    assert not self_play.plays_alone
-    assert [len(group.games.numbers) for group in self_play.groups] == [24 // workers] * workers
+    assert not self_play.one_game_per_worker
+    counts = [len(each.games.numbers) for each in self_play.worker_games]
+    assert counts == [24 // workers] * workers
     if workers == 1:
-        assert self_play.play(settings, engine, SEED).positions == 48
+        assert self_play.play(settings, engine, SEED).counts["positions"] == 48
 
 
 def test_an_answer_that_is_no_number_ends_self_play_by_name():
@@ -185,7 +186,7 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
         self_play, settings = self_play_of(1, first)
         self_play.play(settings, first, SEED)
         chunks.append(self_play.play(settings, engines[1], SEED))
-    assert chunks[0].hits > 0
+    assert chunks[0].counts["hits"] > 0
     assert_same_samples(*chunks)
 
 
@@ -224,7 +225,7 @@ INTERRUPTED = {
         ],
         ["cache_hits"],
     ),
-    "exact targets": (["self_play.solve=30", "self_play.keep_decided=0.5"], ["solved"]),
+    "exact targets": (["self_play.solve=30", "self_play.keep_trivial=0.5"], ["solved"]),
 }
 
 
@@ -255,7 +256,9 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
-        assert trainer.algorithm.actors.by_game[0].self_play.plays_alone == (backend == "compiled")
+        assert trainer.algorithm.actors.by_game[0].self_play.one_game_per_worker == (
+            backend == "compiled"
+        )
         assert trainer.iteration == stop
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 

@@ -13,7 +13,7 @@ from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import make_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.training.agents.network import network_agent
-from ludarium.training.alphazero.self_play import Group
+from ludarium.training.alphazero.self_play import WorkerGames
 from ludarium.training.search import Search, SearchSettings, TreeSearch
 from tests.tictactoe import TicTacToe
 
@@ -38,9 +38,9 @@ def in_tree(evaluate: Evaluator) -> None:
 
 def in_self_play(evaluate: Evaluator) -> None:
     corso = make_game("corso", size=3)  # whose self-play other tests compile too
-    group = Group(corso, SelfPlayConfig(games=4, positions=8), SETTINGS)
-    group.begin()
-    group.step(evaluate)
+    games = WorkerGames(corso, SelfPlayConfig(games=4, positions=8), SETTINGS)
+    games.begin()
+    games.step(evaluate)
 
 
 def in_agent(evaluate: Evaluator) -> None:

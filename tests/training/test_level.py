@@ -63,7 +63,7 @@ def test_without_temperature_the_best_move_is_played() -> None:
     assert not drawn(params(), [0.1, 0.3, 0.2], 100).any()
 
 
-def test_the_noise_is_gumbels_and_wins_are_seen_as_often_as_the_knobs_say() -> None:
+def test_the_noise_is_gumbels_and_wins_are_seen_as_often_as_the_parameters_say() -> None:
     sees_wins, noise = np.empty(20_000, bool), np.empty((20_000, 3), np.float32)
     KERNELS.draw_searches(
         params(logit_noise=2, win_detection_prob=0.7), seeds(20_000), sees_wins, noise

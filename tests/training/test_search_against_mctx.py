@@ -71,6 +71,7 @@ class TableGame(Game):
             action_names=[f"child {action}" for action in range(case["num_actions"])],
             observation_names=["node"],
             max_plies=len(outcome),
+            binary_observation=False,
         )
 
 

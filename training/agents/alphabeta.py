@@ -47,7 +47,7 @@ class AlphaBetaSearcher(Searcher):
     def __init__(self, game: Game, depth: int = DEFAULT_DEPTH) -> None:
         if not 1 <= depth <= MOST_DEPTH:
             raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {quoted(depth)}")
-        if not hasattr(game.rules, "score"):
+        if not game.has_score:
             raise ValueError(
                 f"alphabeta and greedy need a score, and the rules of {game.name} have none; "
                 "uct plays any game"

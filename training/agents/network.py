@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.configs.schema import SearchSettings
-from ludarium.envs.engine.codec import shown
+from ludarium.envs.engine.codec import encode_states
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.rule import ONGOING
@@ -175,7 +175,9 @@ class NetworkSearcher(Searcher):
                 `Evaluation`.
         """
         game, count = self.game, len(states)
-        planes, _, actions = shown(game, as_positions(game, states), is_canonical(self._evaluator))
+        planes, _, actions = encode_states(
+            game, as_positions(game, states), is_canonical(self._evaluator)
+        )
         answer = self._evaluator(planes.reshape(count, *game.observation_shape))
         found = checked(answer, count, game.num_actions, self._evaluator)
         # A turn is its own inverse: it leads from the board's numbers to the network's too.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "tree search"
 
 
 def arguments(game: Game) -> Arguments:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "levels"
 
 
 def arguments(game: Game) -> Arguments:

@@ -83,6 +83,7 @@ class Search:
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(require_seed(seed), batch)
         self._megabytes = cache
+        self._kernels = specialise(simulate, game)
 
     def __reduce__(self) -> tuple:
         # Its arrays are views of each other, and separate copies would not be.
@@ -151,7 +152,7 @@ class Search:
     def _run(self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None) -> Finding:
         count, tree, num_actions = len(states), self.tree, self.game.num_actions
         is_inside = in_search(evaluate, count) is not None
-        kernels = specialise(simulate, self.game)
+        kernels = self._kernels
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
         evaluation = Evaluation.empty(count, num_actions)

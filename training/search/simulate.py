@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "search"
 
 
 def arguments(game: Game) -> Arguments:
