@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -105,8 +105,10 @@ class SearchResult:
     def in_order(self, places: np.ndarray) -> SearchResult:
         """The same with row i at ``places[i]``, a permutation of the positions, int64 [n]."""
         rows = np.argsort(places)
-        arrays = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-        return replace(self, **{name: each[rows] for name, each in arrays.items()})
+        arrays: dict[str, Any] = {
+            name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)
+        }
+        return replace(self, **arrays)
 
 
 class Search(Protocol):
