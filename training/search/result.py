@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Protocol
 
@@ -107,8 +107,10 @@ class SearchResult:
     def in_order(self, places: np.ndarray) -> SearchResult:
         """The same with row i at ``places[i]``, a permutation of the positions, int64 [n]."""
         rows = np.argsort(places)
-        arrays = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-        return replace(self, **{name: each[rows] for name, each in arrays.items()})
+        arrays = {
+            name: array[rows] for name, array in vars(self).items() if isinstance(array, np.ndarray)
+        }
+        return SearchResult(**arrays, simulations=self.simulations, evaluations=self.evaluations)
 
 
 class Search(Protocol):
