@@ -108,6 +108,8 @@ without-obsidio:
 dist: $(VENV)/.dev
 	@test -f play/built/site.json || { echo "play/built has no page: make page"; exit 1; }
 	@git diff --quiet || { echo "the working folder differs from what git has: git add, or commit"; exit 1; }
+	@others="$$(git ls-files --others -- $(PACKAGES:%='%/*.py'))"; test -z "$$others" || \
+		{ echo "git does not have $$others: sources that the machine code would be made of"; exit 1; }
 	$(BIN)/python -m pytest -q tests/play/test_site.py::test_the_built_page_is_whole_and_current
 	$(PIP) build check-wheel-contents twine
 	rm -rf build/copy build/dist

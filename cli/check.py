@@ -29,7 +29,8 @@ program, as the test that `ludarium new` writes does.
   ludarium check noughts --json              for programs: findings of each game
 
 The exit status is 0 if nothing is wrong, 1 if something is, 2 if there is no such module, game or
-option. With LUDARIUM_CODE=plain nothing is compiled."""
+option. Where nothing is compiled, as with LUDARIUM_CODE=plain, a line says that this was not
+compared."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

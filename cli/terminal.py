@@ -22,16 +22,16 @@ from ludarium.arena.adaptive import AdaptiveAgent
 from ludarium.base.console import plain_console, say
 from ludarium.base.messages import named, quoted
 from ludarium.base.storage import write_whole
+from ludarium.envs.engine.compile import compile_in_background
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
 from ludarium.envs.registry import GAMES
-from ludarium.training.agents import Agent, GameInPlay, make_agent
-from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents import Agent, GameInPlay, read_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
-from .common import agent_for, game_and_agent, game_of, read_options, read_record
+from .common import agent_for, game_of, game_to_play, read_options, read_record
 from .interrupt import STOPPED
 from .modules import program
 from .result import print_json
@@ -95,12 +95,10 @@ def _find_opponent(
 ) -> tuple[Game, Agent, list[str]]:
     """The game, the opponent, and notes on the choice for the person."""
     name, opponent = given.opponent_or_game, given.opponent
-    if name not in GAMES:
-        game, agent = game_and_agent(name, options, given.simulations)
-        return game, agent if opponent is None else make_agent(opponent, game), []
-    if opponent is not None and not options and shipped_agents(name):
-        options = dict(game_of([opponent, name], {}, name).options)  # one board for all
-    return agent_for(name, opponent, options, given.simulations)
+    if name in GAMES and opponent is None:
+        return agent_for(name, None, options, given.simulations)
+    game = game_to_play(name, opponent, options)
+    return game, read_agent(opponent or name).with_simulations(given.simulations).make(game), []
 
 
 def _choose_seat(
@@ -208,6 +206,7 @@ class _TerminalGame:
 
     def run(self) -> int:
         """Play until the game is over or the person leaves; return the exit status."""
+        compile_in_background(self.position.game)  # for the opponent, while the person thinks
         first = "first" if self.seat == 0 else "second"
         self.say(f"{self.position.game.title} against {self._opponent.name}", "bold")
         self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")

@@ -245,10 +245,6 @@ class BoardGameEnv(AECEnv):
             return
         self._play(self._on_board(action))
 
-    def step_on_board(self, action: Any) -> None:
-        """`step` with an action in the board's own frame, whatever the environment's is."""
-        self.step(self._in_frame(action))
-
     def mask(self) -> np.ndarray:
         """int8[num_actions], the legal actions of the player to move, as a new array."""
         position = self._current()

@@ -24,10 +24,11 @@ import numpy as np
 from ludarium.base.memory import read_only, require_memory
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, checked_whole, require_seed
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 
 from .engine.batch_kernels import choice_dtype, rows
 from .engine.game import Game
+from .engine.game_in_play import GameInPlay
 from .engine.position import Position, checked_dtype, contents_of, starts_in
 from .engine.rule import seed_rng
 from .registry import as_game
@@ -321,6 +322,12 @@ class BatchEnv:
         number = checked_whole("index", index, 0, self.num_envs - 1)
         return Position.of_state(self.game, self._states[number])
 
+    def in_play(
+        self, index: int, seat: int, seed: int, actions: list[int], start: str | None
+    ) -> GameInPlay:
+        """A player's handle of one game, which follows it; for the arguments see `GameInPlay`."""
+        return GameInPlay(self.game, index, seat, seed, self._states, actions, start)
+
     def snapshot(self) -> dict[str, np.ndarray]:
         """The games and their random numbers, as copies, for `resume`.
 
@@ -364,7 +371,7 @@ class BatchEnv:
         if self.threads == 1:
             kernel(batch, *arguments, 0, self.num_envs)
         else:
-            split(
+            parallel_for(
                 lambda begin, end: kernel(batch, *arguments, begin, end),
                 self.num_envs,
                 self.threads,

@@ -354,14 +354,14 @@ class OneSide:
                 self._actions[game] = []
                 self._texts[game] = None if starts is None else texts[id(starts[game])]
             if self.batch.game.random_start:
-                seeds = self._seeds[games] = [self._random.integers(2**63) for _ in games]
+                seeds = [int(self._random.integers(2**63)) for _ in games]
+                self._seeds[games] = seeds
         self.batch.restart(games, seeds, starts)
 
     def _handle(self, game: int) -> GameInPlay:
         """A `Player`'s handle of a game."""
         seat, seed = 1 - int(self._seats[game]), int(self._seeds[game])
-        moves, start = self._actions[game], self._texts[game]
-        return GameInPlay(self.batch.game, game, seat, seed, self.batch.records, moves, start)
+        return self.batch.in_play(game, seat, seed, self._actions[game], self._texts[game])
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

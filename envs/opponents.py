@@ -73,20 +73,11 @@ class Table(Protocol):
         masks: int8[N, A], the mover's legal actions.
     """
 
-    @property
-    def game(self) -> Game: ...  # noqa: D102
-
-    @property
-    def canonical(self) -> bool: ...  # noqa: D102
-
-    @property
-    def records(self) -> np.ndarray: ...  # noqa: D102
-
-    @property
-    def observations(self) -> np.ndarray: ...  # noqa: D102
-
-    @property
-    def masks(self) -> np.ndarray: ...  # noqa: D102
+    game: Game
+    canonical: bool
+    records: np.ndarray
+    observations: np.ndarray
+    masks: np.ndarray
 
     def position(self, index: int) -> Position:
         """A copy of one game's position."""

@@ -106,14 +106,8 @@ class BoardGameVecEnv(VecEnv):
         check_choice("seat", seat, SEATS)  # not "both": SB3 reads all values from one side
         self.game = as_game(game, options)
         self.side = OneSide(
-            self.game,
-            num_envs,
-            opponent,
-            seat,
-            illegal,
-            observation_dtype,
-            opening_plies,
-            canonical,
+            *(self.game, num_envs, opponent, seat, illegal),
+            *(observation_dtype, opening_plies, canonical),
         )
         self._actions = np.zeros(num_envs, np.int64)
         self._has_begun = False

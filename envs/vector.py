@@ -80,13 +80,7 @@ class VectorBoardGameEnv(VectorEnv):
         check_choice("render_mode", render_mode, (None,))
         self.game = as_game(game, options)
         self._side = OneSide(
-            self.game,
-            num_envs,
-            opponent,
-            seat,
-            illegal,
-            observation_dtype,
-            canonical=canonical,
+            self.game, num_envs, opponent, seat, illegal, observation_dtype, canonical=canonical
         )
         self.batch = self._side.batch
         self._other_view = checked_flag("other_view", other_view)

@@ -255,20 +255,27 @@ class Unit:
         given = (digest, self._kind, sys.platform, kernels)
         key = hashlib.sha256(repr(given).encode()).hexdigest()[:24]
         code = object_cache.read(self.name, key)
-        if code is None:
-            if is_announced and reason_against() is None:
-                self._announce()
-            self._compiles_quietly = not is_announced
-            try:
-                forms, (content,) = compiled(
-                    *(self.recipe, digest, self.ingredients.files(), kernels),
-                    *(self._kind, f"ludarium_{key}"),
-                )
-            finally:
-                self._compiles_quietly = False
-            code = ObjectCode(forms, content)
-            if self.ingredients.is_current():
-                object_cache.keep(self.name, key, code)
+        if code is not None:
+            return code
+        reason = reason_against()
+        if reason is not None:
+            raise NoCompilerError(reason)
+        if is_announced:
+            self._announce()
+        self._compiles_quietly = not is_announced
+        try:
+            with object_cache.making(self.name, key):
+                code = object_cache.read(self.name, key)
+                if code is None:
+                    forms, (content,) = compiled(
+                        *(self.recipe, digest, self.ingredients.files(), kernels),
+                        *(self._kind, f"ludarium_{key}"),
+                    )
+                    code = ObjectCode(forms, content)
+                    if self.ingredients.is_current():
+                        object_cache.keep(self.name, key, code)
+        finally:
+            self._compiles_quietly = False
         return code
 
 

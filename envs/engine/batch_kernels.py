@@ -83,7 +83,7 @@ def write_mask_twice(table, state, mask, copy):
 
 
 @leaf
-def write_masks_and_planes(table, state, mask, copy, planes, canonical):
+def write_observation(table, state, mask, copy, planes, canonical):
     """`write_mask_and_planes`, which also writes the mask into ``copy``, for the caller."""
     write_mask_twice(table, state, mask, copy)
     observe_as(table, state, state.mover, planes, canonical)
@@ -185,16 +185,10 @@ def choice_dtype(num_actions: int) -> np.dtype:
 @kernel
 def batch_start(batch, begin, end):
     """Start games ``begin`` to ``end`` anew, with their masks and planes."""
-    tables, states, choices, planes, masks, movers = batch[:6]
-    rewards, terminated, truncated, _, canonical = batch[6:]
-    clear_results(rewards, terminated, truncated, begin, end)
+    tables, states, choices = batch[:3]
     for i in range(begin, end):
-        state, choice = states[i], choices[i]
-        rules.init(tables[0], state, choice.rng)
-        write_masks_and_planes(
-            tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical
-        )
-        movers[i] = state.mover
+        rules.init(tables[0], states[i], choices[i].rng)
+    batch_rewrite(batch, begin, end)
 
 
 @kernel
@@ -204,10 +198,8 @@ def batch_rewrite(batch, begin, end):
     rewards, terminated, truncated, _, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
-        state = states[i]
-        write_masks_and_planes(
-            tables[0], state, choices[i].mask, masks[i].row, planes[i].row, canonical
-        )
+        state, mask = states[i], choices[i].mask
+        write_observation(tables[0], state, mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
 
 
@@ -247,9 +239,7 @@ def batch_step(batch, actions, begin, end):
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, choice.rng)
-        write_masks_and_planes(
-            tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical
-        )
+        write_observation(tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
     return -1
 
@@ -271,9 +261,7 @@ def batch_step_random(batch, begin, end):
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, choice.rng)
-        write_masks_and_planes(
-            tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical
-        )
+        write_observation(tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
 
 
@@ -306,9 +294,7 @@ def batch_play(batch, numbers, actions):
         rules.step(tables[0], state, board_action(tables[0], state, actions[j], canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
-        write_masks_and_planes(
-            tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical
-        )
+        write_observation(tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
     return -1
 

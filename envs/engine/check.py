@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,8 +233,10 @@ def compile_error(game: Game, error: CompileError) -> RefusedError:
         reason = "it needs memory of its own"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
-    places = re.findall(r'File "[^"]*?([^"/\\]+)", line (\d+)', text)
-    place = f", line {places[-1][1]} of {places[-1][0]}" if places else ""
+    home = Path(str(getattr(game.rules, "__file__", ""))).parent.name  # files may be relative
+    places = [(Path(file), line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)]
+    own = [f", line {line} of {file.name}" for file, line in places if file.parent.name == home]
+    place = own[-1] if own else ""
     return RefusedError(
         f"the rules of {game.name} cannot be compiled ({name}{place}): {shortened(reason)}\n"
         "rules compute with numbers and make no list, text or array; with LUDARIUM_CODE=plain they "

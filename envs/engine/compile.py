@@ -15,10 +15,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ludarium.machine.compiler import NoCompilerError
 from ludarium.machine.machines import OF_RULES
 from ludarium.machine.marks import Role, plain
 from ludarium.machine.recipe import Recipe
-from ludarium.machine.unit import Unit, load_in_background
+from ludarium.machine.unit import Unit, is_compiled, load_in_background
 
 from . import hooks
 from . import rule as rule_module
@@ -76,6 +77,22 @@ def compile_in_background(game: Game) -> None:
     with _is_specialising:
         units = [unit for (_, *given), (unit, _) in _specialised.items() if (*given,) == key]
     load_in_background(units)
+
+
+def reason_for_plain(templates: ModuleType, game: Game) -> str | None:
+    """Why the kernels of a template module run as plain Python; None if they are compiled.
+
+    Raises:
+        CompileError: they cannot be.
+    """
+    if not is_compiled():
+        return "LUDARIUM_CODE=plain"
+    specialise(templates, game)
+    try:
+        _specialised[templates, type(game), repr(game.options)][0].load()
+    except NoCompilerError as error:
+        return str(error)
+    return None
 
 
 def unit_of(templates: ModuleType, game: Game) -> Unit:

@@ -165,7 +165,7 @@ class Game(ABC):
         planes_shape: the same shape for the rules: (planes, cells), or (1, features).
         log_fields: the fields of a position that decide nothing, see `rule.state_dtype`.
         has_points: the players have points, whose difference is ``score``.
-        has_score: the rules tell who is ahead.
+        has_score: the rules tell who is ahead, by points or otherwise.
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
         words, tasks, reasons: the texts of the spec.

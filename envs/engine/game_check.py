@@ -12,13 +12,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ludarium.base.console import say
 from ludarium.base.messages import quoted, shortened
-from ludarium.base.progress import Task
+from ludarium.base.progress import Progress
 from ludarium.machine.marks import plain, role_of
 
+from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import RefusedError, check_hooks
-from .compile import recipe_of
+from .compile import reason_for_plain, recipe_of
 from .game import Game, Symmetries
 from .guarded import guarded
 from .hooks import HOOKS
@@ -36,29 +38,32 @@ _IMAGES = 16  # games in all, if there are fewer symmetries: a wrong one may fit
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, __file__))
 
 
-def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = None) -> list[str]:
+def check_game(
+    game: Game, games: int = 50, seed: int = 0, progress: Progress | None = None
+) -> list[str]:
     """Find errors of a game by playing it at random; returns an empty list if there are none.
 
     Rules run as plain Python, where an index out of bounds, or below 0, is an error rather than a
-    wrong answer. At the end compiled code replays a few of the games. More checks run whenever a
-    game is made, see `check_spec` and `check_hooks`.
+    wrong answer. At the end compiled code replays a few of the games; where there is none, a line
+    on standard error says so. More checks run whenever a game is made, see `check_spec` and
+    `check_hooks`.
 
     Args:
         game: the rules with their options; check each option set that changes a size.
         games: how many to play; 50 take seconds if there are few actions.
         seed: seed of the random actions.
-        task: task that counts the games and symmetries; default: progress on standard error.
+        progress: counts the games and symmetries; default: progress on standard error.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.
     """
-    if task is None:
-        from ludarium.base.progress_bar import shown_task  # rich is slow to import
+    if progress is None:
+        from ludarium.base.progress_bar import progress_bar  # rich is slow to import
 
-        with shown_task() as shown:
+        with progress_bar() as shown:
             return check_game(game, games, seed, shown)
     check = _Check(game)
-    task.begin(f"check of {game.name}: games", games)
+    progress.begin(f"check of {game.name}: games", games)
     check.check_scene()
     if not check.faults:
         check.check_code()
@@ -68,16 +73,21 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         if check.faults:
             break
         check.play(np.random.SeedSequence([seed, number]), in_full=number < _IN_FULL)
-        task.advance()
+        progress.advance()
     if not check.faults:
         check.check_movers()
-        check.check_symmetries(games, seed, task)
+        check.check_symmetries(games, seed, progress)
     if not check.faults:
         again = min(games, _IN_FULL)
-        task.begin(f"check of {game.name}: compiled games", again)
+        progress.begin(f"check of {game.name}: compiled games", again)
         for number in range(again):
             check.compare_with_compiled(np.random.SeedSequence([seed, number]))
-            task.advance()
+            progress.advance()
+        reason = None if check.faults else reason_for_plain(kernel_templates, game)
+        if reason is not None:
+            say(
+                f"ludarium: {game.name}: compiled code was not compared with plain Python: {reason}"
+            )
     return list(check.faults.values())
 
 
@@ -476,17 +486,19 @@ class _Check:
         message = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
         self._expect(0 <= value < count, of_what, message)
 
-    def check_symmetries(self, games: int, seed: int, task: Task) -> None:
+    def check_symmetries(self, games: int, seed: int, progress: Progress) -> None:
         """Check that games that are images of each other go the same way."""
         self._where = ""
         try:
-            self._try_symmetries(self.game.symmetries(), games, seed, task)
+            self._try_symmetries(self.game.symmetries(), games, seed, progress)
         except _FaultError:
             return
         except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "symmetries", f"symmetries: {self._message_of(error)}")
 
-    def _try_symmetries(self, symmetries: Symmetries, games: int, seed: int, task: Task) -> None:
+    def _try_symmetries(
+        self, symmetries: Symmetries, games: int, seed: int, progress: Progress
+    ) -> None:
         """Check the tables of the symmetries, and play games with their images.
 
         Raises:
@@ -508,12 +520,12 @@ class _Check:
         if self.game.random_start or self.faults:
             return  # nothing says which start is the image of another
         tried = range(1, min(len(symmetries), _MOST_SYMMETRIES))
-        task.begin(f"check of {self.game.name}: symmetries", len(tried))
+        progress.begin(f"check of {self.game.name}: symmetries", len(tried))
         for number in tried:
             for again in range(max(1, min(games, _IMAGES) // len(tried))):
                 random = np.random.default_rng([seed, number, again])
                 self._play_image(symmetries, number, random)
-            task.advance()
+            progress.advance()
 
     def _check_turn(self, symmetries: Symmetries) -> None:
         """Check that the canonical turn commutes with every symmetry."""
@@ -574,10 +586,17 @@ class _Check:
             if self.faults or not mask.any():
                 return
             action = int(random.choice(np.flatnonzero(mask)))
-            row = number if number in rows[mover] else int(rows[mover][0])
-            table = symmetries.actions_of(states, row)[0]
+            tables = symmetries.actions_of(np.repeat(states, len(rows[mover])), rows[mover])
+            images = np.argsort(tables, axis=1)[:, action]
             self._call("step", states[0], action)
-            self._call("step", image[0], int(np.argsort(table)[action]))
+            seen = self._observation(states, 0).ravel()[symmetries.observation[number]]
+            before = image
+            for there in dict.fromkeys(images.tolist()):
+                image = before.copy()
+                self._call("step", image[0], there)
+                if (self._observation(image, 0).ravel() == seen).all():
+                    break  # of rows that still differ, those that lead here
+            rows[mover] = rows[mover][images == there]
             plies += 1
 
     def compare_with_compiled(self, seed: np.random.SeedSequence) -> None:

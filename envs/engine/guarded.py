@@ -32,11 +32,7 @@ class _Record:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._record, name, value)
 
-    def __getitem__(self, name: str) -> Any:
-        return guarded(self._record[name])
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._record[name] = value
+    __getitem__, __setitem__ = __getattr__, __setattr__  # rules may write state["ply"] too
 
 
 class _Array(np.ndarray):

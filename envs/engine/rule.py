@@ -6,7 +6,9 @@ recursion and no Python randomness; integers are computed as plain ``int``, or a
 `ludarium.envs.engine.bits`).
 """
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -69,20 +71,14 @@ def state_dtype(
 
 def declared_fields(dtype: np.dtype, kind: str) -> tuple[str, ...]:
     """The fields that `state_dtype` has declared as ``"scratch"`` or ``"log"``."""
-    return (dtype.metadata or {}).get(kind, ())
+    declared: Mapping[str, Any] = dtype.metadata or {}
+    names: tuple[str, ...] = declared.get(kind, ())
+    return names
 
 
-@cache
 def undeclared(dtype: np.dtype) -> np.dtype:
     """The same dtype without `declared_fields`, of which numpy warns when arrays are saved."""
-    fields = dict(dtype.fields or {})
-    plain = {
-        "names": list(fields),
-        "formats": [each[0] for each in fields.values()],
-        "offsets": [each[1] for each in fields.values()],
-        "itemsize": dtype.itemsize,
-    }
-    return np.dtype((np.record, np.dtype(plain, align=True)))
+    return record_dtype(*((name, field[0]) for name, field in (dtype.fields or {}).items()))
 
 
 @cache
@@ -102,7 +98,8 @@ def record_dtype(*fields: tuple, **declared: tuple[str, ...]) -> np.dtype:
                 f"a field cannot be called {name!r}, because every record of numpy has that; "
                 "choose another name"
             )
-    plain = np.dtype(list(fields), align=True, metadata=declared)
+    metadata: Any = {"metadata": declared} if declared else {}  # numpy warns even of an empty one
+    plain = np.dtype(list(fields), align=True, **metadata)
     return np.dtype((np.record, plain))
 
 

@@ -38,6 +38,7 @@ from ..engine.draw.picture import (
 )
 from ..engine.draw.scene import Aside, Handling, Role, Row, Scene, Slot, slots_at
 from ..engine.rule import table_record
+from . import view
 from .blocks import COLOURS, Block
 from .geometry import (
     COLUMNS,
@@ -64,9 +65,6 @@ from .view import (
     SHADES,
     STANDING,
     ZONE,
-    next_pose,
-    role,
-    show,
 )
 
 if TYPE_CHECKING:
@@ -177,8 +175,8 @@ def scene(game: Obelisk) -> Scene:
             *_types_left(game),
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
-        show=show,
-        role=role,
+        show=view.show,
+        role=view.role,
         handling=_handling(game),
         rows=_rows(game),
     )
@@ -223,7 +221,7 @@ def _handling(game: Obelisk) -> Handling:
             aside, up = _point(i + 0.5, j + 0.5, k + 0.5)
             cubes[CUBES + CUBE_SLOTS * rank] = corner[0] + aside, corner[1] + up
     return Handling(
-        next_pose=next_pose,
+        next_pose=view.next_pose,
         piece="block",
         poses=[_pose_words(orientation) for orientation in range(ORIENTATIONS)],
         pose_of=np.where(places < 0, -1, places // COLUMNS),

@@ -321,6 +321,9 @@ class Osiron(Game):
         return np.concatenate([_pair_images(spaces)[: self.num_pairs], places])
 
     def text_to_action(self, position: Position, text: str) -> int:
+        return self._action_of(text)
+
+    def _action_of(self, text: str) -> int:
         names = text.split("-")
         has_placements = self.num_actions > self.num_pairs
         if len(names) == 1 and names[0] in NAMES and has_placements:
@@ -440,7 +443,7 @@ class Osiron(Game):
         state.mixed = mixed
         forbidden = text.field("forbidden")
         if forbidden:
-            pair = self.text_to_action(state, forbidden)
+            pair = self._action_of(forbidden)
             playable = mixed & bits_of(_KINDS[rules.movement(tables, state)])
             if pair >= self.num_pairs or not exchanges or not playable >> pair & 1:
                 raise ValueError(

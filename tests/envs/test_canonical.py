@@ -41,7 +41,7 @@ def test_a_turn_undoes_itself(table: list[int]) -> None:
     ("turn", "problem"),
     [
         (BoardTurn(np.arange(4), np.arange(7), rules.is_turned), "4 cells and 7 actions"),
-        (BoardTurn(np.arange(5), np.arange(7), rules.observe), "is_turned takes 4 arguments"),
+        (BoardTurn(np.arange(5)[::-1], np.arange(7), rules.observe), "is_turned takes 4 arguments"),
     ],
 )
 def test_a_game_whose_turn_does_not_fit_is_refused(turn: BoardTurn, problem: str) -> None:

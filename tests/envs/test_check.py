@@ -13,12 +13,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from ludarium.base.progress import Task
+from ludarium.base.progress import Progress
 from ludarium.cli import starter
 from ludarium.envs import Game, Symmetries, check_game
 from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
 from tests.oddity import Oddity
+from tests.processes import ROOT, python
 from tests.tictactoe import TicTacToe
 
 SOURCE = Path(starter.__file__).parent
@@ -213,7 +214,7 @@ def test_a_clock_needs_its_option_and_its_action(changed, option, words):
         (
             ("int(cell == action)", "_has_lines(cell, action)"),
             lambda game: game.start().svg(),
-            "the rules of tictactoe cannot be compiled (show, line 14 of view.py)",
+            "the rules of tictactoe cannot be compiled (show",
         ),
     ],
 )
@@ -288,8 +289,14 @@ def test_a_check_says_how_far_it_is(capsys, monkeypatch):
     assert "ludarium: check of tictactoe: games: 1 of 2, " in "\n".join(lines)
     assert "ludarium: check of tictactoe: symmetries: 7 of 7" in lines
     assert "ludarium: check of tictactoe: compiled games: 2 of 2" in lines
-    assert check_game(TicTacToe(), games=2, task=Task()) == []
+    assert check_game(TicTacToe(), games=2, progress=Progress()) == []
     assert capsys.readouterr().err == ""
+
+
+def test_a_check_without_compiled_code_says_so():
+    program = "from ludarium.cli import main; main(['check', 'tests.tictactoe', '--games', '1'])"
+    done = python(program, environment={"LUDARIUM_CODE": "plain"}, cwd=ROOT, check=True)
+    assert "tictactoe: compiled code was not compared with plain Python: " in done.stderr
 
 
 def test_colours_of_the_compilers_message_are_left_out():

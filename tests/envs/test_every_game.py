@@ -332,7 +332,7 @@ def test_descriptions_are_json_and_tell_the_canonical_turn(game: Game) -> None:
     assert make_game(description["game"], **description["options"]) == game
     assert description["observation"]["shape"] == list(game.observation_shape)
     turn = description["canonical_turn"]
-    assert (turn is None) == (not hasattr(game.rules, "is_turned"))
+    assert (turn is None) == (game.canonical_turn is None)
     for position in random_positions(game, 20):
         for player in (0, 1):
             planes = position.observation(player).reshape(game.planes_shape)

@@ -94,8 +94,8 @@ def test_algorithms_on_a_page_learn(script):
     arguments, expected = ALGORITHMS[script]
     output = run(script, *arguments)
     for pattern, (most, least) in expected.items():
-        assert percent(rf"untrained: .*{pattern}", output) <= most
-        assert percent(rf"\ntrained: .*{pattern}", output) >= least
+        assert percent(rf"untrained: .*?{pattern}", output) <= most
+        assert percent(rf"\ntrained: .*?{pattern}", output) >= least
 
 
 def test_openspiels_algorithms_play_and_solve():

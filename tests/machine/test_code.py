@@ -12,6 +12,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib import import_module, reload
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from ludarium.envs.engine import compile as compile_module
 from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise, unit_of
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS
-from ludarium.machine import cache, compiler, unit
+from ludarium.machine import cache, compiler, recipe, unit
 from ludarium.machine.compiler import CompileError
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit
@@ -177,6 +178,20 @@ def test_processes_that_compile_at_once_leave_one_file(
     names = [file.name for file in files_in(folder)]
     assert [file.name for file in files_in(tmp_path)] == names
     assert play(tmp_path) == (output, "")
+
+
+def test_what_one_compiles_the_others_wait_for(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As processes of a vector environment, or of tests."""
+    made: list[object] = []
+    compile_it = compiler.compiled
+    monkeypatch.setattr(unit, "compiled", lambda *given: made.append(given) or compile_it(*given))
+    several = [own_unit(("added", (1, 2))) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda each: each.kernels["added"](1, 2), several)) == [3, 3, 3]
+    assert len(made) == 1
+    assert [file.suffix for file in files_in(code_folder)] == [".code"]
 
 
 def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
@@ -335,6 +350,7 @@ def test_a_process_forked_during_a_compilation_waits_for_no_thread(
         return compile_it(*given)
 
     monkeypatch.setattr(unit, "compiled", slowly)
+    monkeypatch.setattr(cache, "making", lambda *_: nullcontext())  # the thread never ends here
     one = own_unit(("added", (1, 2)))
     unit.load_in_background([one])
     assert has_begun.wait(60)
@@ -547,6 +563,20 @@ env.step(0)
 """
     environment = {"PYTHONPATH": str(archive), "LUDARIUM_CODE": "plain"}
     python(program, environment=environment, cwd=tmp_path, check=True)
+
+
+def test_networks_whose_compiler_was_left_out_are_sources_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a frozen program, which has what was imported: shipped code is then believed."""
+
+    def find_spec(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(recipe, "find_spec", find_spec)
+    networks = network_units.__wrapped__()["vectors_in_float32"]
+    with pytest.raises(OSError, match="No such file"):
+        networks.ingredients.digest()
 
 
 def test_what_has_no_plain_form_names_what_brings_the_compiler(

@@ -8,10 +8,11 @@ use no knowledge but the rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
@@ -33,7 +34,7 @@ def bootstrap_samples(
     config: AlphaZeroConfig,
     seed: np.random.SeedSequence,
     dtype: np.dtype,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
@@ -48,10 +49,13 @@ def bootstrap_samples(
         config: the run's configuration.
         seed: seed of all random numbers.
         dtype: dtype of the samples, from `sample_dtype`.
-        progress: function called from time to time with the number of new positions.
+        progress: counts the positions.
 
     Returns:
         Structured array [N].
+
+    Raises:
+        StoppedError: ``progress`` was stopped.
     """
     wanted = config.bootstrap.positions
     playouts = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
@@ -89,7 +93,7 @@ class _Recorder(Agent):
         rng: np.random.Generator,
         dtype: np.dtype,
         end: float,
-        progress: Callable[[int], None],
+        progress: Progress,
     ) -> None:
         super().__init__(playouts.game, playouts.name)
         self._playouts, self._finisher, self._rng = playouts, finisher, rng
@@ -109,7 +113,8 @@ class _Recorder(Agent):
         recorded["policy"] = result.policies
         self._recorded.append(recorded)
         self._numbers += [each.number for each in games]
-        self._progress(len(states))
+        self._progress.advance(len(states))
+        self._progress.check()
         return self._draw(result, self._rng)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:

@@ -20,6 +20,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
 
@@ -27,7 +28,8 @@ import msgspec
 import numpy as np
 import torch
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -142,7 +144,7 @@ class WorkerGames:
             cache=new_cache(self.observations, game.num_actions, config.cache),
             log=new_log(game, config.positions, endings or config.positions),
             numbers=np.full(games, _NO_GAME),
-            next_number=np.array([number]),
+            next_number=np.array([number], np.int64),
             stride=stride,
             seed=0,
             rngs=np.zeros((games, 2), np.int64),
@@ -156,6 +158,11 @@ class WorkerGames:
         self._evaluation = Evaluation.empty(games, game.num_actions)
         self._is_answered = False
         self.set_up(settings, 0)
+
+    @cached_property
+    def _kernels(self) -> Any:
+        """The compiled functions of the game; to look them up takes time."""
+        return specialise(templates, self.game)
 
     @property
     def log(self) -> Log:
@@ -187,14 +194,13 @@ class WorkerGames:
     def begin(self, number: int | None = None) -> None:
         """Start games from this number on; None continues the games in progress, if any."""
         self.log.counts[:] = 0
-        kernels = specialise(templates, self.game)
         if number is None and self.games.numbers[0] != _NO_GAME:
-            kernels.begin_searches(self.game.tables, self.games)
+            self._kernels.begin_searches(self.game.tables, self.games)
         else:
             if number is not None:
                 self.games.next_number[0] = number
             self.pending, self.pending_games = self.pending[:0], self.pending_games[:0]
-            kernels.begin_games(self.game.tables, self.games)
+            self._kernels.begin_games(self.game.tables, self.games)
         self.is_full = self._is_answered = False
 
     def step(self, evaluate: Evaluator, limit: int | None = None) -> None:
@@ -205,7 +211,7 @@ class WorkerGames:
             limit: with so many positions the log is full; by default with all that fit.
         """
         room, inline = len(self.log.states), inline_network(evaluate)
-        self.is_full = specialise(templates, self.game).advance_games(
+        self.is_full = self._kernels.advance_games(
             *(self.game.tables, self.games, self._settings_array, self._evaluation),
             *(NONE if inline is None else inline.net, self._is_answered),
             room if limit is None else min(limit, room),
@@ -224,14 +230,15 @@ class WorkerGames:
         samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
 
-        has_ended = np.isin(games, log.ended_games[:ended])
+        # The games that have ended, by number, and the place of each sample's game among them.
+        order = np.argsort(log.ended_games[:ended])
+        ended_games = np.append(log.ended_games[order], _NO_GAME)
+        place = np.searchsorted(ended_games[:-1], games)
+        has_ended = ended_games[place] == games
         finished, numbers = samples[has_ended], games[has_ended]
         self.pending, self.pending_games = samples[~has_ended], games[~has_ended]
-
-        order = np.argsort(log.ended_games[:ended])
-        ends = order[np.searchsorted(log.ended_games[:ended], numbers, sorter=order)]
-        write_results(finished, self.game, log.ended_states[:ended], ends)
-        counts = Counter({name: int(log.counts[name][0]) for name in COUNTS.names or ()})
+        write_results(finished, self.game, log.ended_states[order], place[has_ended])
+        counts = Counter(dict(zip(COUNTS.names or (), log.counts[0].item(), strict=True)))
         return SelfPlayResult(finished, counts), numbers
 
     def state(self) -> dict[str, np.ndarray]:
@@ -316,7 +323,7 @@ class SelfPlay:
         settings: SearchSettings,
         evaluate: Evaluator,
         seed: np.random.SeedSequence,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress = SILENT,
     ) -> SelfPlayResult:
         """Play a chunk.
 
@@ -324,17 +331,15 @@ class SelfPlay:
             settings: settings of the search.
             evaluate: the network.
             seed: seed of the games that are started.
-            progress: function called from time to time with the number of new positions, by the
-                workers' threads.
+            progress: counts the positions, in the workers' threads.
         """
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for games in self.worker_games:
             games.set_up(settings, number)
-        report = progress or (lambda _: None)
         if self.one_game_per_worker:
-            played = play_one_by_one(self.worker_games, evaluate, self._goal, report)
+            played = play_one_by_one(self.worker_games, evaluate, self._goal, progress)
         else:
-            played = play_side_by_side(self.worker_games, evaluate, report)
+            played = play_side_by_side(self.worker_games, evaluate, progress)
         result = SelfPlayResult.joined([each for each, _ in played])
         if self._exact is None:
             return result
@@ -368,7 +373,7 @@ class SelfPlay:
 
 
 def play_side_by_side(
-    workers: Sequence[WorkerGames], evaluate: Evaluator, report: Callable[[int], None]
+    workers: Sequence[WorkerGames], evaluate: Evaluator, progress: Progress
 ) -> list[Numbered]:
     """Each worker plays its games until its log is full."""
     has_failed = threading.Event()
@@ -378,7 +383,7 @@ def play_side_by_side(
         while not games.is_full and not has_failed.is_set():
             before = games.positions
             games.step(evaluate)
-            report(games.positions - before)
+            progress.advance(games.positions - before)
 
     _in_threads(workers, play, has_failed.set)
     return [games.collect() for games in workers]
@@ -388,7 +393,7 @@ def play_one_by_one(
     workers: Sequence[WorkerGames],
     evaluate: Evaluator,
     goal: int,
-    report: Callable[[int], None],
+    progress: Progress,
 ) -> list[Numbered]:
     """Workers take games from a queue, until the first ones have ``goal`` positions.
 
@@ -406,7 +411,7 @@ def play_one_by_one(
                 games.step(evaluate, before + part)
                 positions = games.positions - before
                 part = 1 + int(_PATIENCE * positions / (perf_counter() - started))
-                report(queue.shown(positions))
+                progress.advance(queue.shown(positions))
             if games.ended:
                 queue.add(number, games.collect())
 
@@ -474,7 +479,7 @@ def _in_threads(
     threads = torch_threads_of_worker(len(workers))
 
     def share(worker: int, _: int) -> None:
-        torch.set_num_threads(threads)  # other calls of `split` use this thread too
+        torch.set_num_threads(threads)  # other calls of `parallel_for` use this thread too
         try:
             play(workers[worker])
         except BaseException:
@@ -482,4 +487,4 @@ def _in_threads(
             raise
 
     with torch_threads(threads):
-        split(share, len(workers), len(workers))
+        parallel_for(share, len(workers), len(workers))
