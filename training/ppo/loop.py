@@ -268,4 +268,4 @@ class _ReportingBuffer(MaskableRolloutBuffer):
         """Minibatches in a random order."""
         for samples in super().get(batch_size):
             yield samples
-            self._advance(len(samples.advantages))
+            self._progress.advance(len(samples.advantages))
