@@ -8,10 +8,11 @@ use no knowledge but the rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
@@ -33,7 +34,7 @@ def bootstrap_samples(
     config: AlphaZeroConfig,
     seed: np.random.SeedSequence,
     dtype: np.dtype,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
@@ -48,10 +49,13 @@ def bootstrap_samples(
         config: the run's configuration.
         seed: seed of all random numbers.
         dtype: dtype of the samples, from `sample_dtype`.
-        progress: function called from time to time with the number of new positions.
+        progress: counts the positions.
 
     Returns:
         Structured array [N].
+
+    Raises:
+        StoppedError: ``progress`` was stopped.
     """
     agent = _Recorder(game, config, seed, dtype, progress)
     wanted, rng = config.bootstrap.positions, agent.rng
@@ -81,7 +85,7 @@ class _Recorder(Agent):
         config: AlphaZeroConfig,
         seed: np.random.SeedSequence,
         dtype: np.dtype,
-        progress: Callable[[int], None],
+        progress: Progress,
     ) -> None:
         super().__init__(game, "bootstrap")
         self._playouts = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
@@ -104,7 +108,8 @@ class _Recorder(Agent):
         recorded["policy"] = result.policies
         self._recorded.append(recorded)
         self._numbers += [each.number for each in games]
-        self._progress(len(states))
+        self._progress.advance(len(states))
+        self._progress.check()
         return self._draw(result, self.rng)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
