@@ -19,6 +19,7 @@ import torch
 from msgspec.inspect import StructType, type_info
 from msgspec.structs import asdict
 
+from ludarium.base.progress import SILENT
 from ludarium.configs import ALGORITHMS, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import contents_of
@@ -149,7 +150,7 @@ def of_play(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str
     """What can be counted in an iteration that is played."""
     run = RUNS.begun(folder, *settings)
     actors = run.algorithm.actors
-    result = actors.play(search_settings(run.config, 0.0), lambda count: None)
+    result = actors.play(search_settings(run.config, 0.0), SILENT)
     decided = np.repeat(result.samples[:1], 2)
     if "solved" in decided.dtype.names:
         decided["solved"] = CHOICE, ALL_EQUAL
@@ -382,7 +383,7 @@ def test_no_two_chunks_of_self_play_have_the_same_games(tmp_path):
     for run.iteration in (0, 1):
         run.algorithm.publish()
         for _ in range(2):
-            played = run.algorithm.actors.play(search_settings(run.config, 0.0), lambda count: None)
+            played = run.algorithm.actors.play(search_settings(run.config, 0.0), SILENT)
             chunks.append(contents_of(played.samples["state"]))
     run.close()
     assert len(set(chunks)) == 4

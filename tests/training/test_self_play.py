@@ -24,6 +24,7 @@ from ludarium.training.networks import inference_engine, network_shape, random_o
 from ludarium.training.search import SearchSettings
 from tests.games import after, children
 from tests.oddity import Oddity
+from tests.progress import Told
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 #: Values are not rescaled, so that targets depend on how large they are.
@@ -172,9 +173,11 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
     searched, kept, hits, seen, clear, firsts = 0, 0, 0, set[int](), 0, []
     for seed in range(11, 23):
         numbers.clear()
-        told: list[int] = []
-        result = self_play.play(SETTINGS, network, np.random.SeedSequence(seed), told.append)
-        assert sum(told) == 40 <= result.counts["positions"] <= 40 + alone * (game.max_plies - 1)
+        told = Told()
+        result = self_play.play(SETTINGS, network, np.random.SeedSequence(seed), told)
+        assert (
+            sum(told.steps) == 40 <= result.counts["positions"] <= 40 + alone * (game.max_plies - 1)
+        )
         plies = result.samples["state"]["ply"].astype(int)
         if alone:  # one after another
             games = len(seen) + np.cumsum(np.diff(plies, prepend=-2) != 1)
@@ -213,10 +216,11 @@ def test_every_sample_of_the_bootstrap_is_of_a_game_that_its_playouts_played() -
     game = make_game("corso", size=3)
     settings = ["bootstrap={positions: 300, playouts: 4}", "self_play.opening_plies=2"]
     config = TinyRuns("corso/demo", ALPHAZERO).config(*settings)
-    told: list[int] = []
+    progress = Told()
     samples = bootstrap_samples(
-        game, config, np.random.SeedSequence(4), sample_dtype(game), told.append
+        game, config, np.random.SeedSequence(4), sample_dtype(game), progress
     )
+    told = progress.steps
     assert sum(told) == len(samples) >= 300
 
     def tried(position: Position, policy: np.ndarray) -> list[int]:
