@@ -18,6 +18,7 @@
 #   make reports      reports on all games, in docs/reports; takes half an hour
 #   make bench        speed of the environments and of the search, beside other libraries
 #   make bench-quick  checks that the benchmarks still run
+#   make bench-peers  writes docs/results/peers.md: Connect Four here and in Pgx, EnvPool, OpenSpiel, PettingZoo
 #   make lines        numbers of lines of each package, the tests and the documents
 #   make fuzz         many hostile files for every reader, many killed and damaged runs
 #   make clean        removes all results; compiled games are in the cache folder, docs/guide/install.md
@@ -30,12 +31,13 @@ SOURCES := pyproject.toml setup.py constraints.txt
 PACKAGES := $(patsubst %/py.typed,%,$(wildcard */py.typed))
 PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
+PEERS := .venv-peers
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks moves analysis wasm
 LONG_BENCHMARKS := ppo ablations strength exact_moves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format libraries modules page pages site dist cpu reports bench bench-quick lines fuzz clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format libraries modules page pages site dist cpu reports bench bench-quick bench-peers lines fuzz clean
 .PHONY: without-obsidio
 
 demo: $(VENV)/.train
@@ -141,6 +143,9 @@ bench-quick: $(VENV)/.dev
 		$(BIN)/python benchmarks/$$each.py --quick; done
 	$(BIN)/ludarium bench corso --seconds 0.1
 
+bench-peers: $(PEERS)/.ready
+	$(PEERS)/bin/python benchmarks/peers.py --output docs/results/peers.md
+
 # Counts lines of git's files: each package, all packages, and everything else.
 lines:
 	@count() { git ls-files -z -- "$$@" | xargs -0 cat | wc -l; }; \
@@ -177,6 +182,12 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 		--editable '.[compile,render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
 	@touch $@
 
+$(PEERS)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(PEERS)
+	$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet \
+		--editable '.[train]' pgx mctx envpool open_spiel
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist machine/shipped play/built play/built.new *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(PEERS) build dist machine/shipped play/built play/built.new *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
