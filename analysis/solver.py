@@ -13,8 +13,7 @@ from ludarium.base.progress import UNWATCHED, Task
 from ludarium.base.threads import take_turns
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-
-from .answer import Answer, Value
+from ludarium.training.exact_values import Value, ValueBounds
 
 #: A node limit that no search reaches.
 NO_LIMIT = 1 << 62
@@ -78,7 +77,7 @@ class Solver(ABC):
         limit: int | None = None,
         task: Task = UNWATCHED,
         leads: bool = True,
-    ) -> Answer:
+    ) -> ValueBounds:
         """The value of one position for its player to move; arguments as for `answer_all`."""
         return self.answer_all([position], limit, task, leads)[0]
 
@@ -88,7 +87,7 @@ class Solver(ABC):
         limit: int | None = None,
         task: Task = UNWATCHED,
         leads: bool = True,
-    ) -> dict[int, Answer]:
+    ) -> dict[int, ValueBounds]:
         """The legal actions with their answers for the mover, the best first.
 
         Arguments as for `answer_all`.
@@ -100,7 +99,7 @@ class Solver(ABC):
             raise ValueError("the game is over: there is nothing to search")
         children = {action: after(position, action) for action in position.legal_actions.tolist()}
         answers = self.answer_all(list(children.values()), limit, task, leads)
-        return Answer.best_first(
+        return ValueBounds.best_first(
             {
                 action: answer if child.mover == position.mover else answer.reversed()
                 for (action, child), answer in zip(children.items(), answers, strict=True)
@@ -113,7 +112,7 @@ class Solver(ABC):
         limit: int | None = None,
         task: Task = UNWATCHED,
         leads: bool = True,
-    ) -> list[Answer]:
+    ) -> list[ValueBounds]:
         """The values of positions for their players to move; threads share the positions.
 
         Args:
@@ -157,16 +156,16 @@ class Solver(ABC):
             )
         finally:
             self._stop(False)
-        unknown = Answer(*self._bounds_of_all())
+        unknown = ValueBounds(*self._bounds_of_all())
         answers = [found.get(number, unknown) for number in range(len(positions))]
         return answers if leads else [answer.without_lead() for answer in answers]
 
-    def _timed(self, thread: int, position: Position, leads: bool) -> Answer:
+    def _timed(self, thread: int, position: Position, leads: bool) -> ValueBounds:
         if position.is_over:
-            return Answer.exact(self._final_value(position))
+            return ValueBounds.exact(self._final_value(position))
         started, nodes = time.perf_counter(), self._nodes_of(thread)
         low, high = self._search(thread, position, leads)
-        return Answer(low, high, self._nodes_of(thread) - nodes, time.perf_counter() - started)
+        return ValueBounds(low, high, self._nodes_of(thread) - nodes, time.perf_counter() - started)
 
     def _stop(self, is_stopped: bool) -> None:
         """Make running searches stop soon, or allow searches again."""

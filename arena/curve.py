@@ -256,7 +256,8 @@ def _anchors(
 def _digest(test: Any) -> str:
     """A digest that distinguishes an exact test from others."""
     assert isinstance(test, ExactTest)
-    return hashlib.sha256(repr(test.origins).encode() + test.results.tobytes()).hexdigest()
+    played = [(each.seed, each.actions) for each in test.positions]
+    return hashlib.sha256(repr(played).encode() + test.results.tobytes()).hexdigest()
 
 
 class _Measurement(msgspec.Struct):

@@ -20,7 +20,6 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ludarium.analysis import ILLEGAL
 from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
@@ -220,33 +219,23 @@ def _candidates(
 
 
 def _is_puzzle(found: ExactPosition) -> bool:
-    few = len(found.keeping) == 1 <= FEW * len(found.results)
+    few = len(found.optimal) == 1 <= FEW * len(found.results)
     return few and (_wins_at_once(found) or found.is_hard)
 
 
 def _wins_at_once(found: ExactPosition) -> bool:
-    best = found.keeping[0]
+    best = found.optimal[0]
     return found.results[best] == 1 and after(found.position, best).is_over
 
 
 def _hard_games(game: Game) -> Iterator[list[ExactPosition]]:
     """The positions of the game's hard test, together if one continues another."""
-    test = find_exact_test("hard", game)
-    legal = [np.flatnonzero(row != ILLEGAL) for row in test.results]
-    positions = [
-        ExactPosition(
-            Position.of_state(game, state),
-            origin,
-            dict(zip(mine.tolist(), row[mine].tolist(), strict=True)),
-        )
-        for state, origin, row, mine in zip(
-            test.states, test.origins, test.results, legal, strict=True
-        )
-    ]
-    positions.sort(key=lambda each: (each.origin.seed, each.origin.actions))
+    positions = sorted(
+        find_exact_test("hard", game).positions, key=lambda each: (each.seed, each.actions)
+    )
     together: list[ExactPosition] = []
     for each in positions:
-        if together and not each.origin.continues(together[-1].origin):
+        if together and not each.continues(together[-1]):
             yield together
             together = []
         together.append(each)
@@ -271,7 +260,7 @@ def _with_more(
     if not every:
         return _sorted(made, made.puzzles)
     states = np.concatenate([each.position.states for each in every])
-    best = np.array([each.keeping[0] for each in every])
+    best = np.array([each.optimal[0] for each in every])
     solved = {}
     for band, agent in agents.items():
         agent.restart(int(rng.integers(1 << 32)))
@@ -311,7 +300,7 @@ def _puzzle(
     game: Game, key: str, band: Any, solved: dict[str, int], found: ExactPosition
 ) -> Puzzle:
     texts = {action: found.position.action_to_text(action) for action in found.results}
-    (best,) = found.keeping
+    (best,) = found.optimal
     is_won = found.results[best] == 1
     return Puzzle(
         id=key,
@@ -319,11 +308,11 @@ def _puzzle(
         value="win" if is_won else "draw",
         best=texts[best],
         position=found.position.text,
-        moves=game.start(found.origin.seed).play_all(found.origin.actions),
+        moves=game.start(found.seed).play_all(found.actions),
         solved=solved,
         at_once=_wins_at_once(found),
         draws=[texts[each] for each, result in found.results.items() if is_won and result == 0],
-        seed=found.origin.seed if game.random_start else 0,
+        seed=found.seed if game.random_start else 0,
     )
 
 

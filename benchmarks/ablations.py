@@ -71,7 +71,7 @@ VARIANTS: dict[str, list[str]] = {
     "exact targets, 50000 positions": ["self_play.solve=50000"],
     "the same, a fifth of the decided": [
         "self_play.solve=50000",
-        "self_play.keep_decided=0.2",
+        "self_play.keep_trivial=0.2",
     ],
     "Q-values not rescaled": ["self_play.rescale_values=false"],
     "constant learning rate": ["learner.final_learning_rate=0.002"],  # Obelisk begins with 0.001

@@ -31,7 +31,8 @@ again.
   ludarium code --clear                 empty it
 
 Compiling needs numba. The cache is the folder "code" in the user's cache folder, or
-LUDARIUM_CODE_FOLDER. Code of other versions is removed from it by itself."""
+LUDARIUM_CODE_FOLDER. When code is added, files of the same name that nobody used for three days
+are removed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +83,7 @@ def _compile(game: Game) -> Result:
         unit = units[number]
         unit.prepare()
         finished.append(unit.name)
-        place = unit.name.removeprefix("networks-").rpartition("rules-")[2]
-        say(f"{unit.subject}: {place}, {len(finished)} of {len(units)}")
+        say(f"{unit.title}, {len(finished)} of {len(units)}")
 
     try:
         take_turns(prepare, len(units), available_cores(), stop=end_children)

@@ -88,6 +88,6 @@ def run(given: argparse.Namespace) -> Result:
 
 def _usual_opponents(game: Game, own: AgentSpec) -> list[AgentSpec]:
     """The default opponents that can play the game, as some need its score, without the agent."""
-    lacks = Needs.NOTHING if hasattr(game.rules, "score") else Needs.SCORE
+    lacks = Needs.NOTHING if game.has_score else Needs.SCORE
     specs = map(read_agent, _DEFAULT_OPPONENTS)
     return [spec for spec in specs if spec != own and not lacks & spec.needs]

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.corso.solver import MEMORY as CORSO_MEMORY
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.analysis.search import EndgameSolver
@@ -130,12 +130,12 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, text, STOPPED if task.stopped else int(undecided > 0))
 
 
-def _as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
+def _as_json(position: Position, answers: dict[int, ValueBounds]) -> dict[str, Any]:
     """A position, its exact value for the mover, and those of its actions, best first."""
     return {
         "board": position.board_text().splitlines(),
         "mover": f"player_{position.mover}",
-        **Answer.best(answers.values()).as_json(),
+        **ValueBounds.best(answers.values()).as_json(),
         "actions": [
             {"action": action, "text": position.action_to_text(action), **answer.as_json()}
             for action, answer in answers.items()
@@ -143,13 +143,13 @@ def _as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
     }
 
 
-def _as_text(position: Position, answers: dict[int, Answer]) -> str:
+def _as_text(position: Position, answers: dict[int, ValueBounds]) -> str:
     """The same data as text for people."""
     rows = [[position.action_to_text(action), str(each)] for action, each in answers.items()]
     return "\n".join(
         [
             position.board_text(),
-            f"for player_{position.mover}, to move: {Answer.best(answers.values())}",
+            f"for player_{position.mover}, to move: {ValueBounds.best(answers.values())}",
             text_table(None, rows, left=(0, 1)),
         ]
     )

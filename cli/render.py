@@ -206,7 +206,7 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
     layers: dict[str, Any] = {name: None for name in names if name not in searched}
     if not searched or position.is_over:
         return layers
-    if getattr(agent, "searcher", None) is None:
+    if not getattr(agent, "searches", False):
         raise ValueError(f"this --agent does not search, so it has no layer {searched[0]}")
     found = agent.search(position.states)
     if "visits" in searched and not found.visits.any():

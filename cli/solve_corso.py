@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.corso import CorsoSolver, first_actions
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
@@ -83,7 +83,7 @@ def run(given: argparse.Namespace) -> Result:
         start.action_to_text(action): answer.reversed()
         for action, answer in zip(actions, found, strict=True)
     }
-    best = Answer.best(answers.values())
+    best = ValueBounds.best(answers.values())
     data = {
         "game": solver.game.name,
         "options": dict(solver.game.options),

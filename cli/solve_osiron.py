@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.osiron import (
     OsironSolution,
     RuleSet,
@@ -79,7 +79,7 @@ def _solve_one(game: Game, given: argparse.Namespace) -> Result:
         f"value of the start for player_0: {start}",
         f"table: {result['table']} ({result['bytes'] / 1e6:.1f} MB)",
     ]
-    return Result(data | {"start": Answer.exact(start).as_json()}, "\n".join(lines))
+    return Result(data | {"start": ValueBounds.exact(start).as_json()}, "\n".join(lines))
 
 
 def _solve_all(game: Game, given: argparse.Namespace) -> Result:

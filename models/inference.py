@@ -293,8 +293,8 @@ class InferenceEngine:
 
         network = cast("PolicyValueNetwork", self._network)
         if backend == "eager":
-            return _in_few_threads(network, backends.eager(network, self.device))
-        return backends.captured(network, (size, *self._observation_shape), self.device)
+            return _in_few_threads(network, backends.eager_evaluator(network, self.device))
+        return backends.graph_evaluator(network, (size, *self._observation_shape), self.device)
 
     def _compiled_network(self, backend: Backend) -> CompiledNetwork:
         def compiled() -> CompiledNetwork:

@@ -19,7 +19,7 @@ from ludarium.base.progress_bar import as_time
 from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, load_config
 
 from .agents import Agent
-from .agents.network import network_agent
+from .agents.network import NetworkAgent
 from .runs.folder import RunFolder
 from .runs.reporting import Reporter, TerminalReporter, columns_of
 from .runs.start import start_settings
@@ -68,7 +68,7 @@ class Iteration:
             simulations = trainer.config.evaluation.simulations
         network = copy.deepcopy(trainer.network_of(trainer.game, trainer.algorithm.agent()))
         name = f"iteration {self.number}:{simulations}"
-        return network_agent(trainer.game, network, simulations, name)
+        return NetworkAgent(trainer.game, network, simulations, name)
 
     def stop(self) -> None:
         """End the run after this iteration; `train` with the same folder resumes it."""

@@ -15,8 +15,8 @@ import numpy as np
 from ludarium.training.evaluation.games import Games
 from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
 
-from .evaluators import expit, logit
 from .study import Study
+from .value_sources import expit, logit
 
 #: A player leads at the first chance or above; the winner is clear once its chance stays at the
 #: second or above. A value v in [-1, 1] stands for a chance of (v + 1) / 2.

@@ -13,16 +13,15 @@ from ludarium.envs.engine.game import Game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, AgentSpec, read_agent
 from ludarium.training.agents.checkpoints import NetworkSpec, ShippedSpec, shipped_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomSpec
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.networks import learnt_options
-from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, enumerate_positions
-from .evaluators import Evaluator, exact_evaluator, playout_values, searched_values
 from .games import random_games
+from .value_sources import ValueSource, exact_evaluator, playout_values, searched_values
 
 #: The option that only changes who chooses a side.
 SWAP_OPTION = "swap_rule"
@@ -120,8 +119,8 @@ class Study:
     task: Task
     agent: AgentSpec | None
     positions: Enumeration
-    exact: Evaluator | None
-    evaluator: Evaluator
+    exact: ValueSource | None
+    evaluator: ValueSource
     samples: dict[str, Games] = field(default_factory=dict)
 
     @property
@@ -201,10 +200,8 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     positions = enumerate_positions(game, settings.positions)
     exact = exact_evaluator(game, positions)
     trained = None if agent is None else agent.make(game, seed=0)
-    searcher = None if trained is None else trained.searcher
-    if trained is not None and isinstance(searcher, NetworkSearcher):
-        policy = Budget(simulations=0)
-        estimator = searched_values(searcher, policy, f"the network of {trained.name}")
+    if isinstance(trained, NetworkAgent):
+        estimator = searched_values(trained.policy, f"the network of {trained.name}")
     else:
         estimator = playout_values(game, settings.value_playouts, settings.seed)
     study = Study(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
@@ -65,7 +65,7 @@ def with_results(game: Game, games: int, most: int) -> list[tuple[Position, Resu
     return list(everything.values())
 
 
-def result_of(answer: Answer, mover: int) -> Result | int:
+def result_of(answer: ValueBounds, mover: int) -> Result | int:
     """What an answer says for player 0, without a score if the search does not count."""
     sign = 1 - 2 * mover
     assert answer.is_decided
@@ -130,7 +130,7 @@ def test_actions_are_worth_what_comes_after_them(make: Callable[[], Game]) -> No
             expected = minimax(child, known, 1000)
             found = result_of(answers[action], position.mover)
             assert found == (expected if game.max_score else expected[0])
-        best = result_of(Answer.best(answers.values()), position.mover)
+        best = result_of(ValueBounds.best(answers.values()), position.mover)
         assert best == (result if game.max_score else result[0])
 
 

@@ -57,7 +57,7 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
     test = read_exact_test(base / "corso.test")
     for point in first.points:
         agent = CheckpointSpec(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
-        kept = test.keeping[range(len(test)), agent.actions(test.states)].sum()
+        kept = test.optimal_mask[range(len(test)), agent.actions(test.states)].sum()
         assert point.found["accuracy"] == wilson(int(kept), len(test)).to_dict()
         games = play_match(GAME, agent, "random", 10, seed=plan.seed)
         assert point.found["score"] == games.result.score.to_dict()

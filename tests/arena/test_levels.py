@@ -25,16 +25,16 @@ from ludarium.arena.ladder import (
     rate_levels,
     save_ladder,
 )
-from ludarium.arena.level import LevelSearcher
+from ludarium.arena.level import LevelAgent
 from ludarium.cli import main
 from ludarium.configs.schema import NetworkConfig
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Checkpoint, save_checkpoint
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
+from ludarium.training.agents import RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import MatchResult, expected_score, play_match
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
@@ -136,8 +136,7 @@ def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    searcher = LevelSearcher(game, network, knobs_at(1.0, 16))
-    agent = Agent(game, "level", 3, searcher)
+    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3)
     states = open_states(game, 40)
     together = agent.actions(states)
     agent.restart(3)
@@ -148,7 +147,7 @@ def test_positions_get_the_same_moves_one_by_one_and_together(
 
 
 def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> None:
-    agent = Agent(game, "level", 3, LevelSearcher(game, network, knobs_at(1.0, 16)))
+    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3)
     over = random_positions(game, 10)[-1].states
     assert agent.actions(over).tolist() == [-1]
 
@@ -166,11 +165,10 @@ def test_wins_at_once_are_found_from_a_strength_on(game: Game, network: PolicyVa
             states.append(position.states)
             wins.append(won)
     assert len(states) >= 10
-    searcher = LevelSearcher(game, network, knobs_at(3.0, 16))
-    agent = Agent(game, "level", 1, searcher)
+    agent = LevelAgent(game, network, knobs_at(3.0, 16), seed=1)
     found = agent.actions(np.concatenate(states))
     assert all(action in won for action, won in zip(found.tolist(), wins, strict=True))
-    searcher.adjust(knobs_at(-3.0, 16))
+    agent.adjust(knobs_at(-3.0, 16))
     missed = agent.actions(np.concatenate(states))
     assert not all(action in won for action, won in zip(missed.tolist(), wins, strict=True))
 
@@ -179,9 +177,8 @@ def test_the_strongest_level_plays_as_the_trained_agent(
     game: Game, network: PolicyValueNetwork
 ) -> None:
     states = open_states(game, 30)
-    searcher = LevelSearcher(game, network, knobs_at(strongest(32), 32))
-    level = Agent(game, "level", searcher=searcher)
-    whole = network_agent(game, network, 32, backend="compiled-int8")
+    level = LevelAgent(game, network, knobs_at(strongest(32), 32))
+    whole = NetworkAgent(game, network, 32, backend="compiled-int8")
     assert level.actions(states).tolist() == whole.actions(states).tolist()
 
 
@@ -282,9 +279,9 @@ def test_a_ladder_of_ones_own_names_levels(
     settings = f"ladder={tmp_path / 'mine.json'}&agent={agent}"
     assert read_agent(f"level:hard?{settings}").choose_game({}) == game
     weak, strong = (make_agent(f"level:{each}?{settings}", game, 1) for each in ("1", "strongest"))
-    assert isinstance(weak.searcher, LevelSearcher)
-    assert isinstance(strong.searcher, LevelSearcher)
-    assert weak.searcher.knobs.temperature > strong.searcher.knobs.temperature == 0
+    assert isinstance(weak, LevelAgent)
+    assert isinstance(strong, LevelAgent)
+    assert weak.knobs.temperature > strong.knobs.temperature == 0
     assert isinstance(make_agent(f"level:auto?{settings}", game), AdaptiveAgent)
     with pytest.raises(ValueError, match=r"elo of level:auto is 0 to 10,000, not 10000\.5"):
         make_agent(f"level:auto?{settings}&elo=10000.5", game)
@@ -456,16 +453,16 @@ def test_what_it_finds_is_of_the_strength_that_a_new_game_has(
     agent = AdaptiveAgent(game, network, a_ladder(game), start=0.0, seed=1)
     states = game.start(0).states
     agent.search(states)
-    weak = agent.searcher.knobs
+    weak = agent.level.knobs
     for _ in range(20):
         agent.estimate.learn(agent.elo, 1.0)
     agent.search(states)
-    assert agent.searcher.knobs != weak
+    assert agent.level.knobs != weak
     agent.actions(states)
-    strong = agent.searcher.knobs
-    agent.searcher.adjust(weak)  # as a game that began before
+    strong = agent.level.knobs
+    agent.level.adjust(weak)  # as a game that began before
     agent.search(states)
-    assert agent.searcher.knobs == strong
+    assert agent.level.knobs == strong
 
 
 def test_it_adapts_from_game_to_game_and_restart_forgets(
@@ -480,7 +477,7 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
         env.reset(seed=1 if number == 0 else None)
         reward, is_over = 0.0, False
         while not is_over:
-            _, reward, is_over, truncated, _ = env.step(weak.choose(env.board.position))
+            _, reward, is_over, truncated, _ = env.step(weak.choose(env.aec.position))
             is_over = is_over or truncated
         assert (agent.estimate.elo - before) * reward > 0  # up after a loss
     assert agent.elo != middle

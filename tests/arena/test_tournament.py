@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.arena import chunks
+from ludarium.arena import schedule
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.arena.results import ROW, Crosstable
 from ludarium.arena.standings import Standings
@@ -32,10 +32,10 @@ AGENTS = ("random", "greedy", "uct:5")
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    """So that a few games are many chunks."""
-    monkeypatch.setattr(chunks, "CHUNK", 2)
-    monkeypatch.setattr(chunks, "BLOCK", 6)
+def small_matches(monkeypatch):
+    """So that a few games are many matches."""
+    monkeypatch.setattr(schedule, "MATCH_OPENINGS", 2)
+    monkeypatch.setattr(schedule, "BLOCK", 6)
 
 
 def play(folder: Path | None = None, **others: Any) -> Contest:
@@ -68,8 +68,8 @@ def whole(tmp_path_factory) -> Path:
     """A tournament that nobody interrupted, on one core."""
     folder = tmp_path_factory.mktemp("tournament") / "whole"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK", 2)
-        patch.setattr(chunks, "BLOCK", 6)
+        patch.setattr(schedule, "MATCH_OPENINGS", 2)
+        patch.setattr(schedule, "BLOCK", 6)
         play(folder, workers=1)
     return folder
 

@@ -190,7 +190,7 @@ def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
     own = read_agent("uct:7")
     usual = [str(spec) for spec in _usual_opponents(game, own)]
     assert usual == ["random", "greedy", "uct:1000", "alphabeta:4"]
-    monkeypatch.delattr(game.rules, "score")
+    monkeypatch.setattr(game, "has_score", False)
     assert [str(spec) for spec in _usual_opponents(game, own)] == ["random", "uct:1000"]
 
 

@@ -18,7 +18,7 @@ from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.networks import network_shape
 from tests.games import after
 from tests.oddity import Oddity
@@ -90,7 +90,7 @@ def test_positions_of_a_game(session):
 
 def test_a_search_tree_is_kept_along_a_game(session):
     network = build_network(network_shape(GAME), 4, 1)
-    one = session(network_agent(GAME, network, 50, "mine", backend="eager"))
+    one = session(NetworkAgent(GAME, network, 50, "mine", backend="eager"))
     one.send(id="a", moves=["b2"], simulations=60)
     best = one.wait(id="a")["moveInfos"][0]
     one.send(id="b", moves=["b2", best["move"]], simulations=0)

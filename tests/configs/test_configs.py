@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 
 import msgspec
 import pytest
@@ -22,6 +24,21 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
     for name in GAMES:
         assert load_config(f"{name}/default").algorithm == "alphazero"
         assert load_config(f"{name}/ppo").algorithm == "ppo"
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_configurations_hold_only_what_differs_from_the_defaults(name):
+    def repeated(given, default, place=""):
+        if isinstance(given, dict) and isinstance(default, dict):
+            parts = (repeated(given[key], default.get(key), f"{place}.{key}") for key in given)
+            return list(itertools.chain(*parts))
+        return [place] if given == default else []
+
+    text = files("ludarium.configs").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    given = read_yaml(text, name)
+    bare = {key: given.pop(key) for key in ("game", "algorithm") if key in given}
+    default = parse_config(write_yaml(bare), name)
+    assert repeated(given, msgspec.to_builtins(default)) == []
 
 
 @pytest.mark.parametrize(

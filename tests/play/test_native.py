@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 from ludarium.arena.ladder import find_ladder, ladder_beside
-from ludarium.arena.level import LevelSearcher
+from ludarium.arena.level import LevelAgent
 from ludarium.cli import main
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -46,7 +46,6 @@ from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
-from ludarium.training.search import Budget
 
 from .node import need_tools
 
@@ -207,7 +206,7 @@ def test_random_games_are_those_of_python(exported, name):
     for seed in range(GAMES):
         assert native.call("start", seed) == 0
         position, rng = Position(game, seed), seed_rng(seed)[0]
-        np.testing.assert_array_equal(native.view(), game.shown(position.state))
+        np.testing.assert_array_equal(native.view(), position.slots())
         while not position.is_over:
             mask = native.mask()
             np.testing.assert_array_equal(mask, position.mask)
@@ -221,7 +220,7 @@ def test_random_games_are_those_of_python(exported, name):
             assert native.call("play", action) == 0
             before = position.copy()
             position.play(action)
-            expected = game.shown(position.state, action, before.state)
+            expected = position.slots(action, before)
             np.testing.assert_array_equal(native.view(), expected)
         score = np.zeros(1, np.int32)
         assert native.call("score", score) == 0
@@ -327,26 +326,26 @@ def level_games(name: str, count: int) -> list[LevelGame]:
 
 
 @cache
-def level_searcher(name: str) -> LevelSearcher:
+def level_agent(name: str) -> LevelAgent:
     game = game_played(name)
     path = fitting_agent(game)
     ladder = find_ladder(game)
     network = stored_network(path, game, str(path))
-    return LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
+    return LevelAgent(game, network, ladder.levels[0].knobs, ladder.simulations)
 
 
 @cache
 def actions_of_python(name: str, played: LevelGame) -> list[int]:
     game = game_played(name)
-    searcher = level_searcher(name)
-    searcher.adjust(find_ladder(game).levels[played.level - 1].knobs)
+    agent = level_agent(name)
+    agent.adjust(find_ladder(game).levels[played.level - 1].knobs)
     if played.start != "-":
         game = make_game(name, setup=played.start)
     position, actions = Position(game, played.number), []
     while not position.is_over:
         seed = 1000 * played.number + position.ply
-        found = searcher.find(position.states, Budget(), Seeds(seed))
-        actions.append(int(found.actions[0]))
+        agent.rng = Seeds(seed)
+        actions.append(int(agent.search(position.states).actions[0]))
         position.play(actions[-1])
     return actions
 

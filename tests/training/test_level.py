@@ -119,7 +119,7 @@ print(contents(games.observations, games.masks, games.rewards))
     sys.platform != "linux" or platform.machine() != "x86_64", reason="of Linux on x86-64"
 )
 @pytest.mark.xfail(
-    strict=True, reason="compiled code computes in the floating-point state of its caller"
+    strict=True, reason="between kernels numpy computes in the floating-point state of its caller"
 )
 @pytest.mark.parametrize("state", [("feenableexcept", 1 | 4 | 8), ("fesetround", 0x800)])
 def test_the_caller_s_floating_point_state_changes_no_search(state: tuple) -> None:

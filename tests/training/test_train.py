@@ -59,10 +59,10 @@ def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
     assert [agent.name for agent in agents] == [f"iteration {n}:0" for n in (1, 2, 3)]
     states = agents[0].game.new_states(4)
     states[:] = agents[0].game.start().states[0]
-    found = [agent.searcher.evaluate(states[:1]).logits for agent in agents]
+    found = [agent.evaluate(states[:1]).logits for agent in agents]
     assert not np.array_equal(found[0], found[2])
     latest = make_agent(f"{tmp_path}:0", agents[0].game)
-    np.testing.assert_allclose(found[2], latest.searcher.evaluate(states[:1]).logits, atol=1e-4)
+    np.testing.assert_allclose(found[2], latest.evaluate(states[:1]).logits, atol=1e-4)
 
 
 def test_an_agent_is_asked_for_within_the_callback(tmp_path):

@@ -106,7 +106,7 @@ def as_agent(
         name: the name in tables of a function or module; default: its own.
         simulations: a module's simulations for each move. By default there is no search: it plays
             the most probable legal action. A search needs values.
-        temperature: a module's temperature, see `network_agent`.
+        temperature: a module's temperature, see `NetworkAgent`.
         canonical: whether a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.

@@ -14,7 +14,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, reward
-from ludarium.training.search.finding import Budget, Finding
+from ludarium.training.search.result import Budget, Search, SearchResult
 from ludarium.training.search.watch import Watch
 
 from .kernels import uct as templates
@@ -29,7 +29,7 @@ _CALL_SECONDS = 0.002  # target for the duration of a kernel's call
 _MOST_PLAYOUTS_AT_ONCE = 1 << 14  # in a kernel's call
 
 
-class UCTSearch:
+class UCTSearch(Search):
     """Searches positions, each in one tree or in several whose visits are added up.
 
     Several trees are root parallelisation (Chaslot, Winands and van den Herik, "Parallel
@@ -157,8 +157,8 @@ class UCTSearch:
         else:
             take_turns(task, tasks, threads, look_on, stop)
 
-    def finding(self) -> Finding:
-        """The finding so far; may be called while another thread is in `think`."""
+    def result(self) -> SearchResult:
+        """The result so far; may be called while another thread is in `think`."""
         visits, totals, draws, ranks = self._sums()
         played, roots = visits.sum(axis=1), self._searches.roots[:: self._trees]
         with np.errstate(invalid="ignore"):
@@ -168,7 +168,7 @@ class UCTSearch:
         for place in np.flatnonzero(roots["outcome"] != ONGOING):
             actions[place] = -1
             values[place] = reward(roots["outcome"][place], roots["mover"][place])
-        return Finding.of(
+        return SearchResult.of(
             actions,
             visits / np.maximum(played, 1)[:, None],
             values=values,
@@ -196,22 +196,16 @@ class UCTSearch:
         visits, totals, draws, _ = sums.astype(np.float32)
         return visits, totals, draws, np.where(order > 0, ranks, _ILLEGAL)
 
-    def ranked(self) -> list[int]:
-        """The legal actions of the first position, best first."""
+    def lines(self) -> list[tuple[int, ...]]:
+        """The legal actions of the first position, best first, each with the best play after it.
+
+        That is the most visited line in the tree that visited the action most.
+        """
         ranks = self._sums()[3][0]
-        return np.argsort(-ranks, kind="stable")[: (ranks > _ILLEGAL).sum()].tolist()
+        ranked = np.argsort(-ranks, kind="stable")[: (ranks > _ILLEGAL).sum()]
+        return [self._line(action) for action in ranked.tolist()]
 
-    def priors(self) -> None:
-        """None, because there is no network."""
-
-    def play(self, action: int) -> None:
-        """Start over with the position after a legal action in the only position."""
-        position = Position.of_state(self.game, self._searches.roots[:1])
-        position.play(action)
-        self.restart(position.states)
-
-    def line(self, action: int) -> tuple[int, ...]:
-        """An action, followed by the most visited line in the tree that visited it most."""
+    def _line(self, action: int) -> tuple[int, ...]:
         number = int(self._searches.counts[:, templates.VISITS, action].argmax())
         tree, line = self._searches.nodes[number], [action]
         if self._searches.searched[number] != number:
@@ -222,6 +216,12 @@ class UCTSearch:
             node = int(children[tree["visits"][children].argmax()])
             line.append(int(tree[node].action))
         return tuple(line)
+
+    def play(self, action: int) -> None:
+        """Start over with the position after a legal action in the only position."""
+        position = Position.of_state(self.game, self._searches.roots[:1])
+        position.play(action)
+        self.restart(position.states)
 
 
 def _children(tree: np.ndarray, node: int) -> np.ndarray:

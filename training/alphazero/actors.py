@@ -8,6 +8,7 @@ They take weights (`Actors.publish`), and return the positions that they have se
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,11 +23,11 @@ from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.networks import inference_engine
 from ludarium.training.runs.state import flatten, unflatten
-from ludarium.training.search import SearchSettings, join_results
+from ludarium.training.search import SearchSettings
 
 from .bootstrap import bootstrap_samples
-from .mixture import Mixture
 from .self_play import SelfPlay, SelfPlayResult, games_of_worker, torch_threads_of_worker
+from .variants import VariantPacker
 
 #: Called from time to time with the number of new positions.
 Advance = Callable[[int], None]
@@ -96,7 +97,7 @@ class LocalActors(Actors):
 
     Args:
         games: the games, and each one's share of the positions.
-        mixture: packs the samples of all games into records.
+        packer: packs the samples of all games into records.
         config: the run's configuration; games in parallel, positions, cache and minutes are divided
             by the shares.
         workers: number of threads.
@@ -109,7 +110,7 @@ class LocalActors(Actors):
     def __init__(
         self,
         games: Sequence[tuple[Game, float]],
-        mixture: Mixture,
+        packer: VariantPacker,
         config: AlphaZeroConfig,
         workers: int,
         device: str,
@@ -117,12 +118,12 @@ class LocalActors(Actors):
         bootstrap_seed: np.random.SeedSequence,
         seed: np.random.SeedSequence,
     ) -> None:
-        self.mixture = mixture
+        self.packer = packer
         self.by_game = [
             _GameActor(game, _share_of(config, share), workers, device, *others)
             for (game, share), *others in zip(
                 games,
-                mixture.dtypes,
+                packer.dtypes,
                 weights.networks,
                 weights.calibration_inputs,
                 bootstrap_seed.spawn(len(games)),
@@ -175,9 +176,9 @@ class LocalActors(Actors):
 
         So the replay keeps the proportions where it forgets a part of an iteration.
         """
-        joined = join_results(
+        joined = SelfPlayResult.joined(
             [
-                replace(result, samples=self.mixture.pack(number, result.samples))
+                replace(result, samples=self.packer.pack(number, result.samples))
                 for number, result in enumerate(results)
             ]
         )
@@ -241,7 +242,7 @@ class _GameActor:
             self.game, self.config, self._bootstrap_seed, self.dtype, advance
         )
         playouts = len(samples) * self.config.bootstrap.playouts
-        return SelfPlayResult(samples, positions=len(samples), simulations=playouts)
+        return SelfPlayResult(samples, Counter(positions=len(samples), simulations=playouts))
 
     def play(
         self, settings: SearchSettings, key: tuple[int, int], advance: Advance

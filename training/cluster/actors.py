@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,10 +21,10 @@ import msgspec
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import ClusterConfig
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
-from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import SearchSettings, join_results
+from ludarium.training.search import SearchSettings
 
 from .connection import received
 from .worker import PlayedChunk, SelfPlayer, identity_of
@@ -59,15 +60,15 @@ class ClusterActors(Actors):
 
     Args:
         run: the trainer whose games they play.
-        mixture: the mixture that their samples are of.
+        packer: packs their samples.
         weights: weights of the first version.
     """
 
-    def __init__(self, run: Trainer, mixture: Mixture, weights: Weights) -> None:
+    def __init__(self, run: Trainer, packer: VariantPacker, weights: Weights) -> None:
         assert isinstance(run.config, AlphaZeroConfig)
         self.config = run.config
         self._run = run
-        self._mixture = mixture
+        self._packer = packer
         self._actors: list[_Actor] = []
         self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
         self._arrived: list[PlayedChunk] = []
@@ -157,7 +158,7 @@ class ClusterActors(Actors):
                 max_task_retries=_FOREVER,
             )
             handle: Any = actor.remote(
-                run.games, self._mixture, self._part, identity_of(run.game), not self._actors
+                run.games, self._packer, self._part, identity_of(run.game), not self._actors
             )
             starts = handle.__ray_ready__.remote()
             self._actors.append(_Actor(handle, starts))
@@ -245,7 +246,7 @@ class ClusterActors(Actors):
             self._delivered.add(actor)
             if chunk.version is None and not self._is_bootstrapping:
                 # Ordered before the bootstrap ended: to learn from, but no part of self-play.
-                chunk = replace(chunk, result=replace(chunk.result, positions=0, simulations=0))
+                chunk = replace(chunk, result=replace(chunk.result, counts=Counter()))
             self._arrived.append(chunk)
             self._backend_metrics = chunk.metrics or self._backend_metrics
         return bool(come)
@@ -271,7 +272,7 @@ class ClusterActors(Actors):
             taken.append(self._arrived.pop(0))
         self._ages += [self._version - each.version for each in taken if each.version is not None]
         advance(_positions(taken))
-        return join_results([chunk.result for chunk in taken])
+        return SelfPlayResult.joined([chunk.result for chunk in taken])
 
 
 def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
@@ -283,7 +284,7 @@ def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
 
 
 def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:
-    """The configuration of one of ``actors`` actors, which play a mixture of ``games`` games.
+    """The configuration of one of ``actors`` actors, which play ``games`` games in turn.
 
     Its numbers of positions, also for the bootstrap, are those of a chunk.
     """
@@ -308,4 +309,4 @@ def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig
 
 def _positions(chunks: Sequence[PlayedChunk]) -> int:
     """How many positions were searched for these chunks."""
-    return sum(chunk.result.positions for chunk in chunks)
+    return sum(chunk.result.counts["positions"] for chunk in chunks)

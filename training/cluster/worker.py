@@ -20,8 +20,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.models.kernels import source_digest
 from ludarium.training.alphazero.actors import LocalActors, Weights
 from ludarium.training.alphazero.kernels import self_play as kernels
-from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult, choose_threads
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.search import SearchSettings
 
 
@@ -61,7 +61,7 @@ class SelfPlayer:
 
     Args:
         games: the games that it plays, and each one's share of the positions.
-        mixture: the mixture that their samples are of.
+        packer: packs their samples.
         config: the run's configuration, with this actor's part of games, positions and cores.
         identity: identity of the driver's installation, see `identity_of`.
         measures: whether it measures the backend, which one actor does for all.
@@ -70,13 +70,13 @@ class SelfPlayer:
     def __init__(
         self,
         games: Sequence[tuple[Game, float]],
-        mixture: Mixture,
+        packer: VariantPacker,
         config: AlphaZeroConfig,
         identity: str,
         measures: bool,
     ) -> None:
         self._games = games
-        self._mixture = mixture
+        self._packer = packer
         self._config = config
         self._identity = identity
         self._measures = measures
@@ -127,7 +127,7 @@ class SelfPlayer:
             )
         return LocalActors(
             self._games,
-            self._mixture,
+            self._packer,
             self._config,
             self._threads,
             self._device,

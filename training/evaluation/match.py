@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 
 import numpy as np
@@ -66,7 +66,7 @@ def play_match(
         openings = draw_openings(game, games // 2, opening_plies, seeds[0])
     elif len(openings) != games // 2:
         raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
-    return play(game, agents, openings.twice(), task)
+    return play_games(game, agents, openings.twice(), task)
 
 
 def check_games(games: int, name: str = "games") -> int:
@@ -77,14 +77,15 @@ def check_games(games: int, name: str = "games") -> int:
     return number
 
 
-def play(
+def play_games(
     game: Game, agents: tuple[Agent, Agent], openings: Openings, task: Task = UNWATCHED
 ) -> Games:
-    """Play a game from each opening, all side by side.
+    """Play a game from each opening, all side by side: every loop in Python that plays whole games.
 
     Args:
         game: the rules.
-        agents: the two agents. The first is ``player_0`` in games with an even number.
+        agents: the two agents. The first is ``player_0`` in games with an even number. An agent
+            that is both is asked for the moves of both players together.
         openings: the positions at which the games begin.
         task: task that counts the finished games.
 
@@ -94,48 +95,64 @@ def play(
     """
     states = openings.states.copy()
     count = len(states)
-    seats = np.arange(count) % 2
+    seats = np.arange(count) % 2  # the first agent's
     seeds = np.array(openings.seeds if game.random_start else [0] * count, np.int64)
     actions = [list(given) for given in openings.actions]
     seconds = [[0.0] * len(given) for given in openings.actions]
-    sides = [
-        [
-            GameInPlay(game, number, int(seat), int(seeds[number]), states, actions[number])
-            for number, seat in enumerate(of_agent)
-        ]
-        for of_agent in (seats, 1 - seats)
+    views = [  # each game as either player sees it
+        [GameInPlay(game, n, seat, int(seeds[n]), states, actions[n]) for seat in (0, 1)]
+        for n in range(count)
     ]
+    different = tuple(dict.fromkeys(agents))  # one agent, if it plays itself
+
+    def views_of(agent: Agent, numbers: Iterable[int]) -> list[GameInPlay]:
+        return [
+            views[n][seat] for n in numbers for seat in (0, 1) if agents[(n + seat) % 2] is agent
+        ]
+
+    def finish(agent: Agent, numbers: np.ndarray) -> None:
+        if len(numbers):
+            agent.finish(views_of(agent, numbers.tolist()))
+
+    def abandon(agent: Agent) -> None:
+        finish(agent, np.flatnonzero(states["outcome"] == ONGOING))
+
     step = specialise(templates, game).play
     with ExitStack() as abandoned:
-        for agent, side in zip(agents, sides, strict=True):
-            agent.begin(side)
-            abandoned.callback(_abandon, agent, side, states)
+        for agent in different:
+            agent.begin(views_of(agent, range(count)))
+            abandoned.callback(abandon, agent)
         while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
             if task.stopped:
                 raise StoppedError
+            # 1. Whose move is it? Each agent gets all positions in which it is to move.
             of_first = states["mover"][going] == seats[going]
-            for agent, side, group in zip(
-                agents, sides, (going[of_first], going[~of_first]), strict=True
-            ):
+            groups = [going[of_first], going[~of_first]] if len(different) > 1 else [going]
+            for agent, group in zip(different, groups, strict=True):
                 if not len(group):
                     continue
+                # 2. The agent chooses. Games share the time of the decision equally.
                 before = states[group]
+                movers = before["mover"].tolist()
+                playing = [views[n][seat] for n, seat in zip(group.tolist(), movers, strict=True)]
                 started = time.perf_counter()
-                chosen = agent.play([side[number] for number in group], before)
+                chosen = agent.play(playing, before)
                 share = (time.perf_counter() - started) / len(group)
+                # 3. The rules play its actions.
                 after = before.copy()
                 illegal = step(game.tables, after, chosen, game.num_actions)
                 if illegal >= 0:
                     reason = Position.of_state(game, before[illegal]).refusal(chosen[illegal])
                     raise ValueError(f"agent {agent.name} in game {group[illegal]}: {reason}")
                 states[group] = after
-                for number, action in zip(group.tolist(), chosen, strict=True):
-                    actions[number].append(int(action))
-                    seconds[number].append(share)
+                for n, action in zip(group.tolist(), chosen, strict=True):
+                    actions[n].append(int(action))
+                    seconds[n].append(share)
+                # 4. Both agents learn which games are over.
                 over = group[after["outcome"] != ONGOING]
+                for each in different:
+                    finish(each, over)
                 if len(over):
-                    for each, handles in zip(agents, sides, strict=True):
-                        each.finish([handles[number] for number in over])
                     task.advance(len(over))
     return Games(
         game=game,
@@ -148,10 +165,3 @@ def play(
         plies=np.array([len(played) for played in actions], np.int64),
         outcomes=states["outcome"].astype(np.int8),
     )
-
-
-def _abandon(agent: Agent, side: Sequence[GameInPlay], states: np.ndarray) -> None:
-    """Tell an agent of the games that are not over."""
-    left = np.flatnonzero(states["outcome"] == ONGOING)
-    if len(left):
-        agent.finish([side[number] for number in left.tolist()])

@@ -25,7 +25,7 @@ class ExactPositions(Protocol):
         """Structured [N], the positions."""
 
     @property
-    def keeping(self) -> np.ndarray:
+    def optimal_mask(self) -> np.ndarray:
         """bool [N, A], the actions that keep the exact value."""
 
 
@@ -106,7 +106,7 @@ class AgentEvaluation:
 def _accuracy(agent: Agent, test: ExactPositions) -> dict[str, Any]:
     """The share of the moves that keep the exact value."""
     actions = agent.actions(test.states)
-    kept = int(np.take_along_axis(test.keeping, actions[:, None], axis=1).sum())
+    kept = int(np.take_along_axis(test.optimal_mask, actions[:, None], axis=1).sum())
     return {"accuracy": wilson(kept, len(actions)).to_dict()}
 
 

@@ -21,7 +21,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import AgentSpec
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
 from ludarium.training.networks import (
@@ -356,7 +356,7 @@ class Trainer:
         self.reporter.begin("evaluation", config.games)
         network = self.network_of(self.game, self.algorithm.agent())
         name = f"iteration {self.iteration}:{config.simulations}"
-        agent = network_agent(self.game, network, config.simulations, name)
+        agent = NetworkAgent(self.game, network, config.simulations, name)
         metrics = self._measure.of(agent, self.elo, self.reporter)
         if "elo" in metrics:
             self.elo = metrics["elo"]["value"]

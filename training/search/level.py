@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "levels"
 
 
 def arguments(game: Game) -> Arguments:
@@ -67,7 +68,7 @@ def draw_search(knobs, rng, noise):
     """
     sees_wins = uniform(rng) < knobs.sees_wins
     for action in range(len(noise)):
-        noise[action] = -knobs.blur * log(-log(uniform(rng)))
+        noise[action] = -knobs.blur * log(-log(uniform(rng)))  # Gumbel noise, times ``blur``
     return sees_wins
 
 
@@ -102,6 +103,8 @@ def draw_action(knobs, rng, best, policy, action_values):
     """
     if knobs.temperature == 0:
         return best
+    # Inverse transform sampling: the first action at which the running sum of the weights passes a
+    # uniform share of their total.
     most = 0.0
     for action in range(len(policy)):
         most = max(most, np.float64(policy[action]))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ludarium.base.messages import quoted
 
-from .finding import Budget
+from .result import Budget
 
 
 class Watch:
