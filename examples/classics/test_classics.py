@@ -175,14 +175,6 @@ def test_the_solver_finds_the_published_values(width: int, height: int, value: i
     assert ConnectFourSolver(game).answer(game.start()).outcome == value
 
 
-@pytest.mark.slow
-def test_on_the_usual_board_only_the_middle_wins() -> None:
-    game = ConnectFour()
-    answers = ConnectFourSolver(game, memory=1 << 30).actions(game.start())
-    values = {game.action_names[action]: answer.outcome for action, answer in answers.items()}
-    assert values == {"a": -1, "b": -1, "c": 0, "d": 1, "e": 0, "f": -1, "g": -1}
-
-
 def test_the_solver_agrees_with_the_search_for_every_game() -> None:
     from ludarium.analysis.search import EndgameSolver
 
