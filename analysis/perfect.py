@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class SolvedAgent(Agent):
     def search(self, states: np.ndarray) -> SearchResult:
         """Look positions up; a table's values are proven. See `Agent.search`."""
         table = self.solution
-        known: dict[str, np.ndarray] = {}
+        known: dict[str, Any] = {}
         if isinstance(table, TableSolution):
             codes = table.action_values(states)
             legal = codes != ILLEGAL

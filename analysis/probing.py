@@ -10,7 +10,7 @@ to the end, which works for every game.
 
 from __future__ import annotations
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.exact_values import ValueBounds
@@ -58,7 +58,7 @@ class Prober:
         self,
         position: Position,
         limit: int | None = None,
-        task: Task = UNWATCHED,
+        progress: Progress = SILENT,
         leads: bool = True,
     ) -> dict[int, ValueBounds]:
         """The legal actions with bounds of their values for the mover, the best first.
@@ -66,7 +66,7 @@ class Prober:
         Args:
             position: the position, not finished.
             limit: positions to search, if answers come from a search; see `Solver.answer_all`.
-            task: see `Solver.answer_all`.
+            progress: see `Solver.answer_all`.
             leads: ask for the lead at the end too, if answers come from a search and the game has
                 points.
 
@@ -78,7 +78,7 @@ class Prober:
             values = source._table.actions(position)
             return {action: ValueBounds.exact(value) for action, value in values.items()}
         assert source._solver is not None
-        return source._solver.actions(position, limit, task, leads)
+        return source._solver.actions(position, limit, progress, leads)
 
 
 def prober_of(game: Game, memory: int | None = None, threads: int = 1) -> Prober:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, make_agent
@@ -173,10 +173,12 @@ class Thinker:
             self._budget = Budget(simulations=_SIMULATIONS)
         self._seconds = 0.0  # time spent on this position
         self._new = 0  # simulations in this time
+        self._began: tuple[float, int] | None = None  # time and simulations when `think` began
 
     def analysis(self) -> PositionAnalysis:
         """The analysis so far; may be called while another thread is in `think`."""
         search, position = self._search, self.position
+        seconds, new = self._spent()
         result = search.result()
         return PositionAnalysis(
             self.agent.thinker,
@@ -190,8 +192,8 @@ class Thinker:
             ),
             tuple(self._move(result, line) for line in search.lines()),
             search.simulations,
-            self._seconds,
-            None if search.simulations is None else self._new / max(self._seconds, 1e-6),
+            seconds,
+            None if search.simulations is None else new / max(seconds, 1e-6),
         )
 
     def _move(self, result: SearchResult, line: tuple[int, ...]) -> MoveAnalysis:
@@ -210,39 +212,32 @@ class Thinker:
             tuple(self.position.copy().play_all(line)),
         )
 
-    def think(
-        self,
-        budget: Budget | None = None,
-        report: Callable[[PositionAnalysis], None] | None = None,
-        every: float = 0.5,
-    ) -> PositionAnalysis:
+    def think(self, budget: Budget | None = None, progress: Progress = SILENT) -> PositionAnalysis:
         """Continue until the budget is spent, or there is nothing more to find.
 
         Args:
             budget: if it sets neither simulations nor seconds, the agent's own for a move is used.
-            report: function called with the analysis so far about every ``every`` seconds.
-            every: see ``report``.
+            progress: see `Search.think`; it may call `analysis`.
         """
         search = self._search
         budget = budget or self._budget
         if budget.simulations is None and budget.seconds is None:
-            budget = replace(self._budget, stop=budget.stop)
-        seconds, new = self._seconds - time.perf_counter(), self._new - (search.simulations or 0)
-
-        def count() -> None:
-            self._seconds = seconds + time.perf_counter()
-            self._new = new + (search.simulations or 0)
-
-        def tell() -> None:
-            count()
-            assert report is not None
-            report(self.analysis())
-
+            budget = self._budget
+        self._began = time.perf_counter(), search.simulations or 0
         try:
-            search.think(budget, tell if report else None, every)
+            search.think(budget, progress)
         finally:
-            count()
+            self._seconds, self._new = self._spent()
+            self._began = None
         return self.analysis()
+
+    def _spent(self) -> tuple[float, int]:
+        """Seconds and new simulations, those of a `think` that has not ended included."""
+        if self._began is None:
+            return self._seconds, self._new
+        started, before = self._began
+        seconds = self._seconds + time.perf_counter() - started
+        return seconds, self._new + (self._search.simulations or 0) - before
 
     def play(self, action: int) -> None:
         """Go to the position after a legal action.

@@ -20,9 +20,9 @@ from ludarium.training.agents import Agent, GameInPlay, Seed
 from ludarium.training.evaluation.statistics import ELO
 from ludarium.training.search import Search, SearchResult
 
-from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
 from .level import LevelAgent
+from .level_params import params_at
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -108,8 +108,8 @@ class AdaptiveAgent(Agent):
             raise ValueError(f"elo of {name} is 0 to {_MOST_ELO:,.0f}, not {quoted(start)}")
         self._ladder = ladder
         self._start = start
-        knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-        self.level = LevelAgent(game, network, knobs, ladder.simulations, name)
+        params = params_at(RANDOM_STRENGTH, ladder.simulations)
+        self.level = LevelAgent(game, network, params, ladder.simulations, name)
         super().__init__(game, name, seed)
 
     @property
@@ -162,4 +162,4 @@ class AdaptiveAgent(Agent):
 
     def _adjust(self, elo: float) -> None:
         strength = self._ladder.strength_of(elo)
-        self.level.adjust(knobs_at(strength, self._ladder.simulations))
+        self.level.adjust(params_at(strength, self._ladder.simulations))

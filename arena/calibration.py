@@ -1,4 +1,4 @@
-"""Measures a ladder of levels from scratch: even steps of strength along the path of `knobs_at`.
+"""Measures a ladder of levels from scratch: even steps of strength along the path of `params_at`.
 
 A survey rates points of the path by matches between neighbours. The first level is placed where it
 scores 60 % against random play. Then levels are placed from the strongest down: each next one where
@@ -21,7 +21,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import derived_seed
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
@@ -32,9 +32,9 @@ from ludarium.training.evaluation import (
 )
 from ludarium.training.evaluation.statistics import ELO
 
-from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels
 from .level import LevelAgent
+from .level_params import params_at, strongest
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -80,7 +80,7 @@ class MatchRunner:
     simulations: int
     games: int
     seed: int
-    task: Task
+    progress: Progress
     played: int = field(default=0, init=False)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
@@ -89,13 +89,13 @@ class MatchRunner:
         self.played += 1
         first = self._player(self.upper, upper)
         second = self._player(self.lower, lower)
-        self.task.begin(title, games)
-        return play_match(self.game, first, second, games, seed, task=self.task).result
+        self.progress.begin(title, games)
+        return play_match(self.game, first, second, games, seed, progress=self.progress).result
 
     def _player(self, level: LevelAgent, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
             return self.random
-        level.adjust(knobs_at(strength, self.simulations))
+        level.adjust(params_at(strength, self.simulations))
         return level
 
 
@@ -107,7 +107,7 @@ def calibrate(
     games: int = 200,
     levels: int | None = None,
     seed: int = 1,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> Ladder:
     """Measure a ladder of levels.
 
@@ -121,7 +121,7 @@ def calibrate(
         levels: how many, at even steps over the whole range; default: as many steps of
             `TARGET_SCORE` as fit, or about 8 levels at smaller steps if these would be fewer.
         seed: seed of all games; the same arguments give the same levels and matches.
-        task: task that counts the finished games of each match.
+        progress: counts the finished games of each match.
 
     Raises:
         ValueError: an argument is out of range, the agent is hardly stronger than random play, or
@@ -133,9 +133,9 @@ def calibrate(
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
     started = perf_counter()
-    most = knobs_at(top, simulations)
+    most = params_at(top, simulations)
     upper, lower = (LevelAgent(game, network, most, name=name) for name in ("upper", "lower"))
-    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
+    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, progress)
     # Survey the path, place levels on it, and rate them by all their matches.
     survey = _survey(runner, top)
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
@@ -164,7 +164,7 @@ def check_steps(
     ladder: Ladder,
     games: int = 200,
     seed: int = 2,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> list[LevelMatch]:
     """Measure the steps of a ladder once more: each level against the one below.
 
@@ -176,18 +176,20 @@ def check_steps(
         ladder: the ladder.
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
-        task: task that counts the finished games of each match.
+        progress: counts the finished games of each match.
     """
-    knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
+    params = params_at(RANDOM_STRENGTH, ladder.simulations)
     upper, lower = (
-        LevelAgent(game, network, knobs, ladder.simulations, name) for name in ("upper", "lower")
+        LevelAgent(game, network, params, ladder.simulations, name) for name in ("upper", "lower")
     )
     matches = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
-        upper.adjust(stronger.knobs)
-        lower.adjust(weaker.knobs)
-        task.begin(f"level {number + 1} against {number}", games)
-        played = play_match(game, upper, lower, games, derived_seed(seed, number), task=task)
+        upper.adjust(stronger.params)
+        lower.adjust(weaker.params)
+        progress.begin(f"level {number + 1} against {number}", games)
+        played = play_match(
+            game, upper, lower, games, derived_seed(seed, number), progress=progress
+        )
         matches.append(LevelMatch(number + 1, number, played.result))
     return matches
 

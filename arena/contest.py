@@ -33,7 +33,7 @@ import numpy as np
 from ludarium.base.files import convert
 from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.numbers import checked_whole
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.evaluation import Games
 from ludarium.training.evaluation.match import check_games
@@ -272,7 +272,7 @@ def play_contest(
     anchors: Mapping[str, float] | None = None,
     workers: int | None = None,
     folder: str | os.PathLike[str] | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
     from_file: bool = False,
 ) -> Contest:
     """Play a contest, or the rest of one in a folder.
@@ -288,7 +288,7 @@ def play_contest(
         anchors: Elo points of agents whose ratings are known; default: the mean of all is 0.
         workers: matches that are played at once; default: one for each core.
         folder: where games and results are kept, and from where it resumes; default: nowhere.
-        task: task that counts the finished games.
+        progress: counts the finished games.
         from_file: the names come from a file: those that would run code are refused.
 
     Raises:
@@ -326,16 +326,16 @@ def play_contest(
                 return False
             looked = len(played)
             now = standing()
-            task.advance(0, now.line)
+            progress.advance(0, now.line)
             return now.is_over
 
         contest = standing()
-        task.begin("games", schedule.games, len(contest.results))
+        progress.begin("games", schedule.games, len(contest.results))
         if not contest.is_over:
             missing = [match for match in schedule if match not in played]
             play_matches(
                 *(game, specs, missing, finished),
-                *(plan.seed, plan.opening_plies, workers, task),
+                *(plan.seed, plan.opening_plies, workers, progress),
             )
             contest = standing()
         if store is not None:

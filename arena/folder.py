@@ -261,13 +261,13 @@ class ArenaFolder:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ValueError(f"{named(self.path)} is not a folder; give another --folder")
+            raise ValueError(f"{named(self.path)} is not a folder; give another folder")
         with_others = any(
             item.name != _LOCK and not item.name.endswith(PARTIAL) for item in self.path.iterdir()
         )
         if with_others:
             raise ValueError(
-                f"{named(self.path)} holds no tournament, but other things; give another --folder"
+                f"{named(self.path)} holds no tournament, but other things; give another folder"
             )
 
 
@@ -345,9 +345,9 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
         raise ValueError(
             f"{named(path)} has games of another network that was called "
             f"{shortened(', '.join(changed), 100)}: its file has changed since; give another "
-            "--folder"
+            "folder"
         )
     raise ValueError(
         f"{named(path)} holds something else: its {key} is {quoted(stored)}, not "
-        f"{quoted(wanted[key])}; give another --folder"
+        f"{quoted(wanted[key])}; give another folder"
     )

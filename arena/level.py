@@ -2,7 +2,7 @@
 
 It searches like the trained agent and then draws among the moves that the search tried, by
 how much of the position's value each loses: a small loss is likely, a large one unlikely, and one
-beyond a bound does not happen. `Knobs` determine how likely and how large.
+beyond a bound does not happen. `LevelParams` determine how likely and how large.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ludarium.training.search import (
     level,
 )
 
-from .knobs import Knobs
+from .level_params import LevelParams
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -44,7 +44,7 @@ _SEEDS = 1 << 53  # limit of integers in JavaScript
 
 
 class LevelAgent(Agent):
-    """Plays with a network at the strength of its knobs.
+    """Plays with a network at the strength of its params.
 
     The move is drawn in the search and not by the agent's choice: one generator for each position
     draws the search's noise and the move. So a position gets the same move alone and in a batch,
@@ -54,25 +54,25 @@ class LevelAgent(Agent):
     Args:
         game: the rules.
         network: the network with its weights.
-        knobs: the strength.
-        most_simulations: most simulations for `adjust`; default: those of ``knobs``.
+        params: the strength.
+        most_simulations: most simulations for `adjust`; default: those of ``params``.
         name, seed: see `Agent`.
 
     Attributes:
-        knobs: the strength.
+        params: the strength.
     """
 
     def __init__(
         self,
         game: Game,
         network: Network,
-        knobs: Knobs,
+        params: LevelParams,
         most_simulations: int | None = None,
         name: str = "level",
         seed: Seed = None,
     ) -> None:
         super().__init__(game, name, seed)
-        most = max(most_simulations or 0, knobs.simulations)
+        most = max(most_simulations or 0, params.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
         self._evaluator = inference_engine(
@@ -84,12 +84,12 @@ class LevelAgent(Agent):
         self._search = BatchSearch(
             game, SearchSettings(simulations=most), batch, seed=0, cache=cache
         )
-        self.adjust(knobs)
+        self.adjust(params)
 
-    def adjust(self, knobs: Knobs) -> None:
+    def adjust(self, params: LevelParams) -> None:
         """Change the strength; ``ValueError`` for more simulations than ``most_simulations``."""
-        self.knobs = knobs
-        self._record = np.array([astuple(knobs)], level.KNOBS)
+        self.params = params
+        self._record = np.array([astuple(params)], level.LEVEL_PARAMS)
         self._set_search(sees_wins=True)
 
     def start_search(self, position: Position) -> TreeSearch:
@@ -121,6 +121,6 @@ class LevelAgent(Agent):
 
     def _set_search(self, sees_wins: bool) -> None:
         settings = msgspec.structs.replace(
-            level.SETTINGS, simulations=self.knobs.simulations, solver=sees_wins
+            level.SETTINGS, simulations=self.params.simulations, solver=sees_wins
         )
         self._search.use(settings)

@@ -102,8 +102,8 @@ class LevelSpec(AgentSpec):
         network = stored_network(path, game, name)
         if number is None:
             return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
-        knobs = ladder.levels[number - 1].knobs
-        return LevelAgent(game, network, knobs, name=name, seed=seed)
+        params = ladder.levels[number - 1].params
+        return LevelAgent(game, network, params, name=name, seed=seed)
 
     def _ladder_of(self, game: Game) -> Ladder:
         if self.ladder is None:

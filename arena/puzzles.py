@@ -33,7 +33,7 @@ from ludarium.analysis.solver import after
 from ludarium.base.files import MEGABYTE
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import SEED_LIMIT, checked_whole
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -138,7 +138,7 @@ def make_puzzles(
     rounds: int = ROUNDS,
     limit: int = LIMIT,
     file: Path | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> PuzzleSet:
     """Make puzzles from the game's hard exact test, if it has one, and from games of its levels.
 
@@ -154,7 +154,7 @@ def make_puzzles(
         limit: node limit for the actions of one position; see `make_exact_test`.
         file: file that is written after each round. If it exists, the making goes on after the
             rounds that it has.
-        task: task that counts the rounds; stopping it ends the making after the last whole round.
+        progress: counts the rounds; stopping it ends the making after the last whole round.
 
     Raises:
         ValueError: a number is out of range; the file is damaged, or was made with other arguments.
@@ -180,18 +180,18 @@ def make_puzzles(
             )
     agents = {band: make_agent(f"level:{band}", game) for band in BANDS}
     done = made.made["rounds"]
-    task.begin(f"rounds of {_GAMES} games", rounds, done)
+    progress.begin(f"rounds of {_GAMES} games", rounds, done)
     for number in range(done, rounds):
         if min(made.bands.values()) >= per_band:
             break
         rng = np.random.default_rng([asked["seed"], number])
-        candidates = _candidates(game, agents, number, limit, rng, task)
+        candidates = _candidates(game, agents, number, limit, rng, progress)
         if candidates is None:
             break
         made = _with_more(made, candidates, agents, rng)
         if file is not None:
             write_puzzles(file, made)
-        task.advance(1, ", ".join(f"{band} {count}" for band, count in made.bands.items()))
+        progress.advance(1, ", ".join(f"{band} {count}" for band, count in made.bands.items()))
     return made
 
 
@@ -201,9 +201,9 @@ def _candidates(
     number: int,
     limit: int,
     rng: np.random.Generator,
-    task: Task,
+    progress: Progress,
 ) -> list[list[ExactPosition]] | None:
-    """Positions for puzzles, game by game, from a round; None if the task was stopped."""
+    """Positions for puzzles, game by game, from a round; None if it was stopped."""
     if number == 0 and shipped_test(game) is not None:
         games = _hard_games(game)
     else:
@@ -212,7 +212,7 @@ def _candidates(
         games = islice(exact_positions(game, agent, rng, limit), _GAMES)
     found = []
     for positions in games:
-        if task.stopped:
+        if progress.stopped:
             return None
         found.append([each for each in positions if _is_puzzle(each)])
     return found

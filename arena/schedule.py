@@ -23,8 +23,8 @@ from itertools import chain
 import numpy as np
 
 from ludarium.base.messages import quoted, shortened
-from ludarium.base.progress import UNWATCHED, StoppedError, Task
-from ludarium.base.threads import available_cores, one_core, take_turns
+from ludarium.base.progress import SILENT, Progress, StoppedError
+from ludarium.base.threads import available_cores, one_core, run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
@@ -118,7 +118,7 @@ def play_matches(
     seed: int = 1,
     opening_plies: int | None = None,
     workers: int | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> None:
     """Play matches, one per worker at a time, and begin them in order.
 
@@ -131,7 +131,7 @@ def play_matches(
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
             opening.
         workers: matches played at the same time; default: one for each core.
-        task: task that counts the finished games; if it is stopped, all play ends.
+        progress: counts the finished games; if it is stopped, all play ends.
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
@@ -141,7 +141,8 @@ def play_matches(
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(matches)))
-    team = _Workers(game, agents, SeededOpenings(game, opening_plies, seed), seed, workers, task)
+    openings, part = SeededOpenings(game, opening_plies, seed), progress.part()
+    team = _Workers(game, agents, openings, seed, workers, part)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
@@ -150,14 +151,14 @@ def play_matches(
         except StoppedError:
             return
         with handing_over:
-            if not team.stopped and finished(matches[number], played):
-                team.stop()
+            if not part.stopped and finished(matches[number], played):
+                part.stop()
 
-    take_turns(play, len(matches), workers, lambda _: team.stopped, team.stop)
+    run_tasks(play, len(matches), workers, part)
 
 
-class _Workers(Task):
-    """The agents of each worker; the object itself is the task of their matches."""
+class _Workers:
+    """The agents of each worker."""
 
     def __init__(
         self,
@@ -166,29 +167,15 @@ class _Workers(Task):
         openings: SeededOpenings,
         seed: int,
         workers: int,
-        task: Task,
+        progress: Progress,
     ) -> None:
-        self._task = task
+        self._progress = progress
         self._game = game
         self._specs = agents
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
         self._locks = {name: threading.Lock() for name in agents}
         self._openings = openings
         self._seed = seed
-        self._ends = False
-
-    @property
-    def stopped(self) -> bool:
-        """Whether all workers should end."""
-        return self._ends or self._task.stopped
-
-    def stop(self) -> None:
-        """Make all workers end soon."""
-        self._ends = True
-
-    def advance(self, count: int = 1, note: str = "") -> None:
-        """Report games that are over."""
-        self._task.advance(count)
 
     def play(self, worker: int, match: ScheduledMatch) -> Games:
         """Play a match.
@@ -206,7 +193,7 @@ class _Workers(Task):
                     match.games,
                     seed=_match_seed(self._seed, match),
                     openings=self._openings.between(match.begin, match.end),
-                    task=self,
+                    progress=self._progress,
                 )
         except (StoppedError, MemoryError):
             raise

@@ -141,11 +141,10 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
 
     from ludarium.training.run import make_trainer
     from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.reporting import Reporter
 
     torch.set_num_threads(1)
     time.perf_counter = time.process_time
-    trainer = make_trainer(config, RunFolder(folder), Reporter())
+    trainer = make_trainer(config, RunFolder(folder))
     trainer.run()
     trainer.close()
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

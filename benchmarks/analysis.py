@@ -19,7 +19,7 @@ import time
 import numpy as np
 from common import Row, new_parser, print_table
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -135,7 +135,7 @@ class _Many:
                         break
                     current = self._after(current, result.actions, states)
 
-        split(share, self._threads, self._threads)
+        parallel_for(share, self._threads, self._threads)
         return sum(done) / (time.perf_counter() - started)
 
     def _after(self, states: np.ndarray, actions: np.ndarray, first: np.ndarray) -> np.ndarray:

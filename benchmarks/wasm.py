@@ -17,10 +17,8 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +93,10 @@ def row(name: str, seconds: float, repeats: int) -> Row:
     game = read_game(name)
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "game.wasm")
-        say = partial(print, file=sys.stderr)
-        module.write_bytes(module_part(game).content(say))
+        module.write_bytes(module_part(game).content())
         network = network_part(Variant.of(game))
         assert network is not None, "each game ships with an agent"
-        module.with_suffix(".network").write_bytes(network.content(say))
+        module.with_suffix(".network").write_bytes(network.content())
         found = measure(game, module, seconds, repeats)
     plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
     names = ("simulations", "native simulations, 1", "native simulations, 64")

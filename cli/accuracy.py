@@ -36,7 +36,7 @@ from .arguments import (
     read_positive,
 )
 from .common import game_of, read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 _FEW = percent(FEW)
@@ -175,7 +175,7 @@ def _chosen(agent: Agent, result: SearchResult) -> tuple[np.ndarray, np.ndarray]
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
     count = _COUNT if given.positions is None else given.positions
-    with progress() as task:
+    with shown_progress() as progress:
         return make_exact_test(
             game,
             count,
@@ -184,7 +184,7 @@ def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
             only_choices=bool(given.only_choices),
             only_hard=bool(given.only_hard),
             limit=LIMIT if given.limit is None else given.limit,
-            task=task,
+            progress=progress,
         )
 
 

@@ -7,7 +7,8 @@ from collections import Counter
 
 from ludarium.arena.units import units_of
 from ludarium.base.console import say
-from ludarium.base.threads import available_cores, take_turns
+from ludarium.base.progress import Progress
+from ludarium.base.threads import available_cores, run_tasks
 from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.check import compile_error
 from ludarium.envs.registry import make_game
@@ -79,6 +80,11 @@ def _compile(game: Game) -> Result:
     units = [*units_of(game), *network_units().values()]
     finished: list[str] = []
 
+    class Preparing(Progress):
+        def stop(self, error: BaseException | None = None) -> None:
+            super().stop(error)
+            end_children()
+
     def prepare(_: int, number: int) -> None:
         unit = units[number]
         unit.prepare()
@@ -86,7 +92,7 @@ def _compile(game: Game) -> Result:
         say(f"{unit.title}, {len(finished)} of {len(units)}")
 
     try:
-        take_turns(prepare, len(units), available_cores(), stop=end_children)
+        run_tasks(prepare, len(units), available_cores(), Preparing())
     except CompileError as error:
         raise compile_error(game, error) from None
     except NoCompilerError as error:

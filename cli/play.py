@@ -29,7 +29,7 @@ from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .arguments import add_options, add_position, add_simulations, read_count
 from .common import AGENTS_HELP, FALLBACK, game_to_play, read_options
-from .progress import progress
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     from ludarium.play.site import Site
@@ -228,8 +228,8 @@ def _site_with(variant: Variant, folder: Path) -> Site:
         site = Site.read(parts.BUILT)
         if site.is_current(variant):
             return site
-        with progress() as task:
-            return site.with_variant(variant, folder / "page", task)
+        with shown_progress() as progress:
+            return site.with_variant(variant, folder / "page", progress)
     except ModuleNotFoundError as error:
         raise _NoPageError(
             f'the page needs more packages ({error}): pip install "ludarium[wasm]"'

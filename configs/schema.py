@@ -170,7 +170,7 @@ class NetworkConfig(Section, frozen=True):
         if self.size is not None and numbers != (None, None):
             raise ValueError(
                 "give either size or channels and blocks, not both; to change from one to the "
-                'other replace the whole section, as in --set "network={size: small}"'
+                "other replace the whole section, as in network={size: small}"
             )
         if self.size is None and None in numbers:
             raise ValueError("channels and blocks go together: give both, or size instead")

@@ -24,7 +24,7 @@ import numpy as np
 from ludarium.base.memory import read_only, require_memory
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, checked_whole, require_seed
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 
 from .engine.batch_kernels import choice_dtype, rows
 from .engine.game import Game
@@ -371,7 +371,7 @@ class BatchEnv:
         if self.threads == 1:
             kernel(batch, *arguments, 0, self.num_envs)
         else:
-            split(
+            parallel_for(
                 lambda begin, end: kernel(batch, *arguments, begin, end),
                 self.num_envs,
                 self.threads,

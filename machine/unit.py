@@ -257,9 +257,9 @@ class Unit:
         code = object_cache.read(self.name, key)
         if code is not None:
             return code
-        reason = reason_against()
-        if reason is not None:
-            raise NoCompilerError(reason)
+        obstacle = reason_against()
+        if obstacle is not None:
+            raise NoCompilerError(obstacle)
         if is_announced:
             self._announce()
         self._compiles_quietly = not is_announced

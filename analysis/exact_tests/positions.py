@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.base.numbers import checked_flag, checked_whole
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.training.agents import Agent, RandomAgent
@@ -150,7 +150,7 @@ def make_exact_test(
     only_choices: bool = False,
     only_hard: bool = False,
     limit: int = LIMIT,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> ExactTest:
     """Positions of played games with exact results; the same arguments give the same positions.
 
@@ -168,7 +168,7 @@ def make_exact_test(
             game nor lets a reply win at once.
         limit: node limit for the actions of one position; without effect in games with a table
             of all values.
-        task: task that counts the positions found.
+        progress: counts the positions found.
 
     Raises:
         ValueError: a number is out of range, or too few positions are found.
@@ -180,7 +180,7 @@ def make_exact_test(
     rng = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(rng.integers(1 << 32)))
-    task.begin("positions with exact results", count)
+    progress.begin("positions with exact results", count)
     found: dict[bytes, ExactPosition] = {}
     fruitless = 0
     for each_game in exact_positions(game, agent, rng, limit):
@@ -194,7 +194,7 @@ def make_exact_test(
             content = contents_of(wanted[index].position.states[0])
             if content not in found and len(found) < count:
                 found[content] = wanted[index]
-                task.advance()
+                progress.advance()
         if len(found) == count:
             break
         fruitless = 0 if len(found) > before else fruitless + 1

@@ -27,14 +27,14 @@ class _IndependentAgent(RandomAgent):
 
     def __init__(self, game: Game, count: int, seed: Seed) -> None:
         super().__init__(game)
-        self._streams = seed_rng(seed, count)
+        self._rngs = seed_rng(seed, count)
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """See `Agent.play`."""
         rows = [each.number for each in games]
-        streams = self._streams[rows]
+        streams = self._rngs[rows]
         chosen = self.draw(states, streams)
-        self._streams[rows] = streams
+        self._rngs[rows] = streams
         return chosen
 
 

@@ -190,11 +190,11 @@ def _source(study: Study, game: Game) -> ValueSource:
 def _searched(study: Study, source: ValueSource, after: np.ndarray) -> np.ndarray:
     """Player 0's chances, float64[first moves, searches]."""
     repeats = _REPEATS if source.plays_out else 1
-    study.task.begin("first moves", repeats)
+    study.progress.begin("first moves", repeats)
     columns = []
     for _ in range(repeats):
         columns.append((source.values(after) + 1) / 2)
-        study.task.advance()
+        study.progress.advance()
     return np.stack(columns, axis=1)
 
 
@@ -255,11 +255,13 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     spec = study.varied_player
     per_move = max(4, study.games // 8 * 2)
     games = per_move * len(actions)
-    study.task.begin(f"first moves played by {study.strong_name}", games)
+    study.progress.begin(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
     first, second = (spec.make(game, seed + number) for number in (0, 1))
     openings = _beginning_with(game, actions, games // 2)
-    played = play_match(game, first, second, games, seed, task=study.task, openings=openings)
+    played = play_match(
+        game, first, second, games, seed, progress=study.progress, openings=openings
+    )
     found = []
     for action in actions:
         begun = np.flatnonzero(played.actions[:, 0] == action)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, AgentSpec, read_agent
@@ -106,7 +106,7 @@ class Study:
     Attributes:
         game: the rules.
         settings: the settings, with ``games`` filled in.
-        task: task that receives the progress.
+        progress: shows what is done.
         agent: the agent of the settings, or else the shipped one; None without either.
         positions: counts of the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
@@ -116,7 +116,7 @@ class Study:
 
     game: Game
     settings: ReportSettings
-    task: Task
+    progress: Progress
     agent: AgentSpec | None
     positions: Enumeration
     exact: ValueSource | None
@@ -178,8 +178,8 @@ class Study:
         self, title: str, first: Agent, second: Agent, games: int, seed: int, opening: int | None
     ) -> Games:
         """Play a match after ``opening`` random plies; None draws 0 to 3 for each opening."""
-        self.task.begin(title, games)
-        return play_match(self.game, first, second, games, seed, opening, self.task)
+        self.progress.begin(title, games)
+        return play_match(self.game, first, second, games, seed, opening, self.progress)
 
     def play_equals(self, name: str, spec: AgentSpec, games: int, seed: int) -> Games:
         """Play games of a player against itself from the start of the game."""
@@ -188,7 +188,7 @@ class Study:
         return replace(played, players=(name, name))
 
 
-def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> Study:
+def begin_study(game: Game, settings: ReportSettings, progress: Progress = SILENT) -> Study:
     """Play the games between equals on which most sections of a report are based.
 
     Raises:
@@ -207,7 +207,7 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     study = Study(
         game=game,
         settings=settings,
-        task=task,
+        progress=progress,
         agent=agent,
         positions=positions,
         exact=exact,

@@ -14,7 +14,7 @@ import numpy as np
 
 from ludarium.base.console import say
 from ludarium.base.messages import quoted, shortened
-from ludarium.base.progress import Task
+from ludarium.base.progress import Progress
 from ludarium.machine.marks import plain, role_of
 
 from . import kernels as kernel_templates
@@ -38,7 +38,9 @@ _IMAGES = 16  # games in all, if there are fewer symmetries: a wrong one may fit
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, __file__))
 
 
-def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = None) -> list[str]:
+def check_game(
+    game: Game, games: int = 50, seed: int = 0, progress: Progress | None = None
+) -> list[str]:
     """Find errors of a game by playing it at random; returns an empty list if there are none.
 
     Rules run as plain Python, where an index out of bounds, or below 0, is an error rather than a
@@ -50,18 +52,18 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         game: the rules with their options; check each option set that changes a size.
         games: how many to play; 50 take seconds if there are few actions.
         seed: seed of the random actions.
-        task: task that counts the games and symmetries; default: progress on standard error.
+        progress: counts the games and symmetries; default: progress on standard error.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.
     """
-    if task is None:
-        from ludarium.base.progress_bar import shown_task  # rich is slow to import
+    if progress is None:
+        from ludarium.base.progress_bar import progress_bar  # rich is slow to import
 
-        with shown_task() as shown:
+        with progress_bar() as shown:
             return check_game(game, games, seed, shown)
     check = _Check(game)
-    task.begin(f"check of {game.name}: games", games)
+    progress.begin(f"check of {game.name}: games", games)
     check.check_scene()
     if not check.faults:
         check.check_code()
@@ -71,16 +73,16 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         if check.faults:
             break
         check.play(np.random.SeedSequence([seed, number]), in_full=number < _IN_FULL)
-        task.advance()
+        progress.advance()
     if not check.faults:
         check.check_movers()
-        check.check_symmetries(games, seed, task)
+        check.check_symmetries(games, seed, progress)
     if not check.faults:
         again = min(games, _IN_FULL)
-        task.begin(f"check of {game.name}: compiled games", again)
+        progress.begin(f"check of {game.name}: compiled games", again)
         for number in range(again):
             check.compare_with_compiled(np.random.SeedSequence([seed, number]))
-            task.advance()
+            progress.advance()
         reason = None if check.faults else reason_for_plain(kernel_templates, game)
         if reason is not None:
             say(
@@ -484,17 +486,19 @@ class _Check:
         message = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
         self._expect(0 <= value < count, of_what, message)
 
-    def check_symmetries(self, games: int, seed: int, task: Task) -> None:
+    def check_symmetries(self, games: int, seed: int, progress: Progress) -> None:
         """Check that games that are images of each other go the same way."""
         self._where = ""
         try:
-            self._try_symmetries(self.game.symmetries(), games, seed, task)
+            self._try_symmetries(self.game.symmetries(), games, seed, progress)
         except _FaultError:
             return
         except Exception as error:  # a stranger's game may raise anything
             self._expect(False, "symmetries", f"symmetries: {self._message_of(error)}")
 
-    def _try_symmetries(self, symmetries: Symmetries, games: int, seed: int, task: Task) -> None:
+    def _try_symmetries(
+        self, symmetries: Symmetries, games: int, seed: int, progress: Progress
+    ) -> None:
         """Check the tables of the symmetries, and play games with their images.
 
         Raises:
@@ -516,12 +520,12 @@ class _Check:
         if self.game.random_start or self.faults:
             return  # nothing says which start is the image of another
         tried = range(1, min(len(symmetries), _MOST_SYMMETRIES))
-        task.begin(f"check of {self.game.name}: symmetries", len(tried))
+        progress.begin(f"check of {self.game.name}: symmetries", len(tried))
         for number in tried:
             for again in range(max(1, min(games, _IMAGES) // len(tried))):
                 random = np.random.default_rng([seed, number, again])
                 self._play_image(symmetries, number, random)
-            task.advance()
+            progress.advance()
 
     def _check_turn(self, symmetries: Symmetries) -> None:
         """Check that the canonical turn commutes with every symmetry."""

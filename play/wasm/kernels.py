@@ -358,7 +358,7 @@ def search_forget(game, search):
 
 @kernel
 def level_begin(game, search, seed, canonical):
-    """Begin the search of a level, whose knobs are in memory, from the game's position.
+    """Begin the search of a level, whose parameters are in memory, from the game's position.
 
     This writes the settings and the noise of that search; continue it as after `search_begin`, and
     end with `level_choose`.
@@ -371,14 +371,14 @@ def level_begin(game, search, seed, canonical):
         1, or -1 if this many simulations do not fit, or the game is over; then nothing is
         written.
     """
-    knobs = search.knobs[0]
-    if not 1 <= knobs.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:
+    params = search.params[0]
+    if not 1 <= params.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:
         return -1
     seed_stream(search.rngs[0], seed)
     search.settings[0] = search.level_settings[0]
     settings = search.settings[0]
-    settings.simulations = int(knobs.simulations)
-    settings.solver = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
+    settings.simulations = int(params.simulations)
+    settings.solver = draw_search(params, search.rngs[0], search.tree.roots[0].noise)
     return begin_search(game, search, canonical)
 
 
@@ -387,4 +387,4 @@ def level_choose(game, search):
     """Draw and return the action that the level plays, from the search's results so far."""
     best = read_results(game, search)
     policy = search.tree.roots[0].policy
-    return draw_action(search.knobs[0], search.rngs[0], best, policy, search.action_values[0])
+    return draw_action(search.params[0], search.rngs[0], best, policy, search.action_values[0])

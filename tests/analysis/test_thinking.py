@@ -15,8 +15,8 @@ from ludarium.analysis.games import analyse_game
 from ludarium.analysis.perfect import SolvedAgent
 from ludarium.analysis.thinking import Estimate, analyse_position, make_thinker
 from ludarium.analysis.value_graph import plot_values
-from ludarium.arena.knobs import Knobs
 from ludarium.arena.level import LevelAgent
+from ludarium.arena.level_params import LevelParams
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
 from ludarium.training.agents import Agent, make_agent
@@ -26,7 +26,7 @@ from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.networks import network_shape
 from tests.games import after
 from tests.oddity import Oddity
-from tests.tasks import Told
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -163,8 +163,8 @@ def test_what_cannot_be_asked(with_network):
 @pytest.mark.slow
 def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
-    knobs = Knobs(16, temperature=1.0)
-    level = LevelAgent(GAME, network, knobs, name="level:1")
+    params = LevelParams(16, temperature=1.0)
+    level = LevelAgent(GAME, network, params, name="level:1")
     full = NetworkAgent(GAME, network, 30, backend="compiled-int8")
     analysis = analyse_position(from_start("b2"), level, Budget(simulations=30))
     assert analysis.agent == "level:1"
@@ -219,7 +219,8 @@ def test_a_player_moves_twice_after_a_random_start():
 
 def test_an_analysis_can_be_stopped(with_network):
     def stop_after_two(told: Told) -> None:
-        told.stops = len(told.steps) == 2
+        if sum(told.steps) == 2:
+            told.stop()
 
     told = Told(stop_after_two)
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=30), told)

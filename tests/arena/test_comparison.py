@@ -14,7 +14,7 @@ from ludarium.arena.contest import Comparison, Contest, play_contest, read_conte
 from ludarium.arena.sprt import MOST_REPEATS, SPRT, SPRTResult, Verdict
 from ludarium.cli import main
 from ludarium.envs import make_game
-from tests.tasks import Told
+from tests.progress import Told
 
 GAME = make_game("corso", size=3)
 TEST = SPRT(-10, 200, 0.1, 0.05)
@@ -46,7 +46,7 @@ def test_the_stronger_one_is_found_and_the_weaker_one_too():
 
 def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
     told = Told()
-    contest = compare(task=told, workers=1)
+    contest = compare(progress=told, workers=1)
     assert contest.to_dict() == compare(workers=5).to_dict()
     assert told.begun == [("games", PLAN.games_limit)]
     assert told.notes[-1] == contest.line

@@ -24,8 +24,8 @@ from ludarium.envs import from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent, read_agent
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.lock import FolderLock
+from tests.progress import Told
 from tests.survival.faults import FailingOS, Killed
-from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
 AGENTS = ("random", "greedy", "uct:5")
@@ -270,7 +270,7 @@ def test_games_that_are_there_are_not_played_again(whole, tmp_path):
     lines = (folder / "games.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "games.jsonl").write_bytes(b"".join(lines[:8]))
     told = Told()
-    play(folder, task=told)
+    play(folder, progress=told)
     assert told.begun == [("games", 24)]
     assert told.steps[0] == 8
     assert sum(told.steps) == 24

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ludarium.analysis import engine as engine_module
-from ludarium.analysis.engine import LONGEST_LINE, Engine, write_line
+from ludarium.analysis.engine import LONGEST_LINE, Engine, format_line
 from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import build_network
@@ -38,7 +38,7 @@ class Session:
         self.engine = Engine(agent, self._hear, simulations)
 
     def _hear(self, answer: dict[str, Any]) -> None:
-        assert write_line(answer).count("\n") == 1
+        assert format_line(answer).count("\n") == 1
         with self.heard:
             self.answers.append(answer)
             self.heard.notify_all()

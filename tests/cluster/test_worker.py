@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ludarium.base.progress import SILENT
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import ClusterConfig
 from ludarium.models import kernels
@@ -238,16 +239,16 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     _, config, (weights, _) = new_player()
     config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
     games = games_of(config)
-    reporter = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    progress = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     cluster = ClusterActors(run, None, weights)
-    found = cluster.bootstrap(lambda _: None)
+    found = cluster.bootstrap(SILENT)
     assert found.counts["positions"] == 64
     assert [orders.count(number) for number in range(2)] == played
     assert bool(said) == is_dead
     assert "staleness" not in cluster.publish(weights)
     dead.clear()
-    found = cluster.play(search_settings(config, 0.0), lambda _: None)
+    found = cluster.play(search_settings(config, 0.0), SILENT)
     assert (found.counts["positions"], len(found.samples)) == (64, 80 if is_dead else 64)
     assert cluster.publish(weights)["staleness"] == 0
 
@@ -267,8 +268,8 @@ def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     _, config, (weights, _) = new_player()
     games = games_of(config)
-    reporter = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    progress = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     waiting = ClusterActors(run, None, weights)
     for second in range(0, 700, 50):
         now[0] = float(second)

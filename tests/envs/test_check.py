@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from ludarium.base.progress import Task
+from ludarium.base.progress import Progress
 from ludarium.cli import starter
 from ludarium.envs import Game, Symmetries, check_game
 from ludarium.envs.aec import GuardedBoardGameEnv
@@ -289,7 +289,7 @@ def test_a_check_says_how_far_it_is(capsys, monkeypatch):
     assert "ludarium: check of tictactoe: games: 1 of 2, " in "\n".join(lines)
     assert "ludarium: check of tictactoe: symmetries: 7 of 7" in lines
     assert "ludarium: check of tictactoe: compiled games: 2 of 2" in lines
-    assert check_game(TicTacToe(), games=2, task=Task()) == []
+    assert check_game(TicTacToe(), games=2, progress=Progress()) == []
     assert capsys.readouterr().err == ""
 
 

@@ -331,14 +331,14 @@ def level_agent(name: str) -> LevelAgent:
     path = fitting_agent(game)
     ladder = find_ladder(game)
     network = stored_network(path, game, str(path))
-    return LevelAgent(game, network, ladder.levels[0].knobs, ladder.simulations)
+    return LevelAgent(game, network, ladder.levels[0].params, ladder.simulations)
 
 
 @cache
 def actions_of_python(name: str, played: LevelGame) -> list[int]:
     game = game_played(name)
     agent = level_agent(name)
-    agent.adjust(find_ladder(game).levels[played.level - 1].knobs)
+    agent.adjust(find_ladder(game).levels[played.level - 1].params)
     if played.start != "-":
         game = make_game(name, setup=played.start)
     position, actions = Position(game, played.number), []
@@ -415,7 +415,7 @@ def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
     path = fitting_agent(game)
     of_each = 1 if name.endswith("-all") else 10
     games = level_games(name, of_each * len(find_ladder(game).levels))
-    (tmp_path / "module").write_bytes(module_part(game).content(print))
+    (tmp_path / "module").write_bytes(module_part(game).content())
     network = stored_network(path, game, str(path))
     (tmp_path / "network").write_bytes(network_content(game, network))
     played = run(
@@ -754,7 +754,7 @@ def test_builds_are_told_apart(monkeypatch):
 @pytest.mark.parametrize("simulations", [0, 401])
 def test_a_level_without_room_changes_nothing(simulations):
     memory = memory_of(make_game("corso"), LIMITS)
-    memory["search"].knobs["simulations"] = simulations
+    memory["search"].params["simulations"] = simulations
     arrays = named_arrays("search", memory["search"])
     before = {name: array.tobytes() for name, array in arrays.items()}
     assert kernels.level_begin(memory["game"], memory["search"], 5, 1) == -1

@@ -28,6 +28,7 @@ from ludarium.training.evaluation import play_match
 from ludarium.training.search import Budget, SearchResult, join_results
 from tests.games import ALL_GAMES, after, children, random_positions, slow_but, states_of
 from tests.processes import python
+from tests.progress import StopWhen
 from tests.tictactoe import TicTacToe
 from tests.training.random_tree import RandomTree
 
@@ -113,10 +114,10 @@ def test_every_tree_of_uct_asks_whether_it_is_to_stop(
         for number in range(count):
             task(0, number)
 
-    monkeypatch.setattr(uct_search, "take_turns", by_one_thread)
+    monkeypatch.setattr(uct_search, "run_tasks", by_one_thread)
     monkeypatch.setattr(uct_search, "available_cores", lambda: 4)
     search = uct(corso, 1, seed=1).start_search(corso.start())
-    search.think(Budget(simulations=400, stop=lambda: search.simulations >= 300))
+    search.think(Budget(simulations=400), StopWhen(lambda: search.simulations >= 300))
     assert search.simulations == 300
     search.restart(corso.start().states)
     ticks = itertools.count()  # a second for each look at the clock
@@ -130,9 +131,12 @@ def test_uct_with_playouts_asks_whether_it_is_to_stop(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = itertools.count(1)
-    positions = unfinished(corso, 40)
-    budget = Budget(simulations=1_000_000, stop=lambda: next(asked) == 3)
-    found = UCTAgent(corso, budget, seed=1).search(states_of(positions))
+    positions, budget = unfinished(corso, 40), Budget(simulations=1_000_000)
+    search = uct_search.UCTSearch(corso, 0.7)
+    search.make_room(1_000_000)
+    search.restart(states_of(positions), np.ones((len(positions), 2), np.int64))
+    search.think(budget, StopWhen(lambda: next(asked) == 3))
+    found = search.result()
     assert 0 < found.simulations < 1_000_000
     assert all(position.mask[found.actions[n]] for n, position in enumerate(positions))
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.threads import available_cores
 from ludarium.configs.schema import NetworkConfig, SelfPlayConfig
 from ludarium.envs import GAMES, make_game
@@ -36,11 +37,11 @@ from ludarium.training.networks import (
 )
 from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import BatchSearch, SearchSettings
 from tests.games import slow_but
 from tests.oddity import Oddity
+from tests.progress import StopWhen, Told
 from tests.survival.tiny import metrics
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -118,10 +119,10 @@ def test_progress_is_told_within_a_game_and_ends_at_the_goal(workers, monkeypatc
     engine = compiled_engine()
     self_play, settings = self_play_of(workers, engine)
     monkeypatch.setattr("ludarium.training.alphazero.self_play._PATIENCE", 0.0)
-    shown: list[int] = []
-    result = self_play.play(settings, engine, SEED, shown.append)
-    assert set(shown) <= {0, 1}, "more than a position at once"
-    assert sum(shown) == 900 <= result.counts["positions"]
+    told = Told()
+    result = self_play.play(settings, engine, SEED, told)
+    assert set(told.steps) <= {0, 1}, "more than a position at once"
+    assert sum(told.steps) == 900 <= result.counts["positions"]
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 24])
@@ -251,7 +252,7 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
 ):
     """As with another device, which decides whether games are played in batches."""
     told: list[str] = []
-    monkeypatch.setattr(Reporter, "say", lambda _, text: told.append(text))
+    monkeypatch.setattr(Progress, "say", lambda _, text: told.append(text))
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
@@ -268,9 +269,7 @@ def test_a_bootstrap_searches_for_its_share_of_the_minutes(monkeypatch):
     monkeypatch.setattr(bootstrap, "time", clock)
     game, settings = make_game("corso", size=3), ["self_play.opening_plies=2", "budget.minutes=1"]
     config = RUNS.config("bootstrap={positions: 960, playouts: 8}", *settings)
-    found = bootstrap_samples(
-        game, config, np.random.SeedSequence(5), sample_dtype(game), lambda _: None
-    )
+    found = bootstrap_samples(game, config, np.random.SeedSequence(5), sample_dtype(game), SILENT)
     assert len(found) == 32
     plies = found["state"]["ply"].reshape(2, 16)
     assert set(plies[0]) <= {0, 1, 2}
@@ -290,10 +289,10 @@ def test_a_bootstrap_takes_its_share_of_the_minutes_and_says_so(tmp_path, capsys
 def test_a_stop_ends_the_bootstrap_and_the_run_begins_anew(tmp_path):
     config = RUNS.config("bootstrap={positions: 96, playouts: 4}")
     folder, asked = RunFolder(tmp_path / "stopped"), iter([False])
-    result = train_in(folder, config, show=False, stop=lambda: next(asked, True))
+    result = train_in(folder, config, progress=StopWhen(lambda: next(asked, True)))
     assert (result.iteration, result.finished) == (0, False)
-    whole = train(config, tmp_path / "whole", show=False)
-    again = train(config, folder.path, show=False)
+    whole = train(config, tmp_path / "whole", progress=SILENT)
+    again = train(config, folder.path, progress=SILENT)
     assert (again.iteration, again.step) == (whole.iteration, whole.step)
     agents = [
         load_checkpoint(tmp_path / name / "agent.safetensors") for name in ("stopped", "whole")

@@ -34,7 +34,6 @@ from ludarium.training.evaluation import MatchResult
 from ludarium.training.run import Iteration, make_trainer
 from ludarium.training.runs import evaluation, trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import SearchSettings
 from tests.tiny_runs import ALPHAZERO, PPO, TinyRuns
 
@@ -78,12 +77,12 @@ class Counting(Actors):
     def publish(self, weights: Any) -> dict[str, Any]:
         return {}
 
-    def bootstrap(self, advance: Any) -> SelfPlayResult:
+    def bootstrap(self, progress: Any) -> SelfPlayResult:
         played = self._samples(self.run.config.bootstrap.positions)
         counts = played.counts - Counter(evaluations=30, hits=10)
         return dataclasses.replace(played, counts=counts)
 
-    def play(self, settings: SearchSettings, advance: Any) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, progress: Any) -> SelfPlayResult:
         self.settings.append(settings)
         return self._samples(self.run.config.self_play.positions)
 
@@ -114,7 +113,7 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
         clock = SimpleNamespace(perf_counter=itertools.count(0, 10).__next__)
         patch.setattr(module, "time", clock)
     make = partial(loop.AlphaZero, actors=Counting)
-    run = trainer.Trainer(RUNS.config(*settings), RunFolder(folder), Reporter(), make)
+    run = trainer.Trainer(RUNS.config(*settings), RunFolder(folder), make)
     weights = run.algorithm.network.state_dict()
     random = (float(weights["stem.0.weight"][0, 0, 0, 0]), *run.algorithm.rng.random(2))
     run.run(on_iteration=log.append)
@@ -428,7 +427,7 @@ def networks(tmp_path_factory) -> dict[str, Any]:
         patch.setattr(trainer, "NetworkAgent", given)
         patch.setattr(evaluation.AgentEvaluation, "of", lambda *_: {})
         config = RUNS.config("learner.learning_rate=0.1", "learner.ema_decay=0.9")
-        run = trainer.Trainer(config, RunFolder(folder), Reporter(), make)
+        run = trainer.Trainer(config, RunFolder(folder), make)
         run.run()
     found["callbacks"] = Iteration(run, {"iteration": 4}).agent(0)
     found["learning"] = copy.deepcopy(run.algorithm.network).eval()
@@ -437,7 +436,7 @@ def networks(tmp_path_factory) -> dict[str, Any]:
     for place, name in (("folder", "agent"), ("past", "agents/000004")):
         found[place] = load_checkpoint(folder / f"{name}.safetensors").network
     found["agent"] = make_agent(f"{folder}:0", run.game)
-    again = make_trainer(config, RunFolder(folder), Reporter())
+    again = make_trainer(config, RunFolder(folder))
     found["local actors"] = again.algorithm.actors.by_game[0].engine
     again.close()
     return found

@@ -9,12 +9,14 @@ import time
 import numpy as np
 import pytest
 
+from ludarium.base.progress import Periodic
 from ludarium.envs import Position
 from ludarium.models import Evaluation
 from ludarium.training.agents import UCTAgent, uct_search
 from ludarium.training.search import BatchSearch, Budget, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
 from tests.games import after, changed, positions_after
+from tests.progress import StopWhen
 from tests.tictactoe import TicTacToe
 
 from .test_search import exact_value, random_network
@@ -173,16 +175,16 @@ def test_draws_of_the_network_are_averaged():
 def test_what_ends_the_thinking():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     calls = itertools.count()
-    tree.think(Budget(stop=lambda: next(calls) == 5))
+    tree.think(Budget(), StopWhen(lambda: next(calls) == 5))
     assert 0 < tree.simulations < 500
     began = time.perf_counter()
     reports: list[int] = []
-    tree.think(Budget(seconds=0.05), lambda: reports.append(tree.simulations), every=0.01)
+    tree.think(Budget(seconds=0.05), Periodic(lambda: reports.append(tree.simulations), 0.01))
     assert time.perf_counter() - began >= 0.05
     assert reports == sorted(reports)
     assert reports
     with pytest.raises(ValueError, match="every is -1; accepted: seconds from 0 on"):
-        tree.think(Budget(simulations=1), every=-1)
+        Periodic(reports.clear, -1)
 
 
 @pytest.mark.parametrize(

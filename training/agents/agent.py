@@ -15,6 +15,7 @@ import numpy as np
 
 from ludarium.base.messages import did_you_mean, escaped, quoted
 from ludarium.base.numbers import require_seed
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs.schema import RENAMED
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay, games_from
@@ -234,9 +235,7 @@ class InstantSearch(Search):
         self._answer = answer
         self._known: tuple[SearchResult, dict[int | None, str]] | None = None
 
-    def think(
-        self, budget: Budget, report: Callable[[], None] | None = None, every: float = 0.5
-    ) -> None:
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Answer, whatever the budget; see `Search.think`."""
         self.result()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -136,7 +136,7 @@ class AlphaBetaAgent(Agent):
                 end,
             )
 
-        split(share, workers, workers)
+        parallel_for(share, workers, workers)
         return actions, values, best
 
 

@@ -137,7 +137,7 @@ class NetworkSpec(AgentSpec):
         from .timed import TimedNetworkAgent
 
         agent: NetworkAgent
-        given = {"temperature": self.temperature, "settings": self.settings}
+        given: dict[str, Any] = {"temperature": self.temperature, "settings": self.settings}
         if self.time is not None:
             timed = self.time, self.label, seed
             agent = TimedNetworkAgent(game, network, *timed, lcb=self.lcb, **given)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from ludarium.base.threads import available_cores, take_turns
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, run_tasks
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, reward
 from ludarium.training.search.result import Budget, Search, SearchResult
-from ludarium.training.search.watch import Watch
 
 from .kernels import uct as templates
 
@@ -98,20 +96,15 @@ class UCTSearch(Search):
         """Playouts in all trees together."""
         return int(self._searches.counts[:, templates.VISITS].sum())
 
-    def think(
-        self,
-        budget: Budget,
-        report: Callable[[], None] | None = None,
-        every: float = 0.5,
-    ) -> None:
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Search until the budget is spent, or each position has `MOST_PLAYOUTS`.
 
         Args:
             budget: its simulations are the playouts for each position, in all its trees together.
                 Its seconds are for each position, which are then searched one per thread.
-            report, every: see `Watch`.
+            progress: advanced by 0 now and then, by the calling thread; it may call `result`.
         """
-        watch = Watch(replace(budget, seconds=None), report, every)
+        part = progress.part()
         started = time.perf_counter()
         seconds = math.inf if budget.seconds is None else budget.seconds
         playouts = MOST_PLAYOUTS
@@ -124,38 +117,35 @@ class UCTSearch(Search):
             if size < count:
                 size = min(size, -(-count // threads))
 
+        tasks = -(-count // size)
+        is_callers = min(tasks, threads) == 1
+
         def task(thread: int, number: int) -> None:
             first, end = number * size, min(number * size + size, count)
-            part = first % trees  # the playouts are divided among the trees of a position
-            share = playouts * (part + 1) // trees - playouts * part // trees
+            tree = first % trees  # the playouts are divided among the trees of a position
+            share = playouts * (tree + 1) // trees - playouts * tree // trees
             tree = first if count <= threads else thread
             now = time.perf_counter()
             deadline = (now if trees == 1 else started) + seconds
-            while first < end and not watch.is_over:
+            while first < end and not part.stopped:
                 before, limit = now, self._limits[tree]
                 first = self._kernels.search(
                     self.game.tables, self._searches, tree, first, end, share, limit
                 )
-                watch.look()
                 now = time.perf_counter()
                 if now >= deadline:
                     break  # after one call at least, however late this thread was woken
                 if first < end:
+                    if is_callers:
+                        part.advance(0)
                     speed = limit / max(now - before, 1e-9)
                     self._limits[tree] = min(1 + int(_CALL_SECONDS * speed), _MOST_PLAYOUTS_AT_ONCE)
 
-        def look_on(_: int) -> None:
-            watch.look()
-
-        def stop() -> None:
-            watch.is_over = True
-
-        tasks = -(-count // size)
-        if min(tasks, threads) == 1:  # the caller need not wake a thread
+        if is_callers:  # it need not wake a thread
             for number in range(tasks):
                 task(0, number)
         else:
-            take_turns(task, tasks, threads, look_on, stop)
+            run_tasks(task, tasks, threads, part, lambda _: part.advance(0))
 
     def result(self) -> SearchResult:
         """The result so far; may be called while another thread is in `think`."""

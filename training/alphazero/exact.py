@@ -23,7 +23,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ludarium.base.threads import take_turns
+from ludarium.base.threads import run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
@@ -92,7 +92,7 @@ class ExactTargets:
             for rows in parts[number]:
                 self._correct_game(samples, rows, prober)
 
-        take_turns(correct_part, len(parts), threads)
+        run_tasks(correct_part, len(parts), threads)
         kept = np.random.default_rng(seed).random(len(samples)) < self.keep_trivial
         return kept | (samples["solved"] != ALL_EQUAL)
 

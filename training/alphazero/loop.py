@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ludarium.base.progress import StoppedError
 from ludarium.base.progress_bar import as_time
 from ludarium.configs import AlphaZeroConfig
 from ludarium.models import PolicyValueNetwork
@@ -108,9 +107,9 @@ class AlphaZero:
         if self.in_bootstrap:
             result = self._bootstrap()
         else:
-            self.run.reporter.begin("self-play", self.config.self_play.positions)
-            settings = search_settings(self.config, self.run.progress)
-            result = self.actors.play(settings, self.run.reporter.advance)
+            self.run.progress.begin("self-play", self.config.self_play.positions)
+            settings = search_settings(self.config, self.run.fraction)
+            result = self.actors.play(settings, self.run.progress)
         if result.seconds is None:
             result = replace(result, seconds=time.perf_counter() - began)
         return result
@@ -122,19 +121,13 @@ class AlphaZero:
             StoppedError: the run was stopped; nothing is kept, so that a resumed run plays the
                 same games.
         """
-        reporter, wanted = self.run.reporter, self.config.bootstrap.positions
+        progress, wanted = self.run.progress, self.config.bootstrap.positions
         seconds = self.config.bootstrap_seconds
-
-        def advance(count: int) -> None:
-            reporter.advance(count)
-            if self.run.stopped:
-                raise StoppedError
-
         limit = "" if math.isinf(seconds) else f", {as_time(seconds)} at most"
-        reporter.begin(f"bootstrap{limit}", wanted)
-        result = self.actors.bootstrap(advance)
+        progress.begin(f"bootstrap{limit}", wanted)
+        result = self.actors.bootstrap(progress)
         if (positions := result.counts["positions"]) < wanted:
-            reporter.say(
+            progress.say(
                 f"bootstrap ended by its share of budget.minutes: {positions:,} of {wanted:,} "
                 "positions"
             )
@@ -145,13 +138,13 @@ class AlphaZero:
 
         After the bootstrap there are fewer steps if they would exceed their share of the time.
         """
-        began, samples, progress = time.perf_counter(), played.samples, self.run.progress
+        began, samples, progress = time.perf_counter(), played.samples, self.run.fraction
         first, last = self.config.replay.first, self.config.replay.last
         self.replay.add(self.run.iteration + 1, samples, round(first + progress * (last - first)))
         self._chunk = samples
         ratio = (self.config.bootstrap if self.in_bootstrap else self.config.learner).replay_ratio
         steps = round(len(samples) * ratio / self.config.learner.batch)
-        self.run.reporter.begin("learning", steps)
+        self.run.progress.begin("learning", steps)
         losses = Losses()
         end = began + self.config.bootstrap_seconds if self.in_bootstrap else math.inf
         for _ in range(steps):
@@ -159,7 +152,7 @@ class AlphaZero:
                 break
             drawn = self.replay.draw(self.config.learner.batch, self.rng)
             self.learner.learn(self.packer.batches(drawn, self.rng), progress, losses)
-            self.run.reporter.advance(1)
+            self.run.progress.advance(1)
         return self._metrics(played, losses, time.perf_counter() - began)
 
     def publish(self) -> dict[str, Any]:
@@ -194,7 +187,7 @@ class AlphaZero:
         restore_optimizer(self.learner.optimizer, unflatten(state.tensors, "optimizer"))
         self.replay.restore(state.replay, self.run.folder.chunk)
         if not self.actors.restore(state.arrays):
-            self.run.reporter.say(
+            self.run.progress.say(
                 "new games are begun: the saved ones do not fit, for example because they were "
                 "played on another device"
             )
@@ -244,7 +237,7 @@ class AlphaZero:
         self, played: SelfPlayResult, losses: Losses, learn_seconds: float
     ) -> dict[str, Any]:
         """Metrics of an iteration, for the log."""
-        progress, play_seconds = self.run.progress, played.seconds
+        progress, play_seconds = self.run.fraction, played.seconds
         assert play_seconds is not None
         return {
             "step": self.step,

@@ -28,7 +28,8 @@ import msgspec
 import numpy as np
 import torch
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -322,7 +323,7 @@ class SelfPlay:
         settings: SearchSettings,
         evaluate: Evaluator,
         seed: np.random.SeedSequence,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress = SILENT,
     ) -> SelfPlayResult:
         """Play a chunk.
 
@@ -330,17 +331,15 @@ class SelfPlay:
             settings: settings of the search.
             evaluate: the network.
             seed: seed of the games that are started.
-            progress: function called from time to time with the number of new positions, by the
-                workers' threads.
+            progress: counts the positions, in the workers' threads.
         """
         number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for games in self.worker_games:
             games.set_up(settings, number)
-        report = progress or (lambda _: None)
         if self.one_game_per_worker:
-            played = play_one_by_one(self.worker_games, evaluate, self._goal, report)
+            played = play_one_by_one(self.worker_games, evaluate, self._goal, progress)
         else:
-            played = play_side_by_side(self.worker_games, evaluate, report)
+            played = play_side_by_side(self.worker_games, evaluate, progress)
         result = SelfPlayResult.joined([each for each, _ in played])
         if self._exact is None:
             return result
@@ -374,7 +373,7 @@ class SelfPlay:
 
 
 def play_side_by_side(
-    workers: Sequence[WorkerGames], evaluate: Evaluator, report: Callable[[int], None]
+    workers: Sequence[WorkerGames], evaluate: Evaluator, progress: Progress
 ) -> list[Numbered]:
     """Each worker plays its games until its log is full."""
     has_failed = threading.Event()
@@ -384,7 +383,7 @@ def play_side_by_side(
         while not games.is_full and not has_failed.is_set():
             before = games.positions
             games.step(evaluate)
-            report(games.positions - before)
+            progress.advance(games.positions - before)
 
     _in_threads(workers, play, has_failed.set)
     return [games.collect() for games in workers]
@@ -394,7 +393,7 @@ def play_one_by_one(
     workers: Sequence[WorkerGames],
     evaluate: Evaluator,
     goal: int,
-    report: Callable[[int], None],
+    progress: Progress,
 ) -> list[Numbered]:
     """Workers take games from a queue, until the first ones have ``goal`` positions.
 
@@ -412,7 +411,7 @@ def play_one_by_one(
                 games.step(evaluate, before + part)
                 positions = games.positions - before
                 part = 1 + int(_PATIENCE * positions / (perf_counter() - started))
-                report(queue.shown(positions))
+                progress.advance(queue.shown(positions))
             if games.ended:
                 queue.add(number, games.collect())
 
@@ -480,7 +479,7 @@ def _in_threads(
     threads = torch_threads_of_worker(len(workers))
 
     def share(worker: int, _: int) -> None:
-        torch.set_num_threads(threads)  # other calls of `split` use this thread too
+        torch.set_num_threads(threads)  # other calls of `parallel_for` use this thread too
         try:
             play(workers[worker])
         except BaseException:
@@ -488,4 +487,4 @@ def _in_threads(
             raise
 
     with torch_threads(threads):
-        split(share, len(workers), len(workers))
+        parallel_for(share, len(workers), len(workers))

@@ -18,9 +18,10 @@ from typing import Any
 
 import msgspec
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import ClusterConfig
-from ludarium.training.alphazero.actors import Actors, Advance, Weights
+from ludarium.training.alphazero.actors import Actors, Weights
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.runs.trainer import Trainer
@@ -99,25 +100,26 @@ class ClusterActors(Actors):
         self._lost, self._waited, self._ages = 0, 0.0, []
         return metrics
 
-    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+    def bootstrap(self, progress: Progress) -> SelfPlayResult:
         """Have the actors play the bootstrap."""
         began, seconds = time.perf_counter(), self.config.bootstrap_seconds
         self._is_bootstrapping = True
-        self._wait(self.config.bootstrap.positions, None, advance, seconds)
+        self._wait(self.config.bootstrap.positions, None, progress, seconds)
         # Long games end late: without them the network would learn from short ones only.
         end = min(2 * time.perf_counter() - began, began + seconds)
         while self._ordered and time.perf_counter() < end:
-            advance(0)
+            progress.advance(0)
+            progress.check()
             self._receive()
         self._is_bootstrapping = False
-        return self._take(math.inf, advance)
+        return self._take(math.inf, progress)
 
-    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, progress: Progress) -> SelfPlayResult:
         """Receive the positions of an iteration; the actors play on while the learner learns."""
         began = time.perf_counter()
-        self._wait(self.config.self_play.positions, settings, advance)
+        self._wait(self.config.self_play.positions, settings, progress)
         self._order(settings)
-        result = self._take(self.config.self_play.positions, advance)
+        result = self._take(self.config.self_play.positions, progress)
         now = time.perf_counter()
         seconds, self._taken_at = now - (self._taken_at or began), now
         return replace(result, seconds=seconds)
@@ -163,7 +165,7 @@ class ClusterActors(Actors):
             starts = handle.__ray_ready__.remote()
             self._actors.append(_Actor(handle, starts))
         if self._has_room and not room:
-            run.reporter.say(
+            run.progress.say(
                 "the cluster has no room for an actor, which takes "
                 f"{cluster.actor_cpus} cores and {cluster.actor_gpus:g} GPUs: waiting for a node"
             )
@@ -200,20 +202,21 @@ class ClusterActors(Actors):
         self,
         wanted: int,
         settings: SearchSettings | None,
-        advance: Advance,
+        progress: Progress,
         seconds: float = math.inf,
     ) -> None:
         """Order and receive chunks until ``wanted`` positions have come.
 
-        After ``seconds`` any positions are enough. ``advance`` is called meanwhile: an error that
-        it raises ends the wait.
+        After ``seconds`` any positions are enough. Only a bootstrap, without settings, is stopped.
         """
         began = time.perf_counter()
         self._staff()
         while (there := _positions(self._arrived)) < wanted:
             if there and time.perf_counter() - began >= seconds:
                 break
-            advance(0)
+            progress.advance(0)
+            if settings is None:
+                progress.check()
             self._order(settings)
             if not self._receive():
                 self._staff()
@@ -238,7 +241,7 @@ class ClusterActors(Actors):
                 continue
             if actor.process not in (0, chunk.process):
                 self._lost += 1
-                self._run.reporter.say(
+                self._run.progress.say(
                     f"the actor of process {actor.process} died; Ray started it again"
                 )
             actor.process = chunk.process
@@ -259,19 +262,19 @@ class ClusterActors(Actors):
             return
         self._heard_at = now
         if self._is_silent and self._has_room:
-            self._run.reporter.say(
+            self._run.progress.say(
                 f"nothing has come from {len(self._actors)} actors for {_SILENCE / 60:.0f} "
                 "minutes; they may be crashing at every start: see `ray status`, and /tmp/ray on "
                 "their nodes"
             )
 
-    def _take(self, wanted: float, advance: Advance) -> SelfPlayResult:
+    def _take(self, wanted: float, progress: Progress) -> SelfPlayResult:
         """Take the first chunks, until they have ``wanted`` positions or more, as one result."""
         taken: list[PlayedChunk] = []
         while self._arrived and _positions(taken) < wanted:
             taken.append(self._arrived.pop(0))
         self._ages += [self._version - each.version for each in taken if each.version is not None]
-        advance(_positions(taken))
+        progress.advance(_positions(taken))
         return SelfPlayResult.joined([chunk.result for chunk in taken])
 
 

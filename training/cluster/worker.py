@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ludarium.base.progress import SILENT
 from ludarium.base.threads import one_core
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import sources_of
@@ -111,9 +112,9 @@ class SelfPlayer:
                 load = self._actors.publish if self._measures else self._actors.load
                 metrics, self._version = load(weights), weights.version
             if settings is None:
-                result = self._actors.bootstrap(lambda _: None)
+                result = self._actors.bootstrap(SILENT)
             else:
-                result = self._actors.play(settings, lambda _: None)
+                result = self._actors.play(settings, SILENT)
         version = None if settings is None else weights.version
         return PlayedChunk(result, version, os.getpid(), metrics or {})
 

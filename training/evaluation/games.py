@@ -88,7 +88,7 @@ class Games:
             return (
                 f"only {distinct} of {games} games differ: both agents always give the same "
                 "answers and all games begin alike, so the score holds for these games only; draw "
-                "openings (--opening-plies 4)"
+                "openings (opening_plies=4)"
             )
         if distinct < games:
             return (

@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_seed, checked_whole
-from ludarium.base.progress import UNWATCHED, StoppedError, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -30,7 +30,7 @@ def play_match(
     games: int,
     seed: int | None = None,
     opening_plies: int | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
     openings: Openings | None = None,
 ) -> Games:
     """Play a match; the same seed and agents give the same match.
@@ -47,13 +47,13 @@ def play_match(
         seed: seed of openings and agents; ``None`` plays a new match each time.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
-        task: task that counts the finished games.
+        progress: counts the finished games.
         openings: half as many as games, instead of drawn ones.
 
     Raises:
         ValueError: ``games`` is not a positive even number or not two for each opening, an agent
             plays another game, or an agent chose an illegal action; the message says which.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     check_games(games)
     game = as_game(game, {})
@@ -66,7 +66,7 @@ def play_match(
         openings = draw_openings(game, games // 2, opening_plies, seeds[0])
     elif len(openings) != games // 2:
         raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
-    return play_games(game, agents, openings.twice(), task)
+    return play_games(game, agents, openings.twice(), progress)
 
 
 def check_games(games: int, name: str = "games") -> int:
@@ -78,7 +78,7 @@ def check_games(games: int, name: str = "games") -> int:
 
 
 def play_games(
-    game: Game, agents: tuple[Agent, Agent], openings: Openings, task: Task = UNWATCHED
+    game: Game, agents: tuple[Agent, Agent], openings: Openings, progress: Progress = SILENT
 ) -> Games:
     """Play a game from each opening, all side by side: every loop in Python that plays whole games.
 
@@ -87,11 +87,11 @@ def play_games(
         agents: the two agents. The first is ``player_0`` in games with an even number. An agent
             that is both is asked for the moves of both players together.
         openings: the positions at which the games begin.
-        task: task that counts the finished games.
+        progress: counts the finished games.
 
     Raises:
         ValueError: an agent chose an illegal action; the message says which.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     states = openings.states.copy()
     count = len(states)
@@ -123,8 +123,7 @@ def play_games(
             agent.begin(views_of(agent, range(count)))
             abandoned.callback(abandon, agent)
         while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
-            if task.stopped:
-                raise StoppedError
+            progress.check()
             # 1. Whose move is it? Each agent gets all positions in which it is to move.
             of_first = states["mover"][going] == seats[going]
             groups = [going[of_first], going[~of_first]] if len(different) > 1 else [going]
@@ -153,7 +152,7 @@ def play_games(
                 for each in different:
                     finish(each, over)
                 if len(over):
-                    task.advance(len(over))
+                    progress.advance(len(over))
     return Games(
         game=game,
         players=(agents[0].name, agents[1].name),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -29,6 +29,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 
 from ludarium.base.numbers import derived_seed
+from ludarium.base.progress import Progress
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
@@ -109,7 +110,7 @@ class PPO:
             target_kl=learner.target_kl,
             policy_kwargs={"network": self.network},
             rollout_buffer_class=_ReportingBuffer,
-            rollout_buffer_kwargs={"advance": run.reporter.advance},
+            rollout_buffer_kwargs={"progress": run.progress},
             device=device,
         )
         self.model.set_logger(Logger(folder=None, output_formats=[]))
@@ -123,16 +124,16 @@ class PPO:
         #    the final one over the run.
         self.pool.prepare()
         change = learner.final_entropy - learner.entropy
-        model.ent_coef = learner.entropy + self.run.progress * change
+        model.ent_coef = learner.entropy + self.run.fraction * change
         # 3. Collect the rollout: `steps` actions of the learner in each game. At its end SB3
         #    computes advantages by GAE (Schulman et al., "High-dimensional continuous control
         #    using generalized advantage estimation", 2016).
         steps = rollout.games * rollout.steps
-        self.run.reporter.begin("self-play", steps)
+        self.run.progress.begin("self-play", steps)
         began = time.perf_counter()
 
         def advance(*_: Any) -> bool:
-            self.run.reporter.advance(rollout.games)
+            self.run.progress.advance(rollout.games)
             return True
 
         _, callback = model._setup_learn(steps, advance, reset_num_timesteps=False)
@@ -153,7 +154,7 @@ class PPO:
         """
         rollout, learning_rate = self.config.rollout, self.learning_rate
         steps = rollout.games * rollout.steps
-        self.run.reporter.begin("learning", steps * self.config.learner.epochs)
+        self.run.progress.begin("learning", steps * self.config.learner.epochs)
         began = time.perf_counter()
         with self._threads(self.config.learner.batch):
             self.model.train()
@@ -185,7 +186,7 @@ class PPO:
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
-        return self.config.learner.learning_rate_at(self.run.progress)
+        return self.config.learner.learning_rate_at(self.run.fraction)
 
     def _threads(self, batch: int) -> AbstractContextManager[None]:
         """A context with as many of torch's threads as pay for a batch."""
@@ -257,9 +258,9 @@ class PPO:
 class _ReportingBuffer(MaskableRolloutBuffer):
     """sb3-contrib's rollout buffer, which also reports the steps that are learnt from."""
 
-    def __init__(self, *arguments: Any, advance: Callable[[int], None], **others: Any) -> None:
+    def __init__(self, *arguments: Any, progress: Progress, **others: Any) -> None:
         super().__init__(*arguments, **others)
-        self._advance = advance
+        self._progress = progress
 
     def get(  # type: ignore[override]
         self, batch_size: int | None = None
@@ -267,4 +268,4 @@ class _ReportingBuffer(MaskableRolloutBuffer):
         """Minibatches in a random order."""
         for samples in super().get(batch_size):
             yield samples
-            self._advance(len(samples.advantages))
+            self._progress.advance(len(samples.advantages))

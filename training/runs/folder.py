@@ -31,7 +31,6 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +42,7 @@ import numpy as np
 from ludarium.base.files import read_regular_file
 from ludarium.base.messages import shortened
 from ludarium.base.numbers import checked_flag
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config, write_yaml
 from ludarium.configs.schema import SaveConfig
@@ -125,13 +125,11 @@ class RunFolder:
 
     # Opening: a new run, or the one that the folder holds.
 
-    def open(
-        self, config: TrainingConfig, say: Callable[[str], None] = lambda _: None
-    ) -> SavedRun | None:
+    def open(self, config: TrainingConfig, progress: Progress = SILENT) -> SavedRun | None:
         """Open the folder for a run of ``config``: a new run, or the one that the folder holds.
 
-        A run resumes from the latest whole state. ``say`` is called with one line for each damaged
-        or missing file.
+        A run resumes from the latest whole state. ``progress`` says a line for each damaged or
+        missing file.
 
         Returns:
             The saved run; None for a new run.
@@ -149,7 +147,7 @@ class RunFolder:
             self._lock.acquire()
             self._made = made
             self._take_place()  # a kill may have come before
-            return None if self._restart or not self._states() else self._resume(say)
+            return None if self._restart or not self._states() else self._resume(progress)
         except BaseException:
             self.close()
             raise
@@ -178,10 +176,10 @@ class RunFolder:
         if others:
             raise ValueError(
                 f"{self.path} holds {shortened(', '.join(others), 200)}, and no saved state of a "
-                "run: give another --folder, or move away what is there"
+                "run: give another folder, or move away what is there"
             )
 
-    def _resume(self, say: Callable[[str], None]) -> SavedRun:
+    def _resume(self, progress: Progress) -> SavedRun:
         """Load the latest whole state, and write configuration and log to match it."""
         # 1. The latest state that is whole; its run has this configuration.
         faults: list[str] = []
@@ -191,14 +189,16 @@ class RunFolder:
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
-                "give another --folder, or --restart to throw that run away"
+                "give another folder, or restart=True to throw that run away"
             )
         # 2. Tell of later states that are damaged or missing.
         logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
         if not faults and {number, number + 1} <= logged.keys():
             faults.append(f"{self._state(number + 1)} is missing")
         for damage in faults:
-            say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
+            progress.say(
+                f"{damage}; going on after iteration {number} instead, nothing is lost but time"
+            )
         # 3. Configuration and log as they were then; later lines will be written again. The log is
         #    a new file, because appending would also change hard-linked copies.
         saved = state.description
@@ -206,7 +206,7 @@ class RunFolder:
         lines = [line for iteration, line in logged.items() if iteration < number]
         lines.append(_line(saved["metrics"]))
         if len(lines) < number:
-            say(f"{self.metrics} is damaged; {len(lines)} of its {number} lines stay")
+            progress.say(f"{self.metrics} is damaged; {len(lines)} of its {number} lines stay")
         write_file(self.metrics, b"".join(lines))
         # 4. Go on from there. Damaged states stay until written again: they may be repairable.
         self._iteration = number
@@ -239,8 +239,8 @@ class RunFolder:
             except DamagedError as error:
                 faults.append(str(error))
         raise ValueError(
-            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
-            "what is missing, take the version of ludarium that wrote it, or start anew (--restart)"
+            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put "
+            "back what is missing, take the version of ludarium that wrote it, or set restart=True"
         )
 
     def _unpacked(self, number: int) -> State:

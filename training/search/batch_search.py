@@ -7,7 +7,6 @@ gets the leaves of all searches at once, again and again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from time import perf_counter
 
@@ -15,7 +14,8 @@ import msgspec
 import numpy as np
 
 from ludarium.base.numbers import require_seed
-from ludarium.base.threads import available_cores, take_turns
+from ludarium.base.progress import Progress
+from ludarium.base.threads import available_cores, run_tasks
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -213,7 +213,7 @@ class BatchSearch:
         Returns:
             How many searches still wait: the network's answers to them are not finite numbers.
         """
-        must_end = threading.Event()
+        ending = Progress()
 
         def run_part(_: int, number: int) -> int:
             network = in_search(evaluate, count)
@@ -221,7 +221,7 @@ class BatchSearch:
             first, last = parts[number][1:]
             evaluations = self.tree.roots["evaluations"][first:last]
             waiting, asked = last - first, 0
-            while waiting and not must_end.is_set():
+            while waiting and not ending.stopped:
                 started, limit = perf_counter(), self._limits[number]
                 waiting = self._advance(network.net, evaluation, False, parts[number], limit)
                 before, asked = asked, int(evaluations.sum())
@@ -233,7 +233,7 @@ class BatchSearch:
 
         if len(parts) == 1:
             return run_part(0, 0)
-        return sum(take_turns(run_part, len(parts), len(parts), stop=must_end.set).values())
+        return sum(run_tasks(run_part, len(parts), len(parts), ending).values())
 
     def _advance(
         self,

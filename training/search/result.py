@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Protocol
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_whole
+from ludarium.base.progress import SILENT, Progress
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ class Budget:
         simulations: simulations or playouts in all, including those of earlier calls. 0 asks a
             network for its policy, without search.
         seconds: seconds from the call on.
-        stop: function called now and then; true ends the search.
 
     Raises:
         ValueError: ``simulations`` is not a whole number from 0 on, or ``seconds`` is not a finite
@@ -31,7 +30,6 @@ class Budget:
 
     simulations: int | None = None
     seconds: float | None = None
-    stop: Callable[[], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.simulations is not None:
@@ -107,8 +105,10 @@ class SearchResult:
     def in_order(self, places: np.ndarray) -> SearchResult:
         """The same with row i at ``places[i]``, a permutation of the positions, int64 [n]."""
         rows = np.argsort(places)
-        arrays = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-        return replace(self, **{name: each[rows] for name, each in arrays.items()})
+        arrays = {
+            name: array[rows] for name, array in vars(self).items() if isinstance(array, np.ndarray)
+        }
+        return SearchResult(**arrays, simulations=self.simulations, evaluations=self.evaluations)
 
 
 class Search(Protocol):
@@ -118,16 +118,13 @@ class Search(Protocol):
     def simulations(self) -> int | None:
         """Simulations that `result` is made of; ``None`` for a search that counts nothing."""
 
-    def think(
-        self, budget: Budget, report: Callable[[], None] | None = None, every: float = 0.5
-    ) -> None:
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Continue until the budget is spent, or there is nothing more to find.
 
         Args:
             budget: limits of this call.
-            report: function called about every ``every`` seconds in the calling thread; it may
-                call the other methods.
-            every: see ``report``.
+            progress: advanced by 0 now and then, by the calling thread; it may call the other
+                methods.
         """
 
     def result(self) -> SearchResult:

@@ -8,12 +8,12 @@ the threads seldom wait for each other. The search selects by PUCT, which can be
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Part, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -26,7 +26,6 @@ from .cache import Cache, new_cache
 from .result import Budget, Search, SearchResult
 from .settings import settings_record
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
-from .watch import Watch
 
 #: Default settings of the search; the number of simulations is not used.
 SETTINGS = SearchSettings(algorithm="puct")
@@ -146,35 +145,27 @@ class TreeSearch(Search):
         """Memory that the tree takes, in bytes."""
         return self._nodes.nbytes + self._edges.nbytes + self._states.nbytes
 
-    def think(
-        self,
-        budget: Budget,
-        report: Callable[[], None] | None = None,
-        every: float = 0.5,
-    ) -> None:
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Continue until the budget is spent, the exact value is known, or memory is full.
 
         Args:
-            budget: its simulations count the tree's, including those kept from earlier positions;
-                ``stop`` is called between batches, in the calling thread.
-            report: function called about every ``every`` seconds in the calling thread; it
-                may call `result`.
-            every: see ``report``.
+            budget: its simulations count the tree's, including those kept from earlier positions.
+            progress: advanced by 0 between batches, by the calling thread; it may call `result`.
 
         Raises:
-            BaseException: whatever the network, ``stop`` or ``report`` raised, such as
+            BaseException: whatever the network or ``progress`` raised, such as
                 `KeyboardInterrupt`. The tree then holds only the root.
         """
-        watch = Watch(budget, report, every)
+        part = progress.part(budget.seconds)
         simulations = budget.simulations
         limit = _NO_LIMIT if simulations is None else min(simulations, _NO_LIMIT)
 
         def share(begin: int, end: int) -> None:
             for number in range(begin, end):
-                self._work(watch, limit, self.batches[number], number == 0)
+                self._work(part, limit, self.batches[number], number == 0)
 
         try:
-            split(share, len(self.batches), len(self.batches))
+            parallel_for(share, len(self.batches), len(self.batches))
         except BaseException:
             for batch in self.batches:
                 batch.waiting = batch.collisions = 0
@@ -255,17 +246,17 @@ class TreeSearch(Search):
 
     # Threads.
 
-    def _work(self, watch: Watch, limit: int, batch: LeafBatch, is_first: bool) -> None:
+    def _work(self, part: Part, limit: int, batch: LeafBatch, is_first: bool) -> None:
         """Let leaves wait, evaluate them, and add the answers, until the thinking is over."""
         evaluation = Evaluation.empty(0, self.game.num_actions)
         try:
             while True:
                 if is_first:
-                    watch.look()
+                    part.advance(0)
                 with self._turn:
                     self._receive(batch, evaluation)
                     if (
-                        watch.is_over
+                        part.stopped
                         or self.simulations >= limit
                         or self.is_full
                         or (self.is_exact and not self._settings.score)  # `tree.is_settled`
@@ -280,7 +271,7 @@ class TreeSearch(Search):
                         continue
                 evaluation = self._ask(batch.observations[: batch.waiting])
         except BaseException:
-            watch.is_over = True
+            part.stop()
             raise
 
     def _ask(self, observations: np.ndarray) -> Evaluation:
