@@ -74,6 +74,7 @@ lint: $(VENV)/.dev types
 	MYPYPATH=build/types $(BIN)/mypy $(PACKAGES:%=-p ludarium.%)
 	cd benchmarks && MYPYPATH=../build/types ../$(BIN)/mypy *.py
 	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py native/*.py
+	cd examples/classics && MYPYPATH=../../build/types ../../$(BIN)/mypy classics test_classics.py
 	cd docs/tools && MYPYPATH=../../build/types ../../$(BIN)/mypy *.py
 
 # The folders as one namespace package, as when installed, for tools that read sources.

@@ -80,7 +80,7 @@ class ConnectFour(Game):
         return _SYMBOLS[1 + player]
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(self.contents(state), _SYMBOLS, [self.width] * self.height), {}
+        return rows_text(self.contents(state).tolist(), _SYMBOLS, [self.width] * self.height), {}
 
     def read_position(self, text: PositionText, state: np.record) -> None:
         cells = np.array(text.rows(_SYMBOLS, [self.width] * self.height))
