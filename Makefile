@@ -146,7 +146,7 @@ bench-quick: $(VENV)/.dev
 		$(BIN)/python benchmarks/$$each.py --quick; done
 	$(BIN)/ludarium bench corso --seconds 0.1
 
-bench-peers: $(PEERS)/.ready
+bench-peers: libraries $(PEERS)/.ready
 	$(PEERS)/bin/python benchmarks/peers.py --output docs/results/peers.md
 
 # Lines of code, which .ci/lines.toml limits.
