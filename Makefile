@@ -18,6 +18,7 @@
 #   make reports      reports on all games, in docs/reports; takes half an hour
 #   make bench        speed of the environments and of the search, beside other libraries
 #   make bench-quick  checks that the benchmarks still run
+#   make bench-peers  writes docs/results/peers.md: Connect Four here and in Pgx, EnvPool, OpenSpiel, PettingZoo
 #   make lines        lines of code of each package and the tests; more than .ci/lines.toml is an error
 #   make fuzz         many hostile files for every reader, many killed and damaged runs
 #   make clean        removes all results; compiled games are in the cache folder, docs/guide/install.md
@@ -30,12 +31,13 @@ SOURCES := pyproject.toml setup.py constraints.txt
 PACKAGES := $(patsubst %/py.typed,%,$(wildcard */py.typed))
 PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
+PEERS := .venv-peers
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks moves analysis wasm
 LONG_BENCHMARKS := ppo ablations strength exact_moves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format libraries modules page pages site dist cpu reports bench bench-quick lines fuzz clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format libraries modules page pages site dist cpu reports bench bench-quick bench-peers lines fuzz clean
 .PHONY: without-obsidio
 
 demo: $(VENV)/.train
@@ -72,6 +74,7 @@ lint: $(VENV)/.dev types
 	MYPYPATH=build/types $(BIN)/mypy $(PACKAGES:%=-p ludarium.%)
 	cd benchmarks && MYPYPATH=../build/types ../$(BIN)/mypy *.py
 	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py native/*.py
+	cd examples/classics && MYPYPATH=../../build/types ../../$(BIN)/mypy classics test_classics.py
 	cd docs/tools && MYPYPATH=../../build/types ../../$(BIN)/mypy *.py
 
 # The folders as one namespace package, as when installed, for tools that read sources.
@@ -143,6 +146,9 @@ bench-quick: $(VENV)/.dev
 		$(BIN)/python benchmarks/$$each.py --quick; done
 	$(BIN)/ludarium bench corso --seconds 0.1
 
+bench-peers: libraries $(PEERS)/.ready
+	$(PEERS)/bin/python benchmarks/peers.py --output docs/results/peers.md
+
 # Lines of code, which .ci/lines.toml limits.
 lines:
 	@$(PYTHON) .ci/lines.py
@@ -172,6 +178,12 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 		--editable '.[compile,render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
 	@touch $@
 
+$(PEERS)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(PEERS)
+	$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet \
+		--editable '.[train]' pgx mctx envpool open_spiel
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist machine/shipped play/built play/built.new *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(PEERS) build dist machine/shipped play/built play/built.new *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -43,7 +43,7 @@ def bit_count(bits):
     bits = bits + (bits >> np.uint64(8))
     bits = bits + (bits >> np.uint64(16))
     bits = bits + (bits >> np.uint64(32))
-    return int(bits & _COUNT)
+    return int(np.int64(bits & _COUNT))  # compiled, an int of a uint64 alone has no sign
 
 
 @rule

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ludarium.envs import Game, Option, Spec, Symmetries
+from ludarium.envs import Game, Option, Position, Spec, Symmetries
 from ludarium.envs.engine.draw.grid import cell_name, draw_frame
 from ludarium.envs.engine.draw.picture import file_letter, last_mark, round_piece
 from ludarium.envs.engine.draw.scene import Role, Scene, ranks, slots_at
 from ludarium.envs.engine.position_text import PositionText, rows_text
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, table_record
+from ludarium.envs.engine.spec import Texts
 
 from . import rules, view
 from .rules import PLANES
@@ -34,7 +35,6 @@ class ConnectFour(Game):
         Option("height", 6, range(4, 8), "cells of a column"),
     )
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         width, height = self.options["width"], self.options["height"]
@@ -52,9 +52,9 @@ class ConnectFour(Game):
             observation_names=PLANES,
             board=(height, width),
             max_plies=width * height,
-            binary_observation=True,
             action_places=np.arange(width) + width * (height - 1),  # the top cell of each column
-            reasons=("column {0} is full",),
+            reasons=Texts(("column {0} is full",)),
+            give_turn=view.give_turn,
         )
 
     def symmetries(self) -> Symmetries:
@@ -71,16 +71,16 @@ class ConnectFour(Game):
         own = [(stones >> bits & np.uint64(1)).astype(int) for stones in state.stones]
         return own[0] + 2 * own[1]
 
-    def board_text(self, state: np.record) -> str:
-        rows = self.contents(state).reshape(self.height, self.width)[::-1]
+    def board_text(self, position: Position) -> str:
+        rows = self.contents(position.state).reshape(self.height, self.width)[::-1]
         lines = ["  " + " ".join(_SYMBOLS[content] for content in row) for row in rows]
-        return "\n".join([*lines, "  " + " ".join(self.action_names), self.standing(state)])
+        return "\n".join([*lines, "  " + " ".join(self.action_names), position.standing()])
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[1 + player]
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(self.contents(state), _SYMBOLS, [self.width] * self.height), {}
+        return rows_text(self.contents(state).tolist(), _SYMBOLS, [self.width] * self.height), {}
 
     def read_position(self, text: PositionText, state: np.record) -> None:
         cells = np.array(text.rows(_SYMBOLS, [self.width] * self.height))
@@ -122,4 +122,5 @@ class ConnectFour(Game):
                 for name, (fill, edge) in zip(_NAMES, _COLOURS, strict=True)
             ],
             rows=ranks(names, ("empty", *_NAMES)),
+            show=view.show,
         )

@@ -123,9 +123,9 @@ def _enter(board, table, worker, frames, own, stones, target):
     number = own + stones + board.bottom
     data = _known(board, table, number)
     if data != ZERO:
-        if int(data & _RESULT) - 1 >= target:
+        if _result(data) >= target:
             return 1
-        if int((data >> _HIGH_SHIFT) & _RESULT) - 1 < target:
+        if _result(data >> _HIGH_SHIFT) < target:
             return 0
     worker.depth += 1
     frame = frames[worker.depth]
@@ -173,6 +173,11 @@ def _winning(board, own):
 
 
 @inlined
+def _result(bits):
+    return int(np.int64(bits & _RESULT)) - 1
+
+
+@inlined
 def _row(board, scrambled):
     return int(scrambled >> board.row_shift)
 
@@ -193,8 +198,8 @@ def _keep(board, table, frame, answer):
     low = -1
     high = 1
     if data != ZERO:
-        low = int(data & _RESULT) - 1
-        high = int((data >> _HIGH_SHIFT) & _RESULT) - 1
+        low = _result(data)
+        high = _result(data >> _HIGH_SHIFT)
     if answer:
         low = max(low, int(frame.target))
     else:

@@ -18,8 +18,7 @@ _SHARE = 1 << 20  # positions that a thread searches between checks of the limit
 class ConnectFourSolver(Solver):
     """Searches positions of any board to the end, with a table that it keeps.
 
-    On the board of 7 x 6 a position of eight stones or more takes seconds at most, the start
-    minutes.
+    On the board of 7 x 6 a position of ten stones takes moments, the start long.
 
     Args:
         game: the rules.

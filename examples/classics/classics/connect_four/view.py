@@ -26,7 +26,7 @@ def show(tables, view, before, state, action, shown):
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """Change whose turn it is; nothing else depends on it."""
     state.mover = 1 - state.mover
     return True

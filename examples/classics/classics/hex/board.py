@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ludarium.envs import Game, Option, Spec, Symmetries
+from ludarium.envs import Game, Option, Position, Spec, Symmetries
 from ludarium.envs.engine.draw.grid import cell_name
 from ludarium.envs.engine.draw.picture import (
     HEAD,
@@ -21,7 +21,7 @@ from ludarium.envs.engine.draw.picture import (
 from ludarium.envs.engine.draw.scene import Role, Scene, ranks, slots_at
 from ludarium.envs.engine.position_text import PositionText, rows_text
 from ludarium.envs.engine.rule import PLAYER_0_WINS, table_record
-from ludarium.envs.engine.spec import BoardTurn
+from ludarium.envs.engine.spec import BoardTurn, Texts
 
 from . import rules, view
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, PLANES, STONES
@@ -30,6 +30,11 @@ _SYMBOLS = ".XO"
 _NAMES = ("red", "blue")
 _GOALS = ("bottom to top", "left to right")
 _COLOURS = (("#c8352b", "#5c100b"), ("#2f6fd0", "#0e2c5c"))
+_REASONS = (
+    "{0} is taken",
+    "this game is played without the swap rule (option 'swap_rule')",
+    "sides can be swapped only by player_1, in place of its first move",
+)
 _PAPER, _CELL, _LINE, _INK = "#d9d3c3", "#f4efe3", "#7d7666", "#3b2c14"
 
 
@@ -44,9 +49,8 @@ class Hex(Game):
         Option("size", 11, range(2, 20), "cells on a side of the board"),
         Option("swap_rule", False, (False, True), "player_1 may swap sides after the first move"),
     )
-    boards = ({"size": 7, "swap_rule": True},)
+    featured_options = ({"size": 7, "swap_rule": True},)
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         size: int = self.options["size"]
@@ -70,15 +74,11 @@ class Hex(Game):
             observation_names=PLANES[: MAY_SWAP + swap_rule],
             board=(size, size),
             max_plies=cells + 1,
-            binary_observation=True,
             action_places=np.append(np.arange(cells), -1),
-            canonical_turn=BoardTurn(turned, np.append(turned, cells)),
-            tasks=("move", "move or swap"),
-            reasons=(
-                "{0} is taken",
-                "this game is played without the swap rule (option 'swap_rule')",
-                "sides can be swapped only by player_1, in place of its first move",
-            ),
+            canonical_turn=BoardTurn(turned, np.append(turned, cells), rules.is_turned),
+            tasks=Texts(("move", "move or swap"), view.task),
+            reasons=Texts(_REASONS, view.reason),
+            give_turn=view.give_turn,
         )
 
     def symmetries(self) -> Symmetries:
@@ -88,15 +88,15 @@ class Hex(Game):
             np.stack([cells, cells[::-1]]), planes=self.observation_shape[0], others=1
         )
 
-    def board_text(self, state: np.record) -> str:
+    def board_text(self, position: Position) -> str:
         lines = []
         for rank in reversed(range(self.size)):
-            row = state.board[rank * self.size :][: self.size] & STONES
+            row = position.state.board[rank * self.size :][: self.size] & STONES
             lines.append(f"{' ' * rank}{rank + 1:>2} " + " ".join(_SYMBOLS[int(c)] for c in row))
         files = " ".join(file_letter(file) for file in range(self.size))
-        return "\n".join([*lines, "  " + files, self.standing(state)])
+        return "\n".join([*lines, "  " + files, position.standing()])
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[1 + player]
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
@@ -144,6 +144,7 @@ class Hex(Game):
                 for name, goal, (fill, edge) in zip(_NAMES, _GOALS, _COLOURS, strict=True)
             ],
             rows=ranks(self.action_names[: self.cells], ("empty", *_NAMES)),
+            show=view.show,
         )
 
     def _places(self) -> tuple[np.ndarray, float, float]:

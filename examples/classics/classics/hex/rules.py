@@ -27,7 +27,8 @@ OWN_STONES, OTHER_STONES, PLAYS_UPWARDS, MAY_SWAP = range(4)
 def state_dtype(size: int) -> np.dtype:
     """The position: what each cell holds, and a stack of cells that is empty between plies."""
     cells = size**2
-    return engine.state_dtype(("board", np.uint8, (cells,)), ("stack", np.uint16, (cells,)))
+    board, stack = ("board", np.uint8, (cells,)), ("stack", np.uint16, (cells,))
+    return engine.state_dtype(board, stack, scratch=("stack",))
 
 
 @rule

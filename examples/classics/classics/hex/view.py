@@ -40,7 +40,7 @@ def reason(tables, state, action):
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """Change whose turn it is; nothing else depends on it."""
     state.mover = 1 - state.mover
     return True

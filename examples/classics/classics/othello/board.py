@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ludarium.envs import Game, Option, Spec, Symmetries
+from ludarium.envs import Game, Option, Position, Spec, Symmetries
 from ludarium.envs.engine.draw.grid import cell_name, draw_frame, square_symmetries
 from ludarium.envs.engine.draw.picture import (
     LIGHT,
@@ -20,6 +20,7 @@ from ludarium.envs.engine.draw.picture import (
 from ludarium.envs.engine.draw.scene import Role, Scene, ranks, slots_at
 from ludarium.envs.engine.position_text import PositionText, rows_text
 from ludarium.envs.engine.rule import table_record
+from ludarium.envs.engine.spec import Texts
 
 from . import rules, view
 from .rules import PLANES
@@ -27,6 +28,11 @@ from .rules import PLANES
 _SYMBOLS = ".XO"
 _NAMES = ("black", "white")
 _COLOURS = (("#17191c", "#000000"), ("#f7f4ec", "#8a8475"))
+_REASONS = (
+    "{0} is taken",
+    "a disc on {0} encloses nothing",
+    "only a player who cannot move may pass",
+)
 _BOARD, _CELL = "#8fb89b", "#2f8455"
 
 
@@ -38,9 +44,8 @@ class Othello(Game):
     summary = "enclose discs to turn them; the most discs win"
     credit = "Goro Hasegawa, 1971, after Reversi of 1883"
     option_list = (Option("size", 8, (6, 8), "cells on a side of the board"),)
-    boards = ({"size": 6},)
+    featured_options = ({"size": 6},)
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         size: int = self.options["size"]
@@ -67,14 +72,12 @@ class Othello(Game):
             board=(size, size),
             max_plies=2 * (cells - 4),  # each pass is followed by a move
             max_score=cells,
-            binary_observation=True,
             action_places=np.append(np.arange(cells), -1),
-            tasks=("move", "pass"),
-            reasons=(
-                "{0} is taken",
-                "a disc on {0} encloses nothing",
-                "only a player who cannot move may pass",
-            ),
+            tasks=Texts(("move", "pass"), view.task),
+            reasons=Texts(_REASONS, view.reason),
+            owner=view.owner,
+            takes=view.takes,
+            give_turn=view.give_turn,
         )
 
     def symmetries(self) -> Symmetries:
@@ -84,15 +87,15 @@ class Othello(Game):
         """What each cell holds: 0 nothing, 1 a disc of player_0, 2 of player_1."""
         return [view.disc_on(state, cell) for cell in range(self.cells)]
 
-    def board_text(self, state: np.record) -> str:
-        contents, lines = self.contents(state), []
+    def board_text(self, position: Position) -> str:
+        contents, lines = self.contents(position.state), []
         for rank in reversed(range(self.size)):
             row = contents[rank * self.size :][: self.size]
             lines.append(f"{rank + 1} " + " ".join(_SYMBOLS[content] for content in row))
         files = " ".join(file_letter(file) for file in range(self.size))
-        return "\n".join([*lines, "  " + files, self.standing(state)])
+        return "\n".join([*lines, "  " + files, position.standing()])
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[1 + player]
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
@@ -111,7 +114,7 @@ class Othello(Game):
         own, other = state.discs[text.mover], state.discs[1 - text.mover]
         state.moves = rules.moves_of(self.tables[0], own, other)
         if not state.moves and not rules.moves_of(self.tables[0], other, own):
-            state.outcome = rules.result(rules.score(self.tables[0], state))
+            state.outcome = rules.result(rules.lead(self.tables[0], state))
 
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
@@ -132,6 +135,7 @@ class Othello(Game):
                 for name, (fill, edge) in zip(_NAMES, _COLOURS, strict=True)
             ],
             rows=ranks(self.action_names[: self.cells], ("empty", *_NAMES)),
+            show=view.show,
         )
 
 

@@ -56,7 +56,7 @@ def step(tables, state, action):
     state.mover = 1 - mover
     state.moves = moves_of(tables, other, own)
     if state.moves == ZERO and moves_of(tables, own, other) == ZERO:
-        state.outcome = result(score(tables, state))
+        state.outcome = result(lead(tables, state))
 
 
 @rule
@@ -73,9 +73,15 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def score(tables, state):
+def points(tables, state, player):
+    """The player's discs."""
+    return bit_count(state.discs[player])
+
+
+@rule
+def lead(tables, state):
     """Black's discs less white's."""
-    return bit_count(state.discs[0]) - bit_count(state.discs[1])
+    return points(tables, state, 0) - points(tables, state, 1)
 
 
 @rule
@@ -85,11 +91,11 @@ def may_end(tables, state):
 
 
 @rule
-def result(lead):
+def result(difference):
     """How a game has ended with this lead of player 0."""
-    if lead == 0:
+    if difference == 0:
         return engine.DRAW
-    return engine.PLAYER_0_WINS if lead > 0 else engine.PLAYER_1_WINS
+    return engine.PLAYER_0_WINS if difference > 0 else engine.PLAYER_1_WINS
 
 
 @rule

@@ -3,7 +3,7 @@
 Each cell has a slot for its disc, and one for its mark.
 """
 
-from ludarium.envs.engine.bits import ZERO, bit, bit_count
+from ludarium.envs.engine.bits import ZERO, bit
 from ludarium.envs.engine.rule import ONGOING, rule
 
 from .rules import moves_of
@@ -48,12 +48,6 @@ def reason(tables, state, action):
 
 
 @rule
-def points(tables, state, player):
-    """The player's discs."""
-    return bit_count(state.discs[player])
-
-
-@rule
 def owner(tables, state, cell):
     """The owner of the disc on a cell."""
     disc = disc_on(state, cell)
@@ -61,14 +55,14 @@ def owner(tables, state, cell):
 
 
 @rule
-def at_hand(tables, before, state, cell):
+def takes(tables, before, state, cell):
     """Whether the mover turned the disc on a cell."""
     old = disc_on(before, cell)
     return (old != 0) & (old != disc_on(state, cell))
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """Change whose turn it is, and say where that player can move."""
     mover = 1 - int(state.mover)
     state.mover = mover
