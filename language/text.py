@@ -84,6 +84,7 @@ def read_answer(position: Position, text: str) -> Said:
         action = game.text_to_action(state, move.lower())
     except ValueError as error:
         fault: Fault = "malformed" if is_marked else "unread"
+        fault = "illegal" if move.lower() in game.words else fault
         return Said(move, None, fault, shortened(str(error), _MOST_REASON))
     if not position.mask[action]:
         reason = f"{quoted(move)} is not legal now: {game.explain(state, action)}"

@@ -312,7 +312,8 @@ def _play_games(game: Game, agent: Agent, rng: np.random.Generator) -> list[_Pla
         for index, state, action in zip(going, now.copy(), chosen.tolist(), strict=True):
             positions[index].append(state)
             actions[index].append(action)
-        play(game.tables, now, chosen, game.num_actions)
+        if play(game.tables, now, chosen, game.num_actions) >= 0:
+            raise ValueError(f"agent {agent.name} chose an action that is not legal, or resigned")
         states[going] = now
     agent.finish(handles)
     return [

@@ -51,7 +51,7 @@ def test_every_move_is_read_in_any_form(name: str) -> None:
         ("c3, or perhaps d4", "unread", "malformed"),
         ("<move>c3</move><move>c3 or d4</move>", "malformed", "malformed"),
         ("<move>c3</move><move></move>", "unread", "no move"),
-        ("<move>c3!</move>", "malformed", "nothing to expand"),
+        ("<move>c3!</move>", "illegal", "nothing to expand"),
         ("<move>a1</move>", "illegal", "a1"),
         ("Move: c3\nMove: a1", "illegal", "a1"),
         ("<think><move>c3</move>", "unread", "no move"),

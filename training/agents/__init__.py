@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ludarium.envs.engine.game_in_play import GameInPlay
 
-from .agent import Agent, AgentSpec, Needs, Seed, labels_of, require_different
+from .agent import RESIGN, Agent, AgentSpec, Needs, Seed, labels_of, require_different
 from .alphabeta import AlphaBetaSearcher
 from .names import AgentLike, as_agent, make_agent, make_agents, read_agent, spec_of
 from .outside import FunctionAgent
@@ -24,6 +24,7 @@ from .uct import UCTSearcher
 from .uniform import RandomAgent
 
 __all__ = [
+    "RESIGN",
     "Agent",
     "AgentLike",
     "AgentSpec",

@@ -28,6 +28,9 @@ from .settings import settings_of, settings_text, text_of
 
 Seed = int | np.random.SeedSequence | None
 
+#: What `Agent.play` returns in place of an action to resign a game of a match.
+RESIGN = -2
+
 
 class Agent:
     """Chooses actions in one game's positions: a searcher searches within a budget, a choice picks.
@@ -155,7 +158,7 @@ class Agent:
             states: their positions, as for `actions`.
 
         Returns:
-            int64[N], a legal action for each.
+            int64[N], a legal action for each, or `RESIGN`, which only matches take.
         """
         if self.searcher is None:
             return self.actions(states)

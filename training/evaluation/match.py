@@ -14,10 +14,10 @@ from ludarium.base.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.registry import as_game
 
-from ..agents import Agent, AgentLike, GameInPlay, make_agents
+from ..agents import RESIGN, Agent, AgentLike, GameInPlay, make_agents
 from .games import Games, columns
 from .kernels import match as templates
 from .openings import Openings, draw_openings
@@ -121,8 +121,13 @@ def play(
                     continue
                 before = states[group]
                 started = time.perf_counter()
-                chosen = agent.play([side[number] for number in group], before)
+                chosen = np.asarray(agent.play([side[number] for number in group], before))
                 share = (time.perf_counter() - started) / len(group)
+                goes_on = chosen != RESIGN
+                resigned = group[~goes_on]
+                winners = np.where(before["mover"][~goes_on], PLAYER_0_WINS, PLAYER_1_WINS)
+                states["outcome"][resigned] = winners
+                group, chosen, before = group[goes_on], chosen[goes_on], before[goes_on]
                 after = before.copy()
                 illegal = step(game.tables, after, chosen, game.num_actions)
                 if illegal >= 0:
@@ -132,7 +137,7 @@ def play(
                 for number, action in zip(group.tolist(), chosen, strict=True):
                     actions[number].append(int(action))
                     seconds[number].append(share)
-                over = group[after["outcome"] != ONGOING]
+                over = np.concatenate([resigned, group[after["outcome"] != ONGOING]])
                 if len(over):
                     for each, handles in zip(agents, sides, strict=True):
                         each.finish([handles[number] for number in over])
@@ -147,6 +152,7 @@ def play(
         seconds=columns(seconds, 0.0, np.float64),
         plies=np.array([len(played) for played in actions], np.int64),
         outcomes=states["outcome"].astype(np.int8),
+        notes=tuple(one.notes | other.notes for one, other in zip(*sides, strict=True)),
     )
 
 
