@@ -149,8 +149,8 @@ class Games:
 
         Returns:
             A game record (see ``ludarium.envs.engine.record``) with ``players``, the agents'
-            names as ``player_0`` and ``player_1``, ``opening_plies``, and ``seconds``. The note on
-            a move that was not played stands at the last one.
+            names as ``player_0`` and ``player_1``, ``opening_plies``, ``seconds``, and perhaps
+            ``resigned``. The note on a move that was not played stands at the last one.
         """
         end = self.game.start(int(self.seeds[number]))
         texts = end.play_all(self.moves(number))
@@ -163,6 +163,7 @@ class Games:
             notes[move] = f"{notes[move]}\n\n{text}" if move in notes else text
         return {
             **make_record(self.game, int(self.seeds[number]), texts, end, resigned),
+            **({} if resigned is None else {"resigned": True}),
             **({"notes": notes} if notes and texts else {}),
             "players": list(self.players if self.seats[number] == 0 else self.players[::-1]),
             "opening_plies": int(self.opening_plies[number]),
