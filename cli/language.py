@@ -137,6 +137,8 @@ def run(given: argparse.Namespace) -> Result:
         page = render_page(game, report, records)
         text = report_text(report)
         if store is not None:
+            lines = "".join(f"{json.dumps(each)}\n" for each in records)
+            write_file(store.path / RECORDS, lines.encode())
             store.write_results(report, text)
             write_file(store.path / "report.html", page.encode())
     if given.output is not None:
@@ -157,15 +159,10 @@ def _measure(
     asked: list[Asked] = []
     records: list[dict[str, Any]] = []
 
-    def keep(rated: Rated) -> None:
-        records.extend(rated.rounds[-1].records())
-        if store is not None:
-            lines = "".join(f"{json.dumps(each)}\n" for each in records)
-            write_file(store.path / RECORDS, lines.encode())
-
     with progress() as task:
         if given.positions is None:
-            rated = rate(agent, given.within, given.games, given.seed, task, keep)
+            rated = rate(agent, given.within, given.games, given.seed, task)
+            records = [each for games in rated.rounds for each in games.records()]
             judged = mistakes(losses(rated, task), rated.games)
         else:
             for name, test in exact_sets(game, given.positions, given.seed, task).items():
@@ -187,7 +184,7 @@ def _measure(
         "opponents": []
         if rated is None
         else [
-            {"opponent": name, "elo": rated.ladder.elo[name], **result.to_dict()}
+            {"opponent": name, "elo": rated.elo[name], **result.to_dict()}
             for name, result in rated.results.items()
         ],
         "mistakes": None if rated is None else judged,

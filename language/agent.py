@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,6 @@ from .endpoint import Answer, Endpoint, Journal, journal_at, key_of
 from .text import PROMPTS, Fault, Message, read_answer
 
 RETRIES = 2
-PARALLEL = 4
 
 _MOST_PARALLEL = 256
 _MOST_RETRIES = 20
@@ -235,8 +234,8 @@ class LanguageSpec(AgentSpec):
     max_tokens: int | None = setting(read_number, "most tokens of an answer; is sent if given")
     parallel: int = setting(
         _within(1, _MOST_PARALLEL, "questions at a time"),
-        f"most questions at a time, {PARALLEL} by default",
-        PARALLEL,
+        f"most questions at a time, {Endpoint.parallel} by default",
+        Endpoint.parallel,
     )
     limit: float = setting(
         read_duration,
@@ -271,15 +270,8 @@ class LanguageSpec(AgentSpec):
 
     @property
     def _endpoint(self) -> Endpoint:
-        return Endpoint(
-            self.endpoint,
-            self.model,
-            self.key,
-            self.limit,
-            self.parallel,
-            self.temperature,
-            self.max_tokens,
-        )
+        others = [each.name for each in fields(Endpoint) if each.name != "url"]
+        return Endpoint(self.endpoint, **{name: getattr(self, name) for name in others})
 
     @property
     def subject(self) -> str:

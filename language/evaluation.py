@@ -7,7 +7,7 @@ and from what the player says, so a player whose answers are in a journal goes o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from ludarium.arena.ladder import find_ladder
 from ludarium.base.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import RESIGN, Agent, GameInPlay, make_agent
+from ludarium.training.agents import RESIGN, Agent, GameInPlay
 from ludarium.training.evaluation import (
     Games,
     IntervalEstimate,
@@ -50,24 +50,14 @@ _MEMORY = 1 << 24  # bytes of that search's table
 _PORTION = 20  # exact positions between reports of progress
 
 
-@dataclass
-class Ladder:
-    """The opponents of a game, random play and its levels, with their Elo points."""
+def ladder_of(game: Game) -> dict[str, float]:
+    """The opponents of a game, random play and its levels, by name, with their Elo points.
 
-    game: Game
-    elo: dict[str, float] = field(init=False)
-
-    def __post_init__(self) -> None:
-        levels = enumerate(find_ladder(self.game).levels, 1)
-        self.elo = {"random": 0.0} | {f"level:{n}": each.rating.value for n, each in levels}
-        self._agents: dict[str, Agent] = {}
-
-    def nearest(self, elo: float) -> Agent:
-        """The opponent whose rating is nearest."""
-        name = min(self.elo, key=lambda name: abs(self.elo[name] - elo))
-        if name not in self._agents:
-            self._agents[name] = make_agent(name, self.game)
-        return self._agents[name]
+    Raises:
+        FileNotFoundError: the game has no levels with these options.
+    """
+    levels = enumerate(find_ladder(game).levels, 1)
+    return {"random": 0.0} | {f"level:{number}": each.rating.value for number, each in levels}
 
 
 @dataclass
@@ -75,14 +65,15 @@ class Rated:
     """A player's games against opponents of a ladder, and its rating after them.
 
     Attributes:
-        name: the player's name.
-        ladder: the opponents.
-        rounds: the games of each round.
+        game: the rules.
+        elo: the opponents' Elo points by name, the weakest first.
+        opponents, rounds: the opponent of each round, and its games.
         decisions: what the player said in each, if it is a language model.
     """
 
-    name: str
-    ladder: Ladder
+    game: Game
+    elo: dict[str, float]
+    opponents: list[str] = field(default_factory=list)
     rounds: list[Games] = field(default_factory=list)
     decisions: list[list[Decision]] = field(default_factory=list)
 
@@ -94,16 +85,16 @@ class Rated:
     @property
     def results(self) -> dict[str, MatchResult]:
         """The player's results by opponent, the weakest first."""
-        found = dict.fromkeys(self.ladder.elo, MatchResult())
-        for games in self.rounds:
-            found[games.players[1]] += games.result
+        found = dict.fromkeys(self.elo, MatchResult())
+        for name, games in zip(self.opponents, self.rounds, strict=True):
+            found[name] += games.result
         return {name: result for name, result in found.items() if result.games}
 
     @property
     def rating(self) -> IntervalEstimate:
         """The rating in Elo points; random play has 0."""
         met = [("", name, result) for name, result in self.results.items()]
-        return fit_ratings(met, self.ladder.elo)[""]
+        return fit_ratings(met, self.elo)[""]
 
     def is_within(self, elo: float) -> bool:
         """Whether the rating is known to plus or minus ``elo``."""
@@ -111,14 +102,7 @@ class Rated:
         return self.games >= FEWEST_GAMES and rating.high - rating.low <= 2 * elo
 
 
-def rate(
-    agent: Agent,
-    within: float,
-    most: int,
-    seed: int = 1,
-    task: Task = UNWATCHED,
-    finished: Callable[[Rated], None] | None = None,
-) -> Rated:
+def rate(agent: Agent, within: float, most: int, seed: int = 1, task: Task = UNWATCHED) -> Rated:
     """Rate a player: each round is against the opponent whose rating is nearest to its own so far.
 
     Args:
@@ -127,25 +111,22 @@ def rate(
         most: or after so many games.
         seed: seed of openings and opponents.
         task: task that counts the games.
-        finished: called after each round.
 
     Raises:
         FileNotFoundError: the game has no levels with these options.
         StoppedError: the task was stopped.
     """
-    rated = Rated(agent.name, Ladder(agent.game))
-    elo = list(rated.ladder.elo.values())
-    opponent = rated.ladder.nearest(elo[len(elo) // 2])
+    rated = Rated(agent.game, ladder_of(agent.game))
+    elo = sorted(rated.elo.values())[len(rated.elo) // 2]
     task.begin(f"{agent.name} on the ladder", most)
     while rated.games < most and not (rated.rounds and rated.is_within(within)):
-        number = len(rated.rounds)
-        drawn = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-        rated.rounds.append(play_match(agent.game, agent, opponent, ROUND, drawn, task=task))
+        name = min(rated.elo, key=lambda name: abs(rated.elo[name] - elo))
+        task.advance(0, f"against {name}")
+        drawn = int(np.random.SeedSequence([seed, len(rated.rounds)]).generate_state(1)[0])
+        rated.opponents.append(name)
+        rated.rounds.append(play_match(agent.game, agent, name, ROUND, drawn, task=task))
         rated.decisions.append(sorted_decisions(agent))
-        if finished is not None:
-            finished(rated)
-        opponent = rated.ladder.nearest(rated.rating.value)
-        task.advance(0, f"{rated.rating:.0f}, next {opponent.name}")
+        elo = rated.rating.value
     return rated
 
 
@@ -179,7 +160,7 @@ def losses(rated: Rated, task: Task = UNWATCHED) -> list[Loss]:
 
     Estimates are those of the game's shipped agent, or of ``uct``.
     """
-    game = rated.ladder.game
+    game = rated.game
     prober, judge = prober_of(game, _MEMORY), default_agent(game)
     found: list[Loss] = []
     first = 0

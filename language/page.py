@@ -43,43 +43,36 @@ def report_text(report: dict[str, Any]) -> str:
     """The report for people, in lines and tables."""
     parts = []
     if report["rating"] is not None:
-        rating = IntervalEstimate(**report["rating"])
-        parts.append(f"{report['agent']}: {rating:.0f} Elo points, from {report['games']} games")
+        found, first = report["mistakes"], report["mistakes"]["first_mistake"]
+        told = _number(report["rating"], ".0f")
+        parts.append(f"{report['agent']}: {told} Elo points, from {report['games']} games")
         rows = [
-            [each["opponent"], f"{each['elo']:.0f}", *(str(each[key]) for key in _RESULTS)]
-            for each in report["opponents"]
+            [row["opponent"], f"{row['elo']:.0f}", *(str(row[key]) for key in _RESULTS)]
+            for row in report["opponents"]
         ]
         parts.append(text_table(["opponent", "Elo", *_RESULTS], rows))
-        loss = report["mistakes"]["loss"]
         rows = [
-            [phase, f"{IntervalEstimate(**_estimate(each)):.3f}", str(each["exact"])]
-            for phase, each in loss.items()
+            [phase, _number(loss, ".3f"), str(loss["exact"])]
+            for phase, loss in found["loss"].items()
         ]
         parts.append(text_table(["part of the game", "value lost a move", "proven"], rows))
-        first = report["mistakes"]["first_mistake"]
         told = f"first mistake at ply {first['median_ply']:.0f} (median); " if first else ""
-        parts.append(f"{told}{report['mistakes']['games_without_mistake']} games without one")
+        parts.append(f"{told}{found['games_without_mistake']} games without one")
     if report["positions"]:
         rows = [
-            [
-                each["set"],
-                str(each["positions"]),
-                f"{IntervalEstimate(**each['kept']):.0%}",
-                f"{each['kept_by_random_play']:.0%}",
-                f"{IntervalEstimate(**each['value_lost']):.2f}",
-            ]
-            for each in report["positions"]
+            [row["set"], str(row["positions"]), _number(row["kept"], ".0%")]
+            + [f"{row['kept_by_random_play']:.0%}", _number(row["value_lost"], ".2f")]
+            for row in report["positions"]
         ]
         header = ["exact positions", "of", "moves that keep the value", "random play", "value lost"]
         parts.append(text_table(header, rows))
-    if report["answers"] is not None:
-        told = report["answers"]
-        wrong = IntervalEstimate(**told["first_answer_wrong"])
-        faults = ", ".join(f"{number} {fault}" for fault, number in told["faults"].items())
+    if (told := report["answers"]) is not None:
+        faults = "".join(f", {number} {fault}" for fault, number in told["faults"].items())
         cost = "" if told["cost"] is None else f", cost {told['cost']:.4f}"
+        wrong = _number(told["first_answer_wrong"], ".0%")
         parts.append(
             f"{told['answers']} answers to {told['decisions']} questions; the first had no legal "
-            f"move in {wrong:.0%}{f' ({faults})' if faults else ''}; resigned {told['resigned']}\n"
+            f"move in {wrong}; resigned {told['resigned']}{faults}\n"
             f"{told['input_tokens']:,} tokens asked, {told['output_tokens']:,} answered, "
             f"{told['seconds']:.1f} s{cost}"
         )
@@ -89,5 +82,6 @@ def report_text(report: dict[str, Any]) -> str:
 _RESULTS = ("wins", "draws", "losses")
 
 
-def _estimate(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: data[key] for key in ("value", "low", "high", "count")}
+def _number(data: dict[str, Any], form: str) -> str:
+    """A number with its interval, out of a report."""
+    return format(IntervalEstimate(*(data[key] for key in ("value", "low", "high", "count"))), form)
