@@ -18,7 +18,7 @@
 #   make reports      reports on all games, in docs/reports; takes half an hour
 #   make bench        speed of the environments and of the search, beside other libraries
 #   make bench-quick  checks that the benchmarks still run
-#   make lines        numbers of lines of each package, the tests and the documents
+#   make lines        lines of code of each package and the tests; more than .ci/lines.toml is an error
 #   make fuzz         many hostile files for every reader, many killed and damaged runs
 #   make clean        removes all results; compiled games are in the cache folder, docs/guide/install.md
 
@@ -108,6 +108,8 @@ without-obsidio:
 dist: $(VENV)/.dev
 	@test -f play/built/site.json || { echo "play/built has no page: make page"; exit 1; }
 	@git diff --quiet || { echo "the working folder differs from what git has: git add, or commit"; exit 1; }
+	@others="$$(git ls-files --others -- $(PACKAGES:%='%/*.py'))"; test -z "$$others" || \
+		{ echo "git does not have $$others: sources that the machine code would be made of"; exit 1; }
 	$(BIN)/python -m pytest -q tests/play/test_site.py::test_the_built_page_is_whole_and_current
 	$(PIP) build check-wheel-contents twine
 	rm -rf build/copy build/dist
@@ -141,16 +143,9 @@ bench-quick: $(VENV)/.dev
 		$(BIN)/python benchmarks/$$each.py --quick; done
 	$(BIN)/ludarium bench corso --seconds 0.1
 
-# Counts lines of git's files: each package, all packages, and everything else.
+# Lines of code, which .ci/lines.toml limits.
 lines:
-	@count() { git ls-files -z -- "$$@" | xargs -0 cat | wc -l; }; \
-	show() { printf '%7d  %s\n' "$$2" "$$1"; }; \
-	for package in $(PACKAGES); do show "$$package" "$$(count "$$package/*.py")"; done; \
-	show "packages, Python" "$$(count $(PACKAGES:%='%/*.py'))"; \
-	show "packages, JavaScript" "$$(count $(PACKAGES:%='%/*.js'))"; \
-	show benchmarks "$$(count 'benchmarks/*.py' 'benchmarks/*.mjs')"; \
-	show tests "$$(count 'tests/*.py' 'tests/*.mjs')"; \
-	show documents "$$(count '*.md')"
+	@$(PYTHON) .ci/lines.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -7,11 +7,13 @@
 
 Everything happens in a new folder, which is also the home folder, and without CI in the
 environment, because that keeps some packages from reporting their use. It fails if a file is left
-outside the documented folders, or if a process connected to another machine.
+outside the documented folders, or if a process connected to another machine. With a wheel, or
+without a compiler, it fails if any machine code is used but the wheel's.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -97,6 +99,13 @@ def look_at_page() -> None:
     assert any(name.endswith(".wasm") for name in listed)
 
 
+def has_machine_code() -> bool:
+    """Whether the package has machine code: it comes from a wheel rather than from sources."""
+    found = importlib.util.find_spec("ludarium.machine")
+    assert found is not None, "ludarium is not installed"
+    return any(Path(folder, "shipped").exists() for folder in found.submodule_search_locations)
+
+
 def main() -> None:
     """Run one of the parts in a new home folder."""
     part = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -108,6 +117,8 @@ def main() -> None:
         os.environ["LOCALAPPDATA"] = str(home / "AppData/Local")
         for variable in ("CI", "XDG_CACHE_HOME"):
             os.environ.pop(variable, None)
+        if has_machine_code() or importlib.util.find_spec("numba") is None:
+            os.environ["LUDARIUM_CODE"] = "shipped"
         os.environ |= {"PYTHONPATH": str(HERE / "watch"), "WATCHED": str(home / "watched")}
         if part == "--typed":
             check_types()

@@ -12,9 +12,9 @@
 `best_actions`; one with all values in a table is a `TableSolution` and has the values too.
 """
 
+from ludarium.training.exact_values import Value, ValueBounds
 from ludarium.training.search import Budget
 
-from .answer import Answer, Value
 from .games import GameAnalysis, analyse_game
 from .solution import ILLEGAL, Solution, TableSolution
 from .solutions import SOLVED, solution_of
@@ -24,7 +24,6 @@ from .thinking import PositionAnalysis, Thinker, analyse_position, make_thinker
 __all__ = [
     "ILLEGAL",
     "SOLVED",
-    "Answer",
     "Budget",
     "GameAnalysis",
     "PositionAnalysis",
@@ -33,6 +32,7 @@ __all__ = [
     "TableSolution",
     "Thinker",
     "Value",
+    "ValueBounds",
     "analyse_game",
     "analyse_position",
     "make_thinker",

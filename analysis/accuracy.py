@@ -23,8 +23,8 @@ def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
     """
     states = test.states.copy()
     games = [
-        GameInPlay(test.game, number, int(mover), origin.seed, states, list(origin.actions))
-        for number, (mover, origin) in enumerate(zip(states["mover"], test.origins, strict=True))
+        GameInPlay(test.game, n, each.position.mover, each.seed, states, list(each.actions))
+        for n, each in enumerate(test.positions)
     ]
     agent.begin(games)
     try:
@@ -35,7 +35,7 @@ def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
 
 def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
     """Whether the actions chosen, int64 [N], keep the exact value, bool [N]; `RESIGN` does not."""
-    kept: np.ndarray = np.take_along_axis(test.keeping, actions[:, None], axis=1)[:, 0]
+    kept: np.ndarray = np.take_along_axis(test.optimal_mask, actions[:, None], axis=1)[:, 0]
     return kept & (actions != RESIGN)
 
 

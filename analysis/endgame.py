@@ -22,8 +22,8 @@ from ludarium.training.agents.settings import (
     settings_of,
     with_settings,
 )
+from ludarium.training.exact_values import ValueBounds
 
-from .answer import Answer
 from .probing import solver_of
 from .solutions import table_of
 from .solver import Solver, after
@@ -38,8 +38,6 @@ _KIND = "endgame"
 
 class EndgameAgent(Agent):
     """Plays another agent's moves, unless a search to the end of the game finds better ones.
-
-    It is not a searcher, because it plays the moves of any agent and asks it for alternatives.
 
     Before each move the position is searched for its exact value (`ludarium.analysis.probing`).
     Then actions are searched in the order of the player's preference, its choice first:
@@ -139,7 +137,7 @@ class EndgameAgent(Agent):
                 return action
         return choice
 
-    def _worth(self, position: Position, action: int, limit: int) -> Answer:
+    def _worth(self, position: Position, action: int, limit: int) -> ValueBounds:
         """The answer for an action, for the player to move."""
         assert self._solver is not None
         child = after(position, action)

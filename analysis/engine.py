@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -25,6 +26,7 @@ from msgspec import Meta
 from ludarium.base.files import MEGABYTE, MisfitError, convert, load_json
 from ludarium.base.messages import quoted, shortened
 from ludarium.base.numbers import SEED_LIMIT
+from ludarium.base.progress import Periodic, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent
@@ -190,12 +192,11 @@ def _queried(query: Query, game: Game) -> list[QueriedPosition]:
 
 
 @dataclass(order=True)
-class _Task:
+class _Waiting:
     """A position that waits for analysis, or is being analysed; the least one comes first."""
 
     rank: tuple[int, int]
     queried: QueriedPosition = field(compare=False)
-    is_terminated: bool = field(default=False, compare=False)
 
 
 class Engine:
@@ -218,8 +219,9 @@ class Engine:
         self._simulations = simulations
         self._writing = threading.Lock()
         self._changed = threading.Condition()
-        self._waiting: list[_Task] = []
-        self._current: _Task | None = None
+        self._waiting: list[_Waiting] = []
+        self._current: _Waiting | None = None
+        self._progress = Progress()  # of the current one
         self._is_closed = False
         self._is_aborted = False
         self._unheard: OSError | None = None  # from a failed write; then no more are tried
@@ -275,6 +277,7 @@ class Engine:
         with self._changed:
             self._is_aborted = self._is_closed = True
             self._waiting.clear()
+            self._progress.stop()
             self._changed.notify_all()
         self._thread.join(5)
 
@@ -301,7 +304,7 @@ class Engine:
                 self._answer({"warning": warning, "field": name, "id": request["id"]})
             for queried in positions:
                 rank = (-queried.priority, next(self._numbers))
-                heapq.heappush(self._waiting, _Task(rank, queried))
+                heapq.heappush(self._waiting, _Waiting(rank, queried))
             self._changed.notify_all()
 
     def _act(self, request: dict[str, Any], action: Action) -> None:
@@ -314,7 +317,7 @@ class Engine:
             self._waiting = [task for task in self._waiting if not _is_meant(action, task.queried)]
             heapq.heapify(self._waiting)
             if self._current is not None and _is_meant(action, self._current.queried):
-                self._current.is_terminated = True
+                self._progress.stop()
         self._answer(request)
         for task in sorted(ended):
             self._answer({**task.queried.head, "isDuringSearch": False, "noResults": True})
@@ -330,10 +333,18 @@ class Engine:
                 if not self._waiting:
                     return
                 task = self._current = heapq.heappop(self._waiting)
+                every = task.queried.query.report_during_search_every
+                report = partial(self._report, task.queried)
+                self._progress = Progress() if every is None else Periodic(report, every or 1.0)
             with suppress(OSError):  # the reading thread raises it, from `handle` or `close`
                 self._try(task)
 
-    def _try(self, task: _Task) -> None:
+    def _report(self, queried: QueriedPosition) -> None:
+        """Answer with the results so far."""
+        found = as_answer(self._thinker.analysis())
+        self._answer({**queried.head, "isDuringSearch": True, **found})
+
+    def _try(self, task: _Waiting) -> None:
         """Analyse a position, or answer why that failed."""
         try:
             self._analyse(task)
@@ -343,7 +354,7 @@ class Engine:
             self._place = (0, None), ()
             self._answer({"error": reason, **task.queried.head, "isDuringSearch": False})
 
-    def _analyse(self, task: _Task) -> None:
+    def _analyse(self, task: _Waiting) -> None:
         queried, query = task.queried, task.queried.query
         if queried.position.is_over:
             over = {"noResults": True, "result": list(queried.position.rewards)}
@@ -354,15 +365,7 @@ class Engine:
         if simulations is None and query.seconds is None:
             simulations = self._simulations
 
-        def report(analysis: PositionAnalysis) -> None:
-            self._answer({**queried.head, "isDuringSearch": True, **as_answer(analysis)})
-
-        every = query.report_during_search_every
-        analysis = self._thinker.think(
-            Budget(simulations, query.seconds, lambda: task.is_terminated or self._is_aborted),
-            None if every is None else report,
-            every or 1.0,
-        )
+        analysis = self._thinker.think(Budget(simulations, query.seconds), self._progress)
         if not self._is_aborted:
             self._answer({**queried.head, "isDuringSearch": False, **as_answer(analysis)})
 
@@ -412,6 +415,6 @@ def _fields_of(estimate: Estimate) -> dict[str, Any]:
     return {"winrate": None if value is None else round((1 + value) / 2, 6), **estimate.as_json()}
 
 
-def write_line(answer: dict[str, Any]) -> str:
+def format_line(answer: dict[str, Any]) -> str:
     """An answer as a line, in ASCII with escapes."""
     return json.dumps(answer, separators=(",", ":")) + "\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent
 from ludarium.training.search import Budget
@@ -107,7 +107,7 @@ def analyse_game(
     actions: Sequence[int],
     agent: Agent,
     budget: Budget | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
     start: str | None = None,
 ) -> GameAnalysis:
     """Analyse every position of a game, from the start on.
@@ -121,7 +121,7 @@ def analyse_game(
         actions: the moves, all legal.
         agent: agent that analyses, see `make_thinker`.
         budget: budget for each position, see `Thinker.think`.
-        task: task that counts the moves; if stopped, the analysis ends with the results so far.
+        progress: counts the moves; if stopped, the analysis ends with the results so far.
         start: the text of the position that the game began at; None for the game's start.
 
     Raises:
@@ -130,30 +130,28 @@ def analyse_game(
     if not actions:
         raise ValueError("the game has no moves to analyse")
     budget = budget or Budget()
-    asked = budget.stop
-    budget = replace(budget, stop=lambda: task.stopped or (asked is not None and asked()))
     position = game.start(seed, start)
     thinker = make_thinker(agent, position)
     found: list[PositionAnalysis] = []
     values: list[float | None] = []
     texts: list[str] = []
-    task.begin("moves analysed", len(actions))
+    progress.begin("moves analysed", len(actions))
     for action in actions:
-        if found and task.stopped:
+        if found and progress.stopped:
             break
-        analysis = thinker.think(budget)
+        analysis = thinker.think(budget, progress)
         found.append(analysis)
         values.append(_for_player_0(analysis))
         texts.append(position.action_to_text(action))
         position.play(action)
         if not position.is_over:
             thinker.play(action)
-        task.advance()
-    is_complete = len(found) == len(actions) and not task.stopped
+        progress.advance()
+    is_complete = len(found) == len(actions) and not progress.stopped
     if position.is_over:
         values.append(float(position.rewards[0]))
     else:
-        values.append(_for_player_0(thinker.think(budget)))
+        values.append(_for_player_0(thinker.think(budget, progress)))
     moves = []
     for index, (analysis, text) in enumerate(zip(found, texts, strict=True)):
         sign = 1 - 2 * analysis.mover

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import Agent, AgentSpec, Needs, Searcher, Seed
+from ludarium.training.agents import Agent, AgentSpec, InstantSearch, Needs, Seed
+from ludarium.training.agents.agent import best_first
 from ludarium.training.agents.settings import read_flag, setting
-from ludarium.training.search import Budget, Finding
+from ludarium.training.search import Search, SearchResult
 
 from .solution import ILLEGAL, Solution, TableSolution
 from .solutions import solution_of
 from .solver import after
 
 
-class SolvedSearcher(Searcher):
-    """Draws one of a solution's best actions uniformly; the budget is ignored.
+class SolvedAgent(Agent):
+    """Draws one of a solution's best actions uniformly.
 
     Args:
         solution: the game's solution.
+        name, seed: see `Agent`.
         hard: draw among those best actions after which the fewest replies keep the value: who wins,
             not how soon. It needs a `TableSolution`.
 
@@ -29,20 +32,51 @@ class SolvedSearcher(Searcher):
         solution: the same solution.
     """
 
-    def __init__(self, solution: Solution, hard: bool = False) -> None:
-        super().__init__(solution.game)
+    def __init__(
+        self, solution: Solution, name: str = "perfect", seed: Seed = None, hard: bool = False
+    ) -> None:
+        super().__init__(solution.game, name, seed)
         self.solution = solution
-        self._table = solution if hard and isinstance(solution, TableSolution) else None
+        self._hard = hard
 
-    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """See `Searcher.find`."""
-        best = self.solution.best_actions(states)
-        if self._table is not None:
-            best = _hardest(self._table, states, best)
-        draws = rng.random(best.shape)
+    def search(self, states: np.ndarray) -> SearchResult:
+        """Look positions up; a table's values are proven. See `Agent.search`."""
+        table = self.solution
+        known: dict[str, Any] = {}
+        if isinstance(table, TableSolution):
+            codes = table.action_values(states)
+            legal = codes != ILLEGAL
+            best = legal & (codes == codes.max(axis=1, keepdims=True))
+            outcomes = np.where(legal, np.sign(codes), np.nan).astype(np.float32)
+            is_on = legal.any(axis=1)
+            values = np.sign(codes.max(axis=1)).astype(np.float32)
+            known = {
+                "values": np.where(is_on, values, np.float32(np.nan)),
+                "proven": is_on,
+                "action_values": outcomes,
+                "proven_actions": legal,
+            }
+            if self._hard:
+                best = _hardest(table, states, best)
+        else:
+            best = table.best_actions(states)
+        draws = self.rng.random(best.shape)
         count = best.sum(axis=1, keepdims=True)  # 0 in a finished game
         chosen = np.where(count[:, 0], np.where(best, draws, -1.0).argmax(axis=1), -1)
-        return Finding.of(chosen, (best / count.clip(min=1)).astype(np.float32))
+        return SearchResult.of(chosen, (best / count.clip(min=1)).astype(np.float32), **known)
+
+    def start_search(self, position: Position) -> Search:
+        """See `Agent.start_search`."""
+        return InstantSearch(position, self._explained)
+
+    def _explained(self, position: Position) -> tuple[SearchResult, dict[int | None, str]]:
+        """What is known of a position, and in words; see `InstantSearch`."""
+        result, solution = self.search(position.states), self.solution
+        if isinstance(solution, TableSolution):
+            values = solution.actions(position).items()
+            return result, {None: str(solution.value(position)), **{a: str(v) for a, v in values}}
+        best = result.policies[0] > 0
+        return result, {None: "", **best_first(position, best, "keeps what the position is worth")}
 
 
 def _hardest(table: TableSolution, states: np.ndarray, best: np.ndarray) -> np.ndarray:
@@ -54,9 +88,9 @@ def _hardest(table: TableSolution, states: np.ndarray, best: np.ndarray) -> np.n
     children = [after(positions[row], int(a)) for row, a in zip(rows, actions, strict=True)]
     values = table.action_values(np.concatenate([child.states for child in children]))
     outcomes = np.where(values == ILLEGAL, ILLEGAL, np.sign(values))
-    keeping = outcomes == outcomes.max(axis=1, keepdims=True)
+    optimal_mask = outcomes == outcomes.max(axis=1, keepdims=True)
     replies = np.full(best.shape, best.shape[1] + 1)
-    replies[rows, actions] = (keeping & (values != ILLEGAL)).sum(axis=1)  # 0: the game is over
+    replies[rows, actions] = (optimal_mask & (values != ILLEGAL)).sum(axis=1)  # 0: the game is over
     hardest: np.ndarray = best & (replies == replies.min(axis=1, keepdims=True))
     return hardest
 
@@ -96,4 +130,4 @@ class PerfectSpec(AgentSpec):
             )
         if self.hard and table is None:
             raise ValueError(f"{game} has no table of values, which hard=true needs: leave it out")
-        return Agent(game, self.label, seed, SolvedSearcher(solution, self.hard))
+        return SolvedAgent(solution, self.label, seed, self.hard)

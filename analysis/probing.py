@@ -1,7 +1,7 @@
 """Exact answers about any position, from the best available source for its game.
 
     prober = prober_of(make_game("corso"))
-    prober.actions(position)     # {action: Answer}, the best first
+    prober.actions(position)     # {action: ValueBounds}, the best first
     prober.source                # its source, in words
 
 A table of all positions answers at once; a solver made for one game answers sooner than the search
@@ -10,15 +10,15 @@ to the end, which works for every game.
 
 from __future__ import annotations
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.training.exact_values import ValueBounds
 
-from .answer import Answer
 from .corso import SIZES, CorsoSolver, shipped_known
 from .search import EndgameSolver
 from .solution import TableSolution
-from .solutions import SOLVED, table_of
+from .solutions import SOLVED, installed_solver, table_of
 from .solver import Solver
 
 
@@ -26,8 +26,8 @@ class Prober:
     """Answers about positions of one game, looked up or searched.
 
     Args:
-        oracle: the table or solver that answers.
-        fallback: the solver for positions that the table does not have.
+        table: the table to look up positions in, if there is one.
+        solver: the search for positions that no table has.
 
     Attributes:
         game: the rules.
@@ -37,45 +37,48 @@ class Prober:
         default_limit: default node limit of one question; 0 for a table.
     """
 
-    def __init__(self, oracle: TableSolution | Solver, fallback: Solver | None = None) -> None:
-        self.game: Game = oracle.game
-        self.source: str = oracle.source
-        self.searches = isinstance(oracle, Solver)
-        self.default_limit = oracle.default_limit if isinstance(oracle, Solver) else 0
-        self._oracle = oracle
-        self._fallback = fallback
+    def __init__(self, table: TableSolution | None, solver: Solver | None) -> None:
+        source = table or solver
+        assert source is not None, "a table or a search is needed"
+        self.game: Game = source.game
+        self.source: str = source.source
+        self.searches = table is None
+        self.default_limit = solver.default_limit if solver and self.searches else 0
+        self._table = table
+        self._solver = solver
 
     def at(self, position: Position) -> Prober:
-        """The prober for a position: this one, or the search if the table does not have it."""
-        if isinstance(self._oracle, Solver) or self._fallback is None:
+        """The prober for a position: the table if that has it, else the search."""
+        if self._table is None or self._solver is None:
             return self
-        known = position.is_over or self._oracle.knows(position.states)[0]
-        return Prober(self._oracle if known else self._fallback)
+        has_it = position.is_over or self._table.knows(position.states)[0]
+        return Prober(self._table, None) if has_it else Prober(None, self._solver)
 
     def actions(
         self,
         position: Position,
         limit: int | None = None,
-        task: Task = UNWATCHED,
+        progress: Progress = SILENT,
         leads: bool = True,
-    ) -> dict[int, Answer]:
-        """The legal actions with their answers for the mover, the best first.
+    ) -> dict[int, ValueBounds]:
+        """The legal actions with bounds of their values for the mover, the best first.
 
         Args:
             position: the position, not finished.
             limit: positions to search, if answers come from a search; see `Solver.answer_all`.
-            task: see `Solver.answer_all`.
+            progress: see `Solver.answer_all`.
             leads: ask for the lead at the end too, if answers come from a search and the game has
                 points.
 
         Raises:
             ValueError: the game is over, or it is another one.
         """
-        oracle = self.at(position)._oracle
-        if isinstance(oracle, Solver):
-            return oracle.actions(position, limit, task, leads)
-        values = oracle.actions(position)
-        return {action: Answer.exact(value) for action, value in values.items()}
+        source = self.at(position)
+        if source._table is not None:
+            values = source._table.actions(position)
+            return {action: ValueBounds.exact(value) for action, value in values.items()}
+        assert source._solver is not None
+        return source._solver.actions(position, limit, progress, leads)
 
 
 def prober_of(game: Game, memory: int | None = None, threads: int = 1) -> Prober:
@@ -89,21 +92,21 @@ def prober_of(game: Game, memory: int | None = None, threads: int = 1) -> Prober
     Raises:
         ValueError: as for `table_of` and `solver_of`.
     """
-    found = table_of(game)
-    if found is None:
-        return Prober(solver_of(game, memory, threads))
-    is_whole = found.knows(game.start(0).states)[0]
-    return Prober(found, None if is_whole else solver_of(game, memory, threads))
+    table = table_of(game)
+    is_whole = table is not None and table.knows(game.start(0).states)[0]
+    return Prober(table, None if is_whole else solver_of(game, memory, threads))
 
 
 def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver:
-    """The fastest search for exact values in a game.
+    """The fastest search for exact values in a game; an installed package may have one.
 
     Raises:
-        ValueError: the memory is too little, there is no thread, or a shipped file is damaged.
+        ValueError: the memory is too little, there is no thread, a shipped file is damaged, or see
+            `installed_solver`.
     """
-    searches: type[CorsoSolver] | type[EndgameSolver]
-    searches = CorsoSolver if source_of(game) is CorsoSolver else EndgameSolver
+    searches = installed_solver(game)
+    if searches is None:
+        searches = CorsoSolver if source_of(game) is CorsoSolver else EndgameSolver
     given = {} if memory is None else {"memory": memory}
     solver = searches(game, threads=threads, **given)
     if isinstance(solver, CorsoSolver):

@@ -9,8 +9,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-
-from .answer import Value
+from ludarium.training.exact_values import Value
 
 #: Stands for the value of an illegal action or of a finished game; less than every value.
 ILLEGAL = -128

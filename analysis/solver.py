@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from ludarium.base.progress import UNWATCHED, Task
-from ludarium.base.threads import take_turns
+from ludarium.base.progress import SILENT, Part, Progress
+from ludarium.base.threads import run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-
-from .answer import Answer, Value
+from ludarium.training.exact_values import Value, ValueBounds
 
 #: A node limit that no search reaches.
 NO_LIMIT = 1 << 62
@@ -32,10 +31,12 @@ class Solver(ABC):
         default_limit: default number of positions to search in one call.
         source: the kind of search, in words for people who ask for a value.
 
+    A search is made by ``(game, memory=..., threads=...)``, where memory is the bytes of its table.
+
     Args:
         game: the rules.
-        table: the transposition table, int64[entries] or int64[entries, 2]; a free entry ends
-            with 0.
+        table: the transposition table, 64-bit integers [entries] or [entries, 2]; a free entry
+            ends with 0.
         threads: 1 or more.
 
     Raises:
@@ -74,19 +75,19 @@ class Solver(ABC):
         self,
         position: Position,
         limit: int | None = None,
-        task: Task = UNWATCHED,
+        progress: Progress = SILENT,
         leads: bool = True,
-    ) -> Answer:
+    ) -> ValueBounds:
         """The value of one position for its player to move; arguments as for `answer_all`."""
-        return self.answer_all([position], limit, task, leads)[0]
+        return self.answer_all([position], limit, progress, leads)[0]
 
     def actions(
         self,
         position: Position,
         limit: int | None = None,
-        task: Task = UNWATCHED,
+        progress: Progress = SILENT,
         leads: bool = True,
-    ) -> dict[int, Answer]:
+    ) -> dict[int, ValueBounds]:
         """The legal actions with their answers for the mover, the best first.
 
         Arguments as for `answer_all`.
@@ -97,8 +98,8 @@ class Solver(ABC):
         if position.is_over:
             raise ValueError("the game is over: there is nothing to search")
         children = {action: after(position, action) for action in position.legal_actions.tolist()}
-        answers = self.answer_all(list(children.values()), limit, task, leads)
-        return Answer.best_first(
+        answers = self.answer_all(list(children.values()), limit, progress, leads)
+        return ValueBounds.best_first(
             {
                 action: answer if child.mover == position.mover else answer.reversed()
                 for (action, child), answer in zip(children.items(), answers, strict=True)
@@ -109,9 +110,9 @@ class Solver(ABC):
         self,
         positions: Sequence[Position],
         limit: int | None = None,
-        task: Task = UNWATCHED,
+        progress: Progress = SILENT,
         leads: bool = True,
-    ) -> list[Answer]:
+    ) -> list[ValueBounds]:
         """The values of positions for their players to move; threads share the positions.
 
         Args:
@@ -119,7 +120,7 @@ class Solver(ABC):
             limit: positions to search for all of them together, `default_limit` by default;
                 answers that would take more remain bounds. With several threads it is kept only
                 roughly.
-            task: task that counts the positions; stopping it ends the search early.
+            progress: counts the positions; stopping it ends the search early.
             leads: ask for the lead at the end too, in games that have points; otherwise only who
                 wins, which takes less.
 
@@ -136,35 +137,37 @@ class Solver(ABC):
         self._end = begin + min(limit, NO_LIMIT)
 
         told = 0
-        task.begin("positions answered", len(positions))
+        progress.begin("positions answered", len(positions))
+        part = _Search(progress, self._stop)
 
-        def watch(answered: int) -> bool:
+        def watch(answered: int) -> None:
             nonlocal told
             spent = self.nodes - begin
-            task.advance(answered - told, f"{spent / 1e6:,.1f} M positions searched")
+            progress.advance(answered - told, f"{spent / 1e6:,.1f} M positions searched")
             told = answered
-            return task.stopped or spent >= limit
+            if part.stopped or spent >= limit:
+                part.stop()
 
         try:
-            found = take_turns(
+            found = run_tasks(
                 lambda thread, number: self._timed(thread, positions[number], leads),
                 len(positions),
                 self.threads,
+                part,
                 watch,
-                lambda: self._stop(True),
             )
         finally:
             self._stop(False)
-        unknown = Answer(*self._bounds_of_all())
+        unknown = ValueBounds(*self._bounds_of_all())
         answers = [found.get(number, unknown) for number in range(len(positions))]
         return answers if leads else [answer.without_lead() for answer in answers]
 
-    def _timed(self, thread: int, position: Position, leads: bool) -> Answer:
+    def _timed(self, thread: int, position: Position, leads: bool) -> ValueBounds:
         if position.is_over:
-            return Answer.exact(self._final_value(position))
+            return ValueBounds.exact(self._final_value(position))
         started, nodes = time.perf_counter(), self._nodes_of(thread)
         low, high = self._search(thread, position, leads)
-        return Answer(low, high, self._nodes_of(thread) - nodes, time.perf_counter() - started)
+        return ValueBounds(low, high, self._nodes_of(thread) - nodes, time.perf_counter() - started)
 
     def _stop(self, is_stopped: bool) -> None:
         """Make running searches stop soon, or allow searches again."""
@@ -189,6 +192,18 @@ class Solver(ABC):
     @abstractmethod
     def _final_value(self, position: Position) -> Value:
         """The value of a finished game for the player whose turn it would be."""
+
+
+class _Search(Part):
+    """A search whose threads learn from ``halt`` that they are to stop."""
+
+    def __init__(self, whole: Progress, halt: Callable[[bool], None]) -> None:
+        super().__init__(whole)
+        self._halt = halt
+
+    def stop(self, error: BaseException | None = None) -> None:
+        super().stop(error)
+        self._halt(True)
 
 
 def after(position: Position, action: int) -> Position:

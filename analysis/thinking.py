@@ -16,25 +16,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import Agent, AlphaBetaSearcher, make_agent
-from ludarium.training.agents.alphabeta import WIN
+from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import ShippedSpec
-from ludarium.training.agents.network import NetworkSearcher
-from ludarium.training.agents.uct_search import UCTSearch
-from ludarium.training.search import Budget, TreeSearch
-
-from .answer import Value
-from .perfect import SolvedSearcher
-from .solution import Solution, TableSolution
+from ludarium.training.search import Budget, SearchResult
 
 _SIMULATIONS = 1000  # for an agent without a budget, such as a level
 
@@ -69,11 +59,6 @@ class Estimate:
         draw = min(draw, 1 - abs(value))
         win, loss = (1 + value - draw) / 2, (1 - value - draw) / 2
         return Estimate(value, win, draw, loss, exact, note)
-
-    @staticmethod
-    def exactly(value: Value) -> Estimate:
-        """An estimate made of an exact value."""
-        return Estimate.of(value.outcome, 0.0, True, str(value))
 
     def as_json(self) -> dict[str, Any]:
         """The estimate as JSON values; unknown numbers are null."""
@@ -167,98 +152,92 @@ class PositionAnalysis:
         }
 
 
-#: The estimate of a position, all its moves, the best first, and the simulations, None if they are
-#: not counted.
-_Answer = tuple[Estimate, list[MoveAnalysis], int | None]
-
-
 class Thinker:
     """Thinks about one position after another; `make_thinker` makes one.
 
     Args:
         agent: the agent that thinks.
         position: the first position.
-        answer: function from a position to its estimate, moves and simulations.
-        search: a search without a time limit; None for an agent that answers at once.
 
     Attributes:
         agent: the agent that thinks.
         position: the present position.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        position: Position,
-        answer: Callable[[Position], _Answer],
-        search: TreeSearch | UCTSearch | None = None,
-    ) -> None:
+    def __init__(self, agent: Agent, position: Position) -> None:
         self.agent = agent
         self.position = position.copy()
-        self._answer = answer
-        self._search = search
-        self._name, self._budget = agent.name, agent.budget
-        if search is not None and agent.budget == Budget():
+        self._search = agent.start_search(position)
+        self._budget = agent.budget
+        if agent.budget == Budget():
             self._budget = Budget(simulations=_SIMULATIONS)
-        elif search is not None:
-            self._name = agent.thinker
         self._seconds = 0.0  # time spent on this position
         self._new = 0  # simulations in this time
+        self._began: tuple[float, int] | None = None  # time and simulations when `think` began
 
     def analysis(self) -> PositionAnalysis:
         """The analysis so far; may be called while another thread is in `think`."""
-        started = time.perf_counter()
-        estimate, moves, simulations = self._answer(self.position)
-        seconds, speed = self._seconds, self._new / max(self._seconds, 1e-6)
-        if self._search is None:
-            seconds = time.perf_counter() - started
+        search, position = self._search, self.position
+        seconds, new = self._spent()
+        result = search.result()
         return PositionAnalysis(
-            self._name,
-            self.position.mover,
-            self.position.ply,
-            estimate,
-            tuple(moves),
-            simulations,
+            self.agent.thinker,
+            position.mover,
+            position.ply,
+            Estimate.of(
+                float(result.values[0]),
+                float(result.draws[0]),
+                bool(result.proven[0]),
+                search.note(),
+            ),
+            tuple(self._move(result, line) for line in search.lines()),
+            search.simulations,
             seconds,
-            None if simulations is None else speed,
+            None if search.simulations is None else new / max(seconds, 1e-6),
         )
 
-    def think(
-        self,
-        budget: Budget | None = None,
-        report: Callable[[PositionAnalysis], None] | None = None,
-        every: float = 0.5,
-    ) -> PositionAnalysis:
-        """Continue until the budget is spent, or there is nothing more to find.
+    def _move(self, result: SearchResult, line: tuple[int, ...]) -> MoveAnalysis:
+        action, prior = line[0], float(result.priors[0, line[0]])
+        return MoveAnalysis(
+            action,
+            self.position.action_to_text(action),
+            Estimate.of(
+                float(result.action_values[0, action]),
+                float(result.action_draws[0, action]),
+                bool(result.proven_actions[0, action]),
+                self._search.note(action),
+            ),
+            None if self._search.simulations is None else int(result.visits[0, action]),
+            None if math.isnan(prior) else prior,
+            tuple(self.position.copy().play_all(line)),
+        )
 
-        An agent that does not search step by step (`alphabeta`, `perfect`) answers at once.
+    def think(self, budget: Budget | None = None, progress: Progress = SILENT) -> PositionAnalysis:
+        """Continue until the budget is spent, or there is nothing more to find.
 
         Args:
             budget: if it sets neither simulations nor seconds, the agent's own for a move is used.
-            report: function called with the analysis so far about every ``every`` seconds.
-            every: see ``report``.
+            progress: see `Search.think`; it may call `analysis`.
         """
         search = self._search
-        if search is None:
-            return self.analysis()
         budget = budget or self._budget
         if budget.simulations is None and budget.seconds is None:
-            budget = replace(self._budget, stop=budget.stop)
-        seconds, new = self._seconds - time.perf_counter(), self._new - search.simulations
-
-        def count() -> None:
-            self._seconds, self._new = seconds + time.perf_counter(), new + search.simulations
-
-        def tell() -> None:
-            count()
-            assert report is not None
-            report(self.analysis())
-
+            budget = self._budget
+        self._began = time.perf_counter(), search.simulations or 0
         try:
-            search.think(budget, tell if report else None, every)
+            search.think(budget, progress)
         finally:
-            count()
+            self._seconds, self._new = self._spent()
+            self._began = None
         return self.analysis()
+
+    def _spent(self) -> tuple[float, int]:
+        """Seconds and new simulations, those of a `think` that has not ended included."""
+        if self._began is None:
+            return self._seconds, self._new
+        started, before = self._began
+        seconds = self._seconds + time.perf_counter() - started
+        return seconds, self._new + (self._search.simulations or 0) - before
 
     def play(self, action: int) -> None:
         """Go to the position after a legal action.
@@ -269,16 +248,13 @@ class Thinker:
         after = self.position.copy()
         after.play(action)
         _check(self.agent, after)
-        if self._search is not None:
-            self._search.play(action)
+        self._search.play(action)
         self.position = after
         self._seconds, self._new = 0.0, 0
 
 
 def make_thinker(agent: Agent, position: Position, leaves_out_score: bool = False) -> Thinker:
-    """A `Thinker` about a position, with the knowledge of the agent's searcher.
-
-    Supported are agents whose `Searcher.deep_search` returns a search, alpha-beta, and `perfect`.
+    """A `Thinker` about a position, with the knowledge of the agent's `Agent.start_search`.
 
     Args:
         agent: the agent.
@@ -290,91 +266,9 @@ def make_thinker(agent: Agent, position: Position, leaves_out_score: bool = Fals
             plays for points too, which an analysis does not show.
     """
     _check(agent, position)
-    searcher = agent.searcher
-    if isinstance(searcher, AlphaBetaSearcher):
-        return Thinker(agent, position, partial(_by_minimax, searcher, agent.rng))
-    if isinstance(searcher, SolvedSearcher):
-        return Thinker(agent, position, partial(_by_solution, searcher.solution))
-    if isinstance(searcher, NetworkSearcher) and searcher.settings.score and not leaves_out_score:
+    if agent.plays_for_score and not leaves_out_score:
         raise ValueError("an analysis tells chances of winning: leave score out")
-    search = None if searcher is None else searcher.deep_search(position.states, agent.rng)
-    if search is not None:
-        return Thinker(agent, position, partial(_by_search, search), search)
-    raise ValueError(
-        f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "
-        "alphabeta or perfect"
-    )
-
-
-def _by_search(search: TreeSearch | UCTSearch, position: Position) -> _Answer:
-    """The full knowledge of a search."""
-    found, priors = search.finding(), search.priors()
-    moves = [
-        _move(
-            position,
-            action,
-            Estimate.of(
-                float(found.action_values[0, action]),
-                float(found.action_draws[0, action]),
-                bool(found.proven_actions[0, action]),
-            ),
-            int(found.visits[0, action]),
-            None if priors is None else float(priors[action]),
-            search.line(action),
-        )
-        for action in search.ranked()
-    ]
-    estimate = Estimate.of(float(found.values[0]), float(found.draws[0]), bool(found.proven[0]))
-    return estimate, moves, found.simulations
-
-
-def _by_minimax(
-    searcher: AlphaBetaSearcher, rng: np.random.Generator, position: Position
-) -> _Answer:
-    """The knowledge of alpha-beta: a score, or a win or loss if it is within the depth."""
-    _, scores, best = searcher.minimax(position.states, rng)
-    value = int(scores[0]) * (1 - 2 * position.mover)
-    plies = WIN - abs(value)
-    if plies <= position.game.max_plies:
-        estimate = Estimate.exactly(Value(1 if value > 0 else -1, plies=plies))
-    else:
-        words = "1 ply" if searcher.depth == 1 else f"{searcher.depth} plies"
-        estimate = Estimate(note=f"score {value:+d} within {words}")
-    return estimate, _best_moves(position, best[0] == 1, estimate), None
-
-
-def _by_solution(solution: Solution, position: Position) -> _Answer:
-    """The knowledge of a solution of the game."""
-    if isinstance(solution, TableSolution):
-        moves = [
-            _move(position, action, Estimate.exactly(value))
-            for action, value in solution.actions(position).items()
-        ]
-        return Estimate.exactly(solution.value(position)), moves, None
-    best = solution.best_actions(position.states)[0]
-    kept = Estimate(note="keeps what the position is worth")
-    return Estimate(), _best_moves(position, best, kept), None
-
-
-def _best_moves(position: Position, best: np.ndarray, of_best: Estimate) -> list[MoveAnalysis]:
-    """All legal moves, those in bool [A] ``best`` first; nothing is known of the others."""
-    legal = position.legal_actions
-    others = Estimate(note="not better")
-    return [_move(position, int(action), of_best) for action in legal[best[legal]]] + [
-        _move(position, int(action), others) for action in legal[~best[legal]]
-    ]
-
-
-def _move(
-    position: Position,
-    action: int,
-    estimate: Estimate,
-    visits: int | None = None,
-    prior: float | None = None,
-    variation: tuple[int, ...] = (),
-) -> MoveAnalysis:
-    texts = tuple(position.copy().play_all(variation or (action,)))
-    return MoveAnalysis(action, position.action_to_text(action), estimate, visits, prior, texts)
+    return Thinker(agent, position)
 
 
 def analyse_position(

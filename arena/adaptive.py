@@ -15,13 +15,14 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, GameInPlay, Seed
 from ludarium.training.evaluation.statistics import ELO
-from ludarium.training.search import Finding
+from ludarium.training.search import Search, SearchResult
 
-from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
-from .level import LevelSearcher
+from .level import LevelAgent
+from .level_params import params_at
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -73,9 +74,6 @@ class OpponentEstimate:
 class AdaptiveAgent(Agent):
     """Plays each game at the estimated strength of its opponent.
 
-    It is an agent and not a searcher because `restart` forgets the opponent: no searcher is told
-    of a restart.
-
     A game is played at one strength from `begin` to `finish`; all results count as one opponent's.
     So it adapts from game to game in single or vectorised environments, but not within a match,
     whose games all begin with the same estimate, nor between matches: `play_match` restarts agents.
@@ -90,6 +88,7 @@ class AdaptiveAgent(Agent):
         seed: seed of its mistakes.
 
     Attributes:
+        level: the agent that plays, at any strength.
         estimate: estimate of the opponent, on the ladder's scale, where random play has 0.
 
     Raises:
@@ -109,10 +108,9 @@ class AdaptiveAgent(Agent):
             raise ValueError(f"elo of {name} is 0 to {_MOST_ELO:,.0f}, not {quoted(start)}")
         self._ladder = ladder
         self._start = start
-        knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-        self._level = LevelSearcher(game, network, knobs, ladder.simulations)
-        self._player = Agent(game, name, seed, self._level)
-        super().__init__(game, name, seed, self._level)
+        params = params_at(RANDOM_STRENGTH, ladder.simulations)
+        self.level = LevelAgent(game, network, params, ladder.simulations, name)
+        super().__init__(game, name, seed)
 
     @property
     def elo(self) -> float:
@@ -122,7 +120,7 @@ class AdaptiveAgent(Agent):
     def restart(self, seed: Seed = None) -> None:
         """Reseed, and forget the opponent."""
         super().restart(seed)
-        self._player.restart(int(self.rng.integers(1 << 63)))
+        self.level.restart(int(self.rng.integers(1 << 63)))
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.value, self._start)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
@@ -149,15 +147,19 @@ class AdaptiveAgent(Agent):
         """Moves at the strength of a new game; see `Agent.actions`."""
         return self._play_at(self.elo, self._check(states))
 
-    def search(self, states: np.ndarray) -> Finding:
-        """The finding at the strength of a new game; see `Agent.search`."""
+    def search(self, states: np.ndarray) -> SearchResult:
+        """The result at the strength of a new game; see `Agent.search`."""
         self._adjust(self.elo)
-        return super().search(states)
+        return self.level.search(states)
+
+    def start_search(self, position: Position) -> Search:
+        """A search with the network's full strength; see `LevelAgent.start_search`."""
+        return self.level.start_search(position)
 
     def _play_at(self, elo: float, states: np.ndarray) -> np.ndarray:
         self._adjust(elo)
-        return self._player.actions(states)
+        return self.level.actions(states)
 
     def _adjust(self, elo: float) -> None:
         strength = self._ladder.strength_of(elo)
-        self._level.adjust(knobs_at(strength, self._ladder.simulations))
+        self.level.adjust(params_at(strength, self._ladder.simulations))

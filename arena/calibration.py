@@ -1,4 +1,4 @@
-"""Measures a ladder of levels from scratch: even steps of strength along the path of `knobs_at`.
+"""Measures a ladder of levels from scratch: even steps of strength along the path of `params_at`.
 
 A survey rates points of the path by matches between neighbours. The first level is placed where it
 scores 60 % against random play. Then levels are placed from the strongest down: each next one where
@@ -21,7 +21,7 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import derived_seed
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
@@ -32,9 +32,9 @@ from ludarium.training.evaluation import (
 )
 from ludarium.training.evaluation.statistics import ELO
 
-from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels
-from .level import LevelSearcher
+from .level import LevelAgent
+from .level_params import params_at, strongest
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -74,29 +74,29 @@ class MatchRunner:
     """
 
     game: Game
-    upper: LevelSearcher
-    lower: LevelSearcher
+    upper: LevelAgent
+    lower: LevelAgent
     random: Agent
     simulations: int
     games: int
     seed: int
-    task: Task
+    progress: Progress
     played: int = field(default=0, init=False)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
         seed = derived_seed(self.seed, self.played)
         self.played += 1
-        first = self._player("upper", self.upper, upper)
-        second = self._player("lower", self.lower, lower)
-        self.task.begin(title, games)
-        return play_match(self.game, first, second, games, seed, task=self.task).result
+        first = self._player(self.upper, upper)
+        second = self._player(self.lower, lower)
+        self.progress.begin(title, games)
+        return play_match(self.game, first, second, games, seed, progress=self.progress).result
 
-    def _player(self, name: str, searcher: LevelSearcher, strength: float) -> Agent:
+    def _player(self, level: LevelAgent, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
             return self.random
-        searcher.adjust(knobs_at(strength, self.simulations))
-        return Agent(self.game, name, searcher=searcher)
+        level.adjust(params_at(strength, self.simulations))
+        return level
 
 
 def calibrate(
@@ -107,7 +107,7 @@ def calibrate(
     games: int = 200,
     levels: int | None = None,
     seed: int = 1,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> Ladder:
     """Measure a ladder of levels.
 
@@ -121,7 +121,7 @@ def calibrate(
         levels: how many, at even steps over the whole range; default: as many steps of
             `TARGET_SCORE` as fit, or about 8 levels at smaller steps if these would be fewer.
         seed: seed of all games; the same arguments give the same levels and matches.
-        task: task that counts the finished games of each match.
+        progress: counts the finished games of each match.
 
     Raises:
         ValueError: an argument is out of range, the agent is hardly stronger than random play, or
@@ -133,9 +133,10 @@ def calibrate(
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
     started = perf_counter()
-    most = knobs_at(top, simulations)
-    upper, lower = (LevelSearcher(game, network, most) for _ in range(2))
-    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, task)
+    most = params_at(top, simulations)
+    upper, lower = (LevelAgent(game, network, most, name=name) for name in ("upper", "lower"))
+    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, progress)
+    # Survey the path, place levels on it, and rate them by all their matches.
     survey = _survey(runner, top)
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
         raise ValueError(_TOO_WEAK)
@@ -163,7 +164,7 @@ def check_steps(
     ladder: Ladder,
     games: int = 200,
     seed: int = 2,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> list[LevelMatch]:
     """Measure the steps of a ladder once more: each level against the one below.
 
@@ -175,17 +176,20 @@ def check_steps(
         ladder: the ladder.
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
-        task: task that counts the finished games of each match.
+        progress: counts the finished games of each match.
     """
-    knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-    upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
-    players = Agent(game, "upper", searcher=upper), Agent(game, "lower", searcher=lower)
+    params = params_at(RANDOM_STRENGTH, ladder.simulations)
+    upper, lower = (
+        LevelAgent(game, network, params, ladder.simulations, name) for name in ("upper", "lower")
+    )
     matches = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
-        upper.adjust(stronger.knobs)
-        lower.adjust(weaker.knobs)
-        task.begin(f"level {number + 1} against {number}", games)
-        played = play_match(game, *players, games, derived_seed(seed, number), task=task)
+        upper.adjust(stronger.params)
+        lower.adjust(weaker.params)
+        progress.begin(f"level {number + 1} against {number}", games)
+        played = play_match(
+            game, upper, lower, games, derived_seed(seed, number), progress=progress
+        )
         matches.append(LevelMatch(number + 1, number, played.result))
     return matches
 
@@ -236,6 +240,9 @@ def _step(survey: _Survey, levels: int | None) -> float:
 class _Placed:
     """A level that was placed by matches against an opponent.
 
+    Scores are the opponent's: above 1/2 where the level is the weaker one, as all are that are
+    placed below another; below 1/2 where the opponent is random play.
+
     Attributes:
         strength: its place on the path.
         result: result of the opponent against it.
@@ -254,45 +261,43 @@ def _place(
 ) -> tuple[list[float], list[LevelMatch]]:
     """Place levels from the first one, near random play, up to the one of strength ``top``.
 
-    The first is placed by matches against random play, the others from ``top`` down.
-
     Returns:
         Their strengths, ascending, and the matches that measured them.
     """
+    # 1. The first level, by matches against random play.
     first = _placed(
-        runner,
-        survey,
-        RANDOM_STRENGTH,
-        1 - FIRST_SCORE,
-        "level 1",
+        *(runner, survey, RANDOM_STRENGTH, 1 - FIRST_SCORE, "level 1"),
         games=2 * runner.games,
         tolerance=_FIRST_TOLERANCE,
     )
     if first.strength >= top:
         raise ValueError(_TOO_WEAK)
-    placed: list[_Placed] = []  # below the top level, each against the one above it
+    # 2. The levels between, from the strongest down: each by matches of the one above it, which
+    #    divides the rest of the way evenly.
+    above: list[_Placed] = []
     lowest = top
     while True:
         gap = survey.elo_at(lowest) - survey.elo_at(first.strength)
-        left = round(gap / step) if levels is None else levels - 1 - len(placed)
+        left = round(gap / step) if levels is None else levels - 1 - len(above)
         if left <= 1:
             break
-        title = f"level {len(placed) + 2} from the top"
+        title = f"level {len(above) + 2} from the top"
         level = _placed(runner, survey, lowest, expected_score(gap / left), title)
         if level.strength <= first.strength:
             break
-        placed.append(level)
+        above.append(level)
         lowest = level.strength
-    if levels is None and left < 1 and not placed:
+    # 3. The lowest step, which is measured last, and takes up what is left.
+    if levels is not None:
+        placed = [*above, _against_first(runner, lowest, first.strength)]
+    elif left < 1 and not above:
         raise ValueError(_TOO_WEAK)
-    if levels is None:
-        placed = _even_out(runner, survey, first.strength, top, placed, expected_score(step))
     else:
-        placed = [*placed, _against_first(runner, lowest, first.strength)]
+        placed = _even_out(runner, survey, first.strength, top, above, expected_score(step))
+    placed = placed[::-1]
     matches = [LevelMatch(1, 0, first.result.reversed)]
-    for number, level in enumerate(reversed(placed), 1):
-        matches.append(LevelMatch(number + 1, number, level.result))
-    return [*(level.strength for level in reversed(placed)), top], matches
+    matches += [LevelMatch(n + 1, n, level.result) for n, level in enumerate(placed, 1)]
+    return [*(level.strength for level in placed), top], matches
 
 
 def _against_first(runner: MatchRunner, second: float, first: float) -> _Placed:
@@ -324,25 +329,26 @@ def _even_out(
     Returns:
         The levels below the last one, from the strongest down to the first.
     """
-    strengths = [top, *(level.strength for level in placed)]
-    lowest = _against_first(runner, strengths[-1], first)
+
+    def second(placed: list[_Placed]) -> float:
+        return placed[-1].strength if placed else top
+
+    lowest = _against_first(runner, second(placed), first)
     if lowest.result.score.value < target - _UNEVEN and placed:
         placed = placed[:-1]
-        lowest = _against_first(runner, strengths[-2], first)
-    if lowest.result.score.value <= target + _UNEVEN:
+        lowest = _against_first(runner, second(placed), first)
+    score = lowest.result.score.value
+    if score <= target + _UNEVEN:
         return [*placed, lowest]
-    above = placed[-1].strength if placed else top
-    half = elo_difference(min(lowest.result.score.value, _MOST_SCORE)) / 2
+    half = elo_difference(min(score, _MOST_SCORE)) / 2
     title = f"level {len(placed) + 2} from the top"
-    tries: list[tuple[_Placed, _Placed]] = []
-
-    def error(steps: tuple[_Placed, _Placed]) -> float:
-        return max(step.error(target) for step in steps)
-
-    while len(tries) < _MOST_TRIES and (not tries or error(tries[-1]) > _UNEVEN):
-        added = _placed(runner, survey, above, expected_score(half), title)
-        tries.append((added, _against_first(runner, added.strength, first)))
-    return [*placed, *min(tries, key=error)]
+    tries: list[tuple[float, _Placed, _Placed]] = []  # the error, and the two steps
+    while len(tries) < _MOST_TRIES and (not tries or tries[-1][0] > _UNEVEN):
+        added = _placed(runner, survey, second(placed), expected_score(half), title)
+        lowest = _against_first(runner, added.strength, first)
+        tries.append((max(added.error(target), lowest.error(target)), added, lowest))
+    _, added, lowest = min(tries, key=lambda each: each[0])
+    return [*placed, added, lowest]
 
 
 def _placed(
@@ -360,20 +366,20 @@ def _placed(
     the last try.
     """
     half = (games or runner.games) // 2
-    evidence: list[_Placed] = []
-    measured: list[_Placed] = []
+    tries: list[_Placed] = []
     for attempt in range(1, _MOST_TRIES + 1):
-        strength = _estimate(survey, opponent, target, evidence)
+        strength = _estimate(survey, opponent, target, tries)
         name = f"{title}, try {attempt}"
         level = _Placed(strength, runner.play(opponent, strength, half, name))
-        if level.error(target) <= _FAR_OFF or attempt == _MOST_TRIES:
+        is_whole = level.error(target) <= _FAR_OFF or attempt == _MOST_TRIES
+        if is_whole:
             other = runner.play(opponent, strength, half, f"{name}, second half")
             level = _Placed(strength, level.result + other)
-            measured.append(level)
-        evidence.append(level)
-        if measured and measured[-1].error(target) <= tolerance:
+        tries.append(level)
+        if is_whole and level.error(target) <= tolerance:
             break
-    return min(measured, key=lambda level: level.error(target))
+    whole = [level for level in tries if level.result.games == 2 * half]
+    return min(whole, key=lambda level: level.error(target))
 
 
 def _estimate(survey: _Survey, opponent: float, target: float, evidence: list[_Placed]) -> float:
@@ -385,12 +391,11 @@ def _estimate(survey: _Survey, opponent: float, target: float, evidence: list[_P
     elo = survey.elo_at(opponent)
     off = 0.0
     for _ in range(20):
+        # Derivatives of the logarithm of the posterior: of the prior, and of each match's result.
         slope, curvature = -off / _SURVEY_SPREAD**2, 1 / _SURVEY_SPREAD**2
         for level in evidence:
-            result, expected = (
-                level.result,
-                expected_score(elo - survey.elo_at(level.strength) + off),
-            )
+            result = level.result
+            expected = expected_score(elo - survey.elo_at(level.strength) + off)
             slope += (result.points - result.games * expected) / ELO
             curvature += result.games * expected * (1 - expected) / ELO**2
         off += slope / curvature
@@ -402,19 +407,12 @@ def _estimate(survey: _Survey, opponent: float, target: float, evidence: list[_P
 def _other_matches(runner: MatchRunner, strengths: list[float]) -> list[LevelMatch]:
     """Matches of each level against the level two below; level 0 is random play."""
     ladder = [RANDOM_STRENGTH, *strengths]
-    return [
-        LevelMatch(
-            upper,
-            upper - 2,
-            runner.play(
-                ladder[upper],
-                ladder[upper - 2],
-                runner.games // 2,
-                f"level {upper} against {upper - 2 or 'random play'}",
-            ),
-        )
-        for upper in range(2, len(ladder))
-    ]
+    matches = []
+    for upper, lower in enumerate(range(len(ladder) - 2), 2):
+        title = f"level {upper} against {lower or 'random play'}"
+        result = runner.play(ladder[upper], ladder[lower], runner.games // 2, title)
+        matches.append(LevelMatch(upper, lower, result))
+    return matches
 
 
 def _rated(
@@ -422,10 +420,8 @@ def _rated(
 ) -> tuple[Level, ...]:
     """The levels with ratings from all matches; random play has 0."""
     rated = rate_levels(strengths, matches, simulations)
-    if (
-        any(b.rating.value <= a.rating.value for a, b in pairwise(rated))
-        or rated[0].rating.value <= 0
-    ):
+    elo = [0.0, *(level.rating.value for level in rated)]
+    if any(upper <= lower for lower, upper in pairwise(elo)):
         raise ValueError(
             "the levels do not get stronger one by one: try more games, or an agent that is better "
             "than random play"

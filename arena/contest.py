@@ -13,7 +13,7 @@ tell whether the first is stronger; games beyond the pair that decided the test 
 but do not count.
 
 An agent that fails, by an exception or an illegal action, stops the contest, and the message names
-it: a game lost by a fault of a program says nothing about strength. The chunks that were complete
+it: a game lost by a fault of a program says nothing about strength. The matches that were complete
 are in the folder; once the agent is repaired, the contest resumes from there.
 """
 
@@ -33,13 +33,12 @@ import numpy as np
 from ludarium.base.files import convert
 from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.numbers import checked_whole
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.evaluation import Games
 from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies
 
-from .chunks import MOST_SEED, Chunk, Schedule, SeededOpenings, play_chunks
 from .entrants import check_names, resolve_agents
 from .folder import (
     DESCRIBED,
@@ -51,12 +50,13 @@ from .folder import (
     row_of,
 )
 from .results import Crosstable
+from .schedule import MOST_SEED, Schedule, ScheduledMatch, SeededOpenings, play_matches
 from .sprt import SPRT, SPRTResult
 from .standings import Standings
 
 MOST_GAMES = 10_000_000  # games of a contest
 
-#: A test is evaluated again when the number of chunks has grown by this factor. The verdict is the
+#: A test is evaluated again when the number of matches has grown by this factor. The verdict is the
 #: same for any factor, because pairs of games count in their order.
 _LOOK_AGAIN = 1.01
 _LARGEST = 1_000_000  # Elo points of an anchor
@@ -272,7 +272,7 @@ def play_contest(
     anchors: Mapping[str, float] | None = None,
     workers: int | None = None,
     folder: str | os.PathLike[str] | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
     from_file: bool = False,
 ) -> Contest:
     """Play a contest, or the rest of one in a folder.
@@ -286,9 +286,9 @@ def play_contest(
         players: the caller's own players by the names of the plan; each is whatever `as_agent`
             takes except an `Agent` itself.
         anchors: Elo points of agents whose ratings are known; default: the mean of all is 0.
-        workers: chunks of games that are played at once; default: one for each core.
+        workers: matches that are played at once; default: one for each core.
         folder: where games and results are kept, and from where it resumes; default: nowhere.
-        task: task that counts the finished games.
+        progress: counts the finished games.
         from_file: the names come from a file: those that would run code are refused.
 
     Raises:
@@ -304,7 +304,7 @@ def play_contest(
     schedule = plan.schedule
     store = None if folder is None else ArenaFolder(Path(folder))
     with nullcontext() if store is None else store.opened(settings):
-        played: dict[Chunk, np.ndarray] = {}
+        played: dict[ScheduledMatch, np.ndarray] = {}
         if store is not None:
             played = store.read_games(schedule, plan.openings(game), repair=True)
         looked = len(played)
@@ -313,29 +313,29 @@ def play_contest(
             results = Crosstable.of(schedule.agents, played.values())
             return Contest(game, plan, results, plan.outcome(results, anchors))
 
-        def finished(chunk: Chunk, games: Games) -> bool:
+        def finished(match: ScheduledMatch, games: Games) -> bool:
             nonlocal looked
             records = [
                 {"number": number, **record}
-                for number, record in zip(chunk.numbers, games.records(), strict=True)
+                for number, record in zip(match.numbers, games.records(), strict=True)
             ]
             if store is not None:
                 store.append(records)
-            played[chunk] = np.concatenate([row_of(each, schedule.agents) for each in records])
+            played[match] = np.concatenate([row_of(each, schedule.agents) for each in records])
             if not plan.stops_early or len(played) < _LOOK_AGAIN * looked:
                 return False
             looked = len(played)
             now = standing()
-            task.advance(0, now.line)
+            progress.advance(0, now.line)
             return now.is_over
 
         contest = standing()
-        task.begin("games", schedule.games, len(contest.results))
+        progress.begin("games", schedule.games, len(contest.results))
         if not contest.is_over:
-            missing = [chunk for chunk in schedule if chunk not in played]
-            play_chunks(
+            missing = [match for match in schedule if match not in played]
+            play_matches(
                 *(game, specs, missing, finished),
-                *(plan.seed, plan.opening_plies, workers, task),
+                *(plan.seed, plan.opening_plies, workers, progress),
             )
             contest = standing()
         if store is not None:

@@ -22,7 +22,7 @@ import msgspec
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
 from ludarium.base.files import load_json, read_regular_file
 from ludarium.base.messages import named
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import AgentSpec, Needs, read_agent, require_different
@@ -110,14 +110,14 @@ def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
 
 
 def measure_curves(
-    runs: Sequence[str | os.PathLike[str]], plan: CurvePlan, task: Task = UNWATCHED
+    runs: Sequence[str | os.PathLike[str]], plan: CurvePlan, progress: Progress = SILENT
 ) -> list[Curve]:
     """Measure the agents of runs.
 
     Args:
         runs: their folders; they may still be trained.
         plan: what to measure.
-        task: task that counts the finished games.
+        progress: counts the finished games.
 
     Raises:
         FileNotFoundError: a folder holds no run, or a run has no agent yet.
@@ -137,11 +137,11 @@ def measure_curves(
             with suppress(FileNotFoundError):
                 _moment(path, load_header(path))  # check it before any game is played
     caches = [MeasurementCache(folder.curve) for folder in folders]
-    anchors = _anchors(game, plan, specs, opponents, caches[0], task) if len(specs) > 1 else {}
+    anchors = _anchors(game, plan, specs, opponents, caches[0], progress) if len(specs) > 1 else {}
     against = specs[0] if len(specs) == 1 else specs
     evaluation = AgentEvaluation(against, plan.games, anchors, exact_test, plan.seed)
     return [
-        _curve(folder, game, plan, specs, evaluation, opponents, cache, task)
+        _curve(folder, game, plan, specs, evaluation, opponents, cache, progress)
         for folder, cache in zip(folders, caches, strict=True)
     ]
 
@@ -179,7 +179,7 @@ def _curve(
     evaluation: AgentEvaluation,
     opponents: dict[str, str] | None,
     cache: MeasurementCache,
-    task: Task,
+    progress: Progress,
 ) -> Curve:
     """Measure the agents of one run."""
     paths, points = folder.past_agents(), {}
@@ -202,7 +202,7 @@ def _curve(
                     f"of {', '.join(plan.against)} a network has changed since the games began: "
                     "copy its file, and let the copy play"
                 )
-            task.begin(f"{folder.path}: agent {number} of {len(paths)}", plan.games)
+            progress.begin(f"{folder.path}: agent {number} of {len(paths)}", plan.games)
             of_games = {
                 **of_agent,
                 "against": names[0] if len(names) == 1 else names,
@@ -212,15 +212,15 @@ def _curve(
                 "seed": plan.seed,
             }
             games = replace(evaluation, exact_test=None)
-            measure_games = partial(games.of, agent, guess, task)
+            measure_games = partial(games.of, agent, guess, progress)
             found |= measure_games() if opponents is None else cache.ask(of_games, measure_games)
             if "elo" in found:
                 guess = found["elo"]["value"]
         if evaluation.exact_test is not None:
-            task.begin(f"{folder.path}: agent {number} of {len(paths)}, exact test")
+            progress.begin(f"{folder.path}: agent {number} of {len(paths)}, exact test")
             moves = replace(evaluation, against=())
             of_test = {**of_agent, "exact_test": _digest(evaluation.exact_test)}
-            found |= cache.ask(of_test, partial(moves.of, agent, None, task))
+            found |= cache.ask(of_test, partial(moves.of, agent, None, progress))
         points[iteration] = Point(iteration, seconds, header.step, found)
     if not points:
         raise ValueError(f"{named(folder.path)} has kept no agent to measure")
@@ -233,12 +233,12 @@ def _anchors(
     specs: Sequence[AgentSpec],
     opponents: dict[str, str] | None,
     cache: MeasurementCache,
-    task: Task,
+    progress: Progress,
 ) -> dict[str, float]:
     """Ratings of the opponents by name: known ones, and others from games between them."""
     known, names = known_elo(game), [str(spec) for spec in specs]
     if pairs := pairs_to_rate(names, known):
-        task.begin("anchors", len(pairs) * ANCHOR_GAMES)
+        progress.begin("anchors", len(pairs) * ANCHOR_GAMES)
         what = {
             "ratings": names,
             "networks": opponents,
@@ -247,7 +247,7 @@ def _anchors(
         }
 
         def measure() -> dict[str, float]:
-            return measure_ratings(game, names, ANCHOR_GAMES, known, plan.seed, task)
+            return measure_ratings(game, names, ANCHOR_GAMES, known, plan.seed, progress)
 
         known |= measure() if opponents is None else cache.ask(what, measure)
     return {name: known[name] for name in names}
@@ -256,7 +256,8 @@ def _anchors(
 def _digest(test: Any) -> str:
     """A digest that distinguishes an exact test from others."""
     assert isinstance(test, ExactTest)
-    return hashlib.sha256(repr(test.origins).encode() + test.results.tobytes()).hexdigest()
+    played = [(each.seed, each.actions) for each in test.positions]
+    return hashlib.sha256(repr(played).encode() + test.results.tobytes()).hexdigest()
 
 
 class _Measurement(msgspec.Struct):

@@ -11,8 +11,8 @@ from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, Needs, Seed, require_different, spec_of
 
-from .chunks import on_one_core
 from .ladder import digest_of
+from .schedule import on_one_core
 
 MOST_AGENTS = 200
 _MOST_NAME = 1000  # characters

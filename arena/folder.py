@@ -6,8 +6,8 @@
     results.json   standings or verdict, for programs
     table.txt      the same for people
 
-`ludarium.envs.from_record` replays a line. A chunk's games are appended together and flushed to
-the disk. Games of an unfinished chunk that a kill has left are removed when the tournament resumes,
+`ludarium.envs.from_record` replays a line. A match's games are appended together and flushed to
+the disk. Games of an unfinished match that a kill has left are removed when the tournament resumes,
 and are played again identically.
 """
 
@@ -38,8 +38,8 @@ from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
 
-from .chunks import Chunk, Schedule, SeededOpenings
 from .results import ROW
+from .schedule import Schedule, ScheduledMatch, SeededOpenings
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
 _LOCK = "lock"
@@ -180,21 +180,21 @@ class ArenaFolder:
 
     def read_games(
         self, schedule: Schedule, openings: SeededOpenings, repair: bool = False
-    ) -> dict[Chunk, np.ndarray]:
-        """The games of completely played chunks, replayed: rows of `ROW` in order, by chunk.
+    ) -> dict[ScheduledMatch, np.ndarray]:
+        """The games of completely played matches, replayed: rows of `ROW` in order, by match.
 
         Args:
             schedule: the games that may be played.
             openings: their openings.
-            repair: remove games of an incomplete chunk; only the holder of the folder may do so.
+            repair: remove games of an incomplete match; only the holder of the folder may do so.
 
         Raises:
             ValueError: a line is not a game of the schedule, occurs twice, or does not replay.
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
-        found: dict[Chunk, dict[int, np.ndarray]] = {}
-        lines: list[tuple[Chunk, int, int]] = []  # where each game is in the file
+        found: dict[ScheduledMatch, dict[int, np.ndarray]] = {}
+        lines: list[tuple[ScheduledMatch, int, int]] = []  # where each game is in the file
         total = 0
         try:
             stream = open_regular_file(file, _LARGEST_GAMES, "the games of a tournament")
@@ -208,8 +208,8 @@ class ArenaFolder:
                 try:
                     record = load_json(line, "the game")
                     row = row_of(record, schedule.agents)
-                    chunk = schedule.find(row)
-                    if int(row["number"][0]) in found.setdefault(chunk, {}):
+                    match = schedule.find(row)
+                    if int(row["number"][0]) in found.setdefault(match, {}):
                         raise ValueError("the game occurs twice")
                     check_replay(record, openings)
                 except ValueError as error:
@@ -217,21 +217,21 @@ class ArenaFolder:
                         f"{named(file)} is damaged in line {count}: {shortened(str(error))}; "
                         "delete the line, and its game is played again"
                     ) from None
-                found[chunk][int(row["number"][0])] = row
-                lines.append((chunk, begin, total))
+                found[match][int(row["number"][0])] = row
+                lines.append((match, begin, total))
         whole = {
-            chunk: np.concatenate([games[number] for number in chunk.numbers])
-            for chunk, games in found.items()
-            if len(games) == chunk.games
+            match: np.concatenate([games[number] for number in match.numbers])
+            for match, games in found.items()
+            if len(games) == match.games
         }
-        kept = [(begin, end) for chunk, begin, end in lines if chunk in whole]
+        kept = [(begin, end) for match, begin, end in lines if match in whole]
         if repair and sum(end - begin for begin, end in kept) != total:
             content = read_regular_file(file, _LARGEST_GAMES, "the games of a tournament")
             write_file(file, b"".join(content[begin:end] for begin, end in kept))
         return whole
 
     def append(self, records: Sequence[dict[str, Any]]) -> None:
-        """Append the games of a chunk and flush them to the disk.
+        """Append the games of a match and flush them to the disk.
 
         Raises:
             StorageError: they cannot be written.
@@ -262,13 +262,13 @@ class ArenaFolder:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ValueError(f"{named(self.path)} is not a folder; give another --folder")
+            raise ValueError(f"{named(self.path)} is not a folder; give another folder")
         with_others = any(
             item.name != _LOCK and not item.name.endswith(PARTIAL) for item in self.path.iterdir()
         )
         if with_others:
             raise ValueError(
-                f"{named(self.path)} holds no tournament, but other things; give another --folder"
+                f"{named(self.path)} holds no tournament, but other things; give another folder"
             )
 
 
@@ -346,9 +346,9 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
         raise ValueError(
             f"{named(path)} has games of another network that was called "
             f"{shortened(', '.join(changed), 100)}: its file has changed since; give another "
-            "--folder"
+            "folder"
         )
     raise ValueError(
         f"{named(path)} holds something else: its {key} is {quoted(stored)}, not "
-        f"{quoted(wanted[key])}; give another --folder"
+        f"{quoted(wanted[key])}; give another folder"
     )

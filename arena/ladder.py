@@ -26,12 +26,12 @@ from ludarium.envs.engine.game import Game
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation import IntervalEstimate, MatchResult, fit_ratings
 
-from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs, knobs_at
+from .level_params import FEWEST_SIMULATIONS, MOST_SIMULATIONS, LevelParams, params_at
 
 #: Words for levels, spread evenly from the weakest to the strongest.
 WORDS = ("beginner", "easy", "medium", "hard", "expert", "strongest")
 
-#: The strength on the path of `knobs_at` that stands for random play, with 0 Elo points.
+#: The strength on the path of `params_at` that stands for random play, with 0 Elo points.
 RANDOM_STRENGTH = -3.0
 
 SUFFIX = ".levels.json"
@@ -48,13 +48,13 @@ class Level:
     """One level of a ladder.
 
     Attributes:
-        strength: the place of its knobs on the path of `knobs_at`.
-        knobs: its way of playing.
+        strength: the place of its parameters on the path of `params_at`.
+        params: its way of playing.
         rating: its rating in Elo points; random play has 0.
     """
 
     strength: Annotated[float, Meta(ge=-100, le=100)]
-    knobs: Knobs
+    params: LevelParams
     rating: IntervalEstimate
 
 
@@ -115,7 +115,7 @@ class Ladder:
         elo = [0.0, *(level.rating.value for level in self.levels)]
         if any(b <= a for a, b in pairwise(elo)):
             raise ValueError("the levels do not increase in Elo points, from more than 0 on")
-        if any(level.knobs.simulations > self.simulations for level in self.levels):
+        if any(level.params.simulations > self.simulations for level in self.levels):
             raise ValueError(
                 f"a level takes more than the {self.simulations} simulations of the strongest"
             )
@@ -166,7 +166,7 @@ class Ladder:
         return [match for match in self.matches if match.upper == match.lower + 1 > 1]
 
     def strength_of(self, elo: float) -> float:
-        """The strength on the path of `knobs_at` at some Elo points, within the ladder."""
+        """The strength on the path of `params_at` at some Elo points, within the ladder."""
         return float(np.interp(elo, *self._path))
 
     @property
@@ -182,7 +182,7 @@ class Ladder:
 class _Stored:
     """The content of a file."""
 
-    format: Literal[3]
+    format: Literal[4]
     ladder: Ladder
 
 
@@ -200,7 +200,7 @@ def rate_levels(
     if unmet:
         raise ValueError(f"level {unmet[0]} has no match")
     return tuple(
-        Level(strength, knobs_at(strength, simulations), ratings[str(number)].rounded(1))
+        Level(strength, params_at(strength, simulations), ratings[str(number)].rounded(1))
         for number, strength in enumerate(strengths, 1)
     )
 
@@ -250,7 +250,7 @@ def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    write_whole(Path(path), msgspec.json.encode(_Stored(3, ladder)) + b"\n")
+    write_whole(Path(path), msgspec.json.encode(_Stored(4, ladder)) + b"\n")
 
 
 def load_ladder(path: str | os.PathLike[str]) -> Ladder:
@@ -266,14 +266,17 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
     try:
         ladder: Ladder = load_json(content, name, _Stored).ladder
     except MisfitError as error:
-        raise ValueError(f"{error}; measure levels anew, by `ludarium levels --measure`") from None
+        old = "knobs are called params now; " if b'"knobs"' in content else ""
+        raise ValueError(
+            f"{error}; {old}measure levels anew, by `ludarium levels --measure`"
+        ) from None
     try:
         strengths = [level.strength for level in ladder.levels]
         rated = rate_levels(strengths, ladder.matches, ladder.simulations)
     except ValueError as error:
         raise ValueError(f"{name} is damaged: {shortened(str(error))}") from None
     for number, (stored, level) in enumerate(zip(ladder.levels, rated, strict=True), 1):
-        if not (_alike(stored.knobs, level.knobs) and _alike(stored.rating, level.rating)):
+        if not (_alike(stored.params, level.params) and _alike(stored.rating, level.rating)):
             raise ValueError(
                 f"{name} is damaged: level {number} is not what its strength and the matches make "
                 "it; measure the levels again, by `ludarium levels --measure`"

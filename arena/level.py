@@ -1,8 +1,8 @@
-"""`LevelSearcher`: a trained network below its full strength, with mistakes like people's.
+"""`LevelAgent`: a trained network below its full strength, with mistakes like people's.
 
 It searches like the trained agent and then draws among the moves that the search tried, by
 how much of the position's value each loses: a small loss is likely, a large one unlikely, and one
-beyond a bound does not happen. `Knobs` determine how likely and how large.
+beyond a bound does not happen. `LevelParams` determine how likely and how large.
 """
 
 from __future__ import annotations
@@ -15,17 +15,25 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.training.agents import Searcher
+from ludarium.training.agents import Agent, Seed
 from ludarium.training.networks import (
     cache_size,
     calibration_inputs_of,
     inference_engine,
     shared_by_threads,
 )
-from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch, level
+from ludarium.training.search import (
+    BatchSearch,
+    SearchResult,
+    SearchSettings,
+    TreeSearch,
+    join_results,
+    level,
+)
 
-from .knobs import Knobs
+from .level_params import LevelParams
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -35,33 +43,36 @@ _NODES_AT_ONCE = 1 << 22  # tree nodes times actions of all positions searched t
 _SEEDS = 1 << 53  # limit of integers in JavaScript
 
 
-class LevelSearcher(Searcher):
-    """Finds moves with a network at the strength of its knobs.
+class LevelAgent(Agent):
+    """Plays with a network at the strength of its params.
 
-    The move is drawn here and not by the agent's choice: one generator for each position draws the
-    search's noise and the move. So a position gets the same move alone and in a batch, in Python
-    and outside it. The budget is ignored. Networks of this package run in eight bits, whose answers
-    are the same on every machine.
+    The move is drawn in the search and not by the agent's choice: one generator for each position
+    draws the search's noise and the move. So a position gets the same move alone and in a batch,
+    in Python and outside it. Networks of this package run in eight bits, whose answers are the same
+    on every machine.
 
     Args:
         game: the rules.
         network: the network with its weights.
-        knobs: the strength.
-        most_simulations: most simulations for `adjust`; default: those of ``knobs``.
+        params: the strength.
+        most_simulations: most simulations for `adjust`; default: those of ``params``.
+        name, seed: see `Agent`.
 
     Attributes:
-        knobs: the strength.
+        params: the strength.
     """
 
     def __init__(
         self,
         game: Game,
         network: Network,
-        knobs: Knobs,
+        params: LevelParams,
         most_simulations: int | None = None,
+        name: str = "level",
+        seed: Seed = None,
     ) -> None:
-        super().__init__(game)
-        most = max(most_simulations or 0, knobs.simulations)
+        super().__init__(game, name, seed)
+        most = max(most_simulations or 0, params.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
         self._evaluator = inference_engine(
@@ -70,43 +81,46 @@ class LevelSearcher(Searcher):
         self._shared_evaluator = shared_by_threads(self._evaluator)
         cache = cache_size(self._evaluator)
         self._kernels = specialise(level, game)
-        self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)
-        self.adjust(knobs)
+        self._search = BatchSearch(
+            game, SearchSettings(simulations=most), batch, seed=0, cache=cache
+        )
+        self.adjust(params)
 
-    def adjust(self, knobs: Knobs) -> None:
+    def adjust(self, params: LevelParams) -> None:
         """Change the strength; ``ValueError`` for more simulations than ``most_simulations``."""
-        self.knobs = knobs
-        self._record = np.array([astuple(knobs)], level.KNOBS)
+        self.params = params
+        self._record = np.array([astuple(params)], level.LEVEL_PARAMS)
         self._set_search(sees_wins=True)
 
-    def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
-        """A search with the network's full strength, for analyses; see `Searcher.deep_search`."""
-        return TreeSearch(self.game, state, self._shared_evaluator)
+    def start_search(self, position: Position) -> TreeSearch:
+        """A search with the network's full strength, for analyses; see `Agent.start_search`."""
+        return TreeSearch(self.game, position.states, self._shared_evaluator)
 
-    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """The search's finding, with the level's mistakes in its actions."""
+    def search(self, states: np.ndarray) -> SearchResult:
+        """The search's result, with the level's mistakes in its actions; see `Agent.search`."""
+        states = self._check(states)
         count, num_actions = len(states), self.game.num_actions
-        seeds = rng.integers(_SEEDS, size=count).tolist()
+        seeds = self.rng.integers(_SEEDS, size=count).tolist()
         rngs = np.array([seed_rng(seed)[0] for seed in seeds], np.int64).reshape(count, 2)
         sees_wins = np.empty(count, bool)
         noise = np.empty((count, num_actions), np.float32)
         self._kernels.draw_searches(self._record, rngs, sees_wins, noise)
-        places, findings = [], []
+        places, results = [], []
         for sees in (True, False):
             group = np.flatnonzero(sees_wins == sees)
             if len(group):
                 self._set_search(sees)
-                found = self._search.run(states[group], self._evaluator, noise[group])
-                actions = found.actions.copy()
+                result = self._search.run(states[group], self._evaluator, noise[group])
+                actions = result.actions.copy()
                 self._kernels.draw_actions(
-                    self._record, rngs[group], actions, found.policies, found.action_values
+                    self._record, rngs[group], actions, result.policies, result.action_values
                 )
                 places.append(group)
-                findings.append(replace(found, actions=actions))
-        return Finding.scattered(count, num_actions, places, findings)
+                results.append(replace(result, actions=actions))
+        return join_results(results).in_order(np.concatenate(places))
 
     def _set_search(self, sees_wins: bool) -> None:
         settings = msgspec.structs.replace(
-            level.SETTINGS, simulations=self.knobs.simulations, solver=sees_wins
+            level.SETTINGS, simulations=self.params.simulations, solver=sees_wins
         )
         self._search.use(settings)

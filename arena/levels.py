@@ -96,14 +96,14 @@ class LevelSpec(AgentSpec):
                 "with `ludarium levels`"
             )
         from .adaptive import AdaptiveAgent
-        from .level import LevelSearcher
+        from .level import LevelAgent
 
         name = self.label
         network = stored_network(path, game, name)
         if number is None:
             return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
-        knobs = ladder.levels[number - 1].knobs
-        return Agent(game, name, seed, LevelSearcher(game, network, knobs))
+        params = ladder.levels[number - 1].params
+        return LevelAgent(game, network, params, name=name, seed=seed)
 
     def _ladder_of(self, game: Game) -> Ladder:
         if self.ladder is None:

@@ -20,7 +20,6 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ludarium.analysis import ILLEGAL
 from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
@@ -34,7 +33,7 @@ from ludarium.analysis.solver import after
 from ludarium.base.files import MEGABYTE
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import SEED_LIMIT, checked_whole
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -139,7 +138,7 @@ def make_puzzles(
     rounds: int = ROUNDS,
     limit: int = LIMIT,
     file: Path | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> PuzzleSet:
     """Make puzzles from the game's hard exact test, if it has one, and from games of its levels.
 
@@ -155,7 +154,7 @@ def make_puzzles(
         limit: node limit for the actions of one position; see `make_exact_test`.
         file: file that is written after each round. If it exists, the making goes on after the
             rounds that it has.
-        task: task that counts the rounds; stopping it ends the making after the last whole round.
+        progress: counts the rounds; stopping it ends the making after the last whole round.
 
     Raises:
         ValueError: a number is out of range; the file is damaged, or was made with other arguments.
@@ -181,18 +180,18 @@ def make_puzzles(
             )
     agents = {band: make_agent(f"level:{band}", game) for band in BANDS}
     done = made.made["rounds"]
-    task.begin(f"rounds of {_GAMES} games", rounds, done)
+    progress.begin(f"rounds of {_GAMES} games", rounds, done)
     for number in range(done, rounds):
         if min(made.bands.values()) >= per_band:
             break
         rng = np.random.default_rng([asked["seed"], number])
-        candidates = _candidates(game, agents, number, limit, rng, task)
+        candidates = _candidates(game, agents, number, limit, rng, progress)
         if candidates is None:
             break
         made = _with_more(made, candidates, agents, rng)
         if file is not None:
             write_puzzles(file, made)
-        task.advance(1, ", ".join(f"{band} {count}" for band, count in made.bands.items()))
+        progress.advance(1, ", ".join(f"{band} {count}" for band, count in made.bands.items()))
     return made
 
 
@@ -202,9 +201,9 @@ def _candidates(
     number: int,
     limit: int,
     rng: np.random.Generator,
-    task: Task,
+    progress: Progress,
 ) -> list[list[ExactPosition]] | None:
-    """Positions for puzzles, game by game, from a round; None if the task was stopped."""
+    """Positions for puzzles, game by game, from a round; None if it was stopped."""
     if number == 0 and shipped_test(game) is not None:
         games = _hard_games(game)
     else:
@@ -213,40 +212,30 @@ def _candidates(
         games = islice(exact_positions(game, agent, rng, limit), _GAMES)
     found = []
     for positions in games:
-        if task.stopped:
+        if progress.stopped:
             return None
         found.append([each for each in positions if _is_puzzle(each)])
     return found
 
 
 def _is_puzzle(found: ExactPosition) -> bool:
-    few = len(found.keeping) == 1 <= FEW * len(found.results)
+    few = len(found.optimal) == 1 <= FEW * len(found.results)
     return few and (_wins_at_once(found) or found.is_hard)
 
 
 def _wins_at_once(found: ExactPosition) -> bool:
-    best = found.keeping[0]
+    best = found.optimal[0]
     return found.results[best] == 1 and after(found.position, best).is_over
 
 
 def _hard_games(game: Game) -> Iterator[list[ExactPosition]]:
     """The positions of the game's hard test, together if one continues another."""
-    test = find_exact_test("hard", game)
-    legal = [np.flatnonzero(row != ILLEGAL) for row in test.results]
-    positions = [
-        ExactPosition(
-            Position.of_state(game, state),
-            origin,
-            dict(zip(mine.tolist(), row[mine].tolist(), strict=True)),
-        )
-        for state, origin, row, mine in zip(
-            test.states, test.origins, test.results, legal, strict=True
-        )
-    ]
-    positions.sort(key=lambda each: (each.origin.seed, each.origin.actions))
+    positions = sorted(
+        find_exact_test("hard", game).positions, key=lambda each: (each.seed, each.actions)
+    )
     together: list[ExactPosition] = []
     for each in positions:
-        if together and not each.origin.continues(together[-1].origin):
+        if together and not each.continues(together[-1]):
             yield together
             together = []
         together.append(each)
@@ -271,7 +260,7 @@ def _with_more(
     if not every:
         return _sorted(made, made.puzzles)
     states = np.concatenate([each.position.states for each in every])
-    best = np.array([each.keeping[0] for each in every])
+    best = np.array([each.optimal[0] for each in every])
     solved = {}
     for band, agent in agents.items():
         agent.restart(int(rng.integers(1 << 32)))
@@ -311,7 +300,7 @@ def _puzzle(
     game: Game, key: str, band: Any, solved: dict[str, int], found: ExactPosition
 ) -> Puzzle:
     texts = {action: found.position.action_to_text(action) for action in found.results}
-    (best,) = found.keeping
+    (best,) = found.optimal
     is_won = found.results[best] == 1
     return Puzzle(
         id=key,
@@ -319,11 +308,11 @@ def _puzzle(
         value="win" if is_won else "draw",
         best=texts[best],
         position=found.position.text,
-        moves=game.start(found.origin.seed).play_all(found.origin.actions),
+        moves=game.start(found.seed).play_all(found.actions),
         solved=solved,
         at_once=_wins_at_once(found),
         draws=[texts[each] for each, result in found.results.items() if is_won and result == 0],
-        seed=found.origin.seed if game.random_start else 0,
+        seed=found.seed if game.random_start else 0,
     )
 
 

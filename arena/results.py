@@ -102,7 +102,7 @@ class Crosstable:
         return (
             f"{repeated} of {len(self)} games repeat another one move for "
             "move, so intervals are narrower than they should be; longer openings "
-            "(--opening-plies 4) help"
+            "(opening_plies=4) help"
         )
 
     def pairs(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:

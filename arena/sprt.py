@@ -213,7 +213,7 @@ class SPRTResult:
         pairs = self.repeated + int(self.counts.sum())
         return (
             f"{self.repeated:,} of {pairs:,} pairs of games repeat an earlier one move for move, "
-            "and do not count; longer openings (--opening-plies 4) help"
+            "and do not count; longer openings (opening_plies=4) help"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Standings:
             caveats.append(
                 f"{first.draws:,} of {first.games:,} games are drawn, and only decided games tell "
                 "who is stronger, so further draws do not narrow the intervals; longer openings "
-                "(--opening-plies 4) may decide more games"
+                "(opening_plies=4) may decide more games"
             )
         return "; ".join(caveats) or None
 

@@ -1,18 +1,52 @@
-"""`Task` receives the progress of long work, and tells the work whether to stop."""
+"""`Progress`: how much of long work is done, what it says, and whether it should stop.
+
+Every long function takes one, `SILENT` by default, and gives it to the functions that do its parts.
+Your own shows the work where you like, and ends it when you like:
+
+    class Lines(Progress):
+        def advance(self, count: int = 1, note: str = "") -> None:
+            print(count, note)
+
+    play_tournament(game, agents, games=100, progress=Lines())
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 
-class Task:
-    """Receives the progress of long work and ignores it. Methods are safe from any thread.
+from .messages import quoted
+
+
+class Progress:
+    """Receives the progress of long work and shows nothing. All methods are safe from any thread.
 
     The function that knows the total begins the work; the functions that do the parts advance it.
     """
 
+    def __init__(self) -> None:
+        self._is_stopped = False
+        self._error: BaseException | None = None
+
     @property
     def stopped(self) -> bool:
-        """Whether the work should end soon. Work that can end early looks at it."""
-        return False
+        """Whether the work should end soon. Work that can end early looks at it often.
+
+        Raises:
+            BaseException: the one that was given to `stop`.
+        """
+        if self._error is not None:
+            raise self._error
+        return self._is_stopped
+
+    def stop(self, error: BaseException | None = None) -> None:
+        """Ask the work to end soon, with this error if there is one."""
+        self._is_stopped, self._error = True, error
+
+    def check(self) -> None:
+        """Raise `StoppedError` if the work should end soon."""
+        if self.stopped:
+            raise StoppedError
 
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         """Begin work of ``total`` units, None if unknown; it replaces the previous work.
@@ -21,11 +55,82 @@ class Task:
         """
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """Report ``count`` more units as done; ``note`` describes the present state."""
+        """Report ``count`` more units as done, 0: at work; ``note`` describes the present state."""
+
+    def say(self, text: str, style: str = "") -> None:
+        """Say a line to people; ``style`` is one of `rich`, such as ``bold``."""
+
+    def part(self, seconds: float | None = None) -> Part:
+        """The progress of a part of the work, which can be stopped without the rest.
+
+        Args:
+            seconds: the part stops this long after now.
+        """
+        return Part(self, seconds)
 
 
-#: A task for work that nobody watches.
-UNWATCHED = Task()
+class Part(Progress):
+    """A part of a larger work; see `Progress.part`."""
+
+    def __init__(self, whole: Progress, seconds: float | None = None) -> None:
+        super().__init__()
+        self._whole = whole
+        self._deadline = None if seconds is None else time.perf_counter() + seconds
+
+    @property
+    def stopped(self) -> bool:
+        """Whether this part, or the whole, should end soon."""
+        is_late = self._deadline is not None and time.perf_counter() >= self._deadline
+        self._is_stopped |= self._whole.stopped or is_late
+        return super().stopped
+
+    def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
+        """Begin the work anew for people."""
+        self._whole.begin(title, total, done)
+
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Advance the whole."""
+        self._whole.advance(count, note)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Say a line to people."""
+        self._whole.say(text, style)
+
+
+class Periodic(Progress):
+    """Calls a function from time to time, in a thread that advances the work.
+
+    Args:
+        report: the function.
+        every: seconds between two calls, about.
+
+    Raises:
+        ValueError: ``every`` is negative.
+    """
+
+    def __init__(self, report: Callable[[], object], every: float = 0.5) -> None:
+        super().__init__()
+        if not every >= 0:
+            raise ValueError(f"every is {quoted(every)}; accepted: seconds from 0 on")
+        self._report, self._every = report, every
+        self._due = time.perf_counter() + every
+
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Call the function if it is time to."""
+        if time.perf_counter() >= self._due:
+            self._report()
+            self._due = time.perf_counter() + self._every
+
+
+class _Silent(Progress):
+    """The default, which belongs to everybody, so that nobody may stop it."""
+
+    def stop(self, error: BaseException | None = None) -> None:
+        raise ValueError("SILENT is everybody's progress: give the work a Progress() of your own")
+
+
+#: For work that nobody watches.
+SILENT = _Silent()
 
 
 class StoppedError(Exception):

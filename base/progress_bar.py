@@ -1,25 +1,19 @@
-"""`ShownTask`: a task whose progress people see, as a bar on a terminal and in lines elsewhere."""
+"""`ProgressBar`: a bar on a terminal, and lines elsewhere."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
+from rich import progress as bars
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TimeElapsedColumn,
-)
 
 from .console import plain_column, plain_console
-from .progress import Task
+from .progress import Progress
 
 if TYPE_CHECKING:
     import rich.console
@@ -33,29 +27,23 @@ _SETTLED = 1.0  # seconds after which a speed is shown
 GONE = (OSError, ValueError)
 
 
-class ShownTask(Task):
+class ProgressBar(Progress):
     """Shows a bar on a terminal, and elsewhere a line from time to time.
 
     If neither can be written, the work continues without any display.
 
     Args:
         bar: the bar; its console is where lines go.
-        stop: function that returns whether the user has asked to stop.
 
     Attributes:
         done: how many units of the present work are done.
     """
 
-    def __init__(self, bar: Progress, stop: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, bar: bars.Progress) -> None:
+        super().__init__()
         self._bar = bar
-        self._stop = stop
         self._lock = threading.Lock()
         self.begin("getting ready")
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the user has asked to stop."""
-        return self._stop()
 
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         """Show a new bar instead of the previous one."""
@@ -84,6 +72,12 @@ class ShownTask(Task):
                     line = ", ".join(filter(None, [f"{self._title}: {self.done:,}{total}", note]))
                     self._bar.console.print(f"ludarium: {line}", soft_wrap=True)
 
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line above the bar."""
+        console = self._bar.console
+        with suppress(*GONE):
+            console.print(text, style=style or None, soft_wrap=not console.is_terminal)
+
     def _pace(self, now: float) -> list[str]:
         """Units per second if they are many, and the time left if it is known."""
         done, seconds = self.done - self._done_before, now - self._began
@@ -96,37 +90,34 @@ class ShownTask(Task):
 
 
 @contextmanager
-def shown_task(
-    console: rich.console.Console | None = None,
-    stop: Callable[[], bool] = lambda: False,
-    hint: str = "",
-) -> Iterator[ShownTask]:
-    """A context with a task whose progress is shown; the bar is gone at the end.
+def progress_bar(
+    console: rich.console.Console | None = None, hint: str = ""
+) -> Iterator[ProgressBar]:
+    """A context in which progress is shown; the bar is gone at the end.
 
     Args:
         console: where to show it; default: standard error.
-        stop: see `ShownTask`.
         hint: a text behind the bar.
     """
     console = console or plain_console(stderr=True)
-    bar = Progress(
-        SpinnerColumn(),
+    bar = bars.Progress(
+        bars.SpinnerColumn(),
         plain_column("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
         plain_column("{task.fields[note]}"),
-        TimeElapsedColumn(),
+        bars.TimeElapsedColumn(),
         plain_column(hint),
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
     with drawn(bar) if console.is_terminal else nullcontext():
-        yield ShownTask(bar, stop)
+        yield ProgressBar(bar)
 
 
 @contextmanager
-def drawn(display: Live | Progress) -> Iterator[None]:
+def drawn(display: Live | bars.Progress) -> Iterator[None]:
     """A context in which a display is drawn on the terminal; the terminal may disappear."""
     with suppress(*GONE):
         display.start()

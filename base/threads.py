@@ -1,14 +1,15 @@
 """Threads for compiled kernels, which release the GIL: one pool, two ways to share work.
 
-- `split` cuts a range into even parts, one for each thread. The caller does the first part. Threads
-  are woken by locks and poll nothing, because some callers split thousands of
-  times a second: batches of games, observations for a network, a layer of a retrograde analysis.
-- `take_turns` is for tasks of unequal length, from microseconds to minutes: each thread takes
+- `parallel_for` cuts a range into even parts, one for each thread. The caller does the first part.
+  Threads are woken by locks and poll nothing, because some callers divide work thousands of times a
+  second: batches of games, observations for a network, a layer of a retrograde analysis.
+- `run_tasks` is for tasks of unequal length, from microseconds to minutes: each thread takes
   the next one when it is free. The caller watches, so that Ctrl-C and progress do not wait for a
   kernel to return.
 
-Threads that divide work among themselves loop inside one `split` with as many parts as threads:
-in self-play each takes the number of the next game, in a search of one tree the next leaves.
+Threads that divide work among themselves loop inside one `parallel_for` with as many parts as
+threads: in self-play each takes the number of the next game, in a search of one tree the next
+leaves.
 
 The learner of AlphaZero has a pool of its own. Its threads run torch with one thread each, a
 setting that belongs to the thread and takes time to change, and they divide thousands of steps.
@@ -22,6 +23,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TypeVar
+
+from .progress import Progress
 
 #: Works on the items from ``begin`` to ``end``, which is not among them.
 Share = Callable[[int, int], object]
@@ -57,7 +60,7 @@ def one_core() -> Iterator[None]:
         _here.is_confined = before
 
 
-def split(share: Share, count: int, threads: int) -> None:
+def parallel_for(share: Share, count: int, threads: int) -> None:
     """Run ``share(begin, end)`` over ``range(count)``, cut into ``threads`` even parts.
 
     The caller does the first part. One call at a time uses the threads; another, from a second
@@ -78,27 +81,27 @@ def split(share: Share, count: int, threads: int) -> None:
             share(begin, end)
 
 
-def take_turns(
+def run_tasks(
     task: Callable[[int, int], Result],
     count: int,
     threads: int,
-    watch: Callable[[int], bool | None] | None = None,
-    stop: Callable[[], object] | None = None,
+    progress: Progress | None = None,
+    watch: Callable[[int], object] | None = None,
 ) -> dict[int, Result]:
     """Run ``task(thread, number)`` for each number below ``count``, as threads become free.
 
-    As with `split`, a call that finds the threads busy does everything itself; then ``watch``
-    is called between tasks only.
+    As with `parallel_for`, a call that finds the threads busy does everything itself; then
+    ``progress`` and ``watch`` are asked between tasks only.
 
     Args:
         task: function called in the threads; ``thread`` is below ``threads``, and no two calls
             with the same ``thread`` run at once.
         count: number of tasks.
         threads: how many work at the same time, at most one for each task.
-        watch: function called by the caller ten times a second with the number of finished
-            tasks; if it returns true, no further task is begun and ``stop`` is called.
-        stop: function that makes running tasks end soon. It is called once when the tasks are to
-            end early: after ``watch`` said so, after Ctrl-C, and after a task failed.
+        progress: the progress of these tasks alone, such as a `Progress.part`. Once it is stopped,
+            no further task is begun. If the tasks are to end early because one failed, or because
+            of Ctrl-C, it is stopped, so that those which run look at it and end soon.
+        watch: function called by the caller ten times a second with the number of finished tasks.
 
     Returns:
         The results by number; results of tasks that never began are missing.
@@ -117,15 +120,15 @@ def take_turns(
             return None if is_closed.is_set() else next(numbers, None)
 
     def close() -> None:
-        with lock:
-            is_first = not is_closed.is_set()
-            is_closed.set()
-        if is_first and stop is not None:
-            stop()
+        is_closed.set()
+        if progress is not None:
+            progress.stop()
 
     def look_on() -> None:
-        if watch is not None and watch(len(results)):
-            close()
+        if watch is not None:
+            watch(len(results))
+        if progress is not None and progress.stopped:
+            is_closed.set()
 
     def work(thread: int, is_watched: bool) -> None:
         while (number := next_number()) is not None:
@@ -166,13 +169,13 @@ def take_turns(
 
 
 def results_of(task: Callable[[int, int], Result], count: int, threads: int) -> list[Result]:
-    """The results of ``task(thread, number)`` in order, by `take_turns`.
+    """The results of ``task(thread, number)`` in order, by `run_tasks`.
 
     A single task runs in the calling thread, so that it may divide its work among the others.
     """
     if count == 1:
         return [task(0, 0)]
-    results = take_turns(task, count, threads)
+    results = run_tasks(task, count, threads)
     return [results[number] for number in range(count)]
 
 

@@ -71,7 +71,7 @@ VARIANTS: dict[str, list[str]] = {
     "exact targets, 50000 positions": ["self_play.solve=50000"],
     "the same, a fifth of the decided": [
         "self_play.solve=50000",
-        "self_play.keep_decided=0.2",
+        "self_play.keep_trivial=0.2",
     ],
     "Q-values not rescaled": ["self_play.rescale_values=false"],
     "constant learning rate": ["learner.final_learning_rate=0.002"],  # Obelisk begins with 0.001
@@ -141,11 +141,10 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
 
     from ludarium.training.run import make_trainer
     from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.reporting import Reporter
 
     torch.set_num_threads(1)
     time.perf_counter = time.process_time
-    trainer = make_trainer(config, RunFolder(folder), Reporter())
+    trainer = make_trainer(config, RunFolder(folder))
     trainer.run()
     trainer.close()
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

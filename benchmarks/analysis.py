@@ -5,10 +5,10 @@
 
 Both have the game's shipped network and the same cores; caches are empty at first. One position is
 searched by `TreeSearch`, whose threads share one tree and a cache of 16 MB. Many games are searched
-by a `Search` for each core, with 128 positions, an equal share of 16 MB, and 64 simulations for
-each move. The two take turns, because the speed of a machine changes from one second to the next.
-The table has simulations/s and their ratio, as medians of the rounds, and the ratio's range. At a
-ratio of 1, one position is searched as fast as many.
+by a `BatchSearch` for each core, with 128 positions, an equal share of 16 MB, and 64 simulations
+for each move. The two take turns, because the speed of a machine changes from one second to the
+next. The table has simulations/s and their ratio, as medians of the rounds, and the ratio's range.
+At a ratio of 1, one position is searched as fast as many.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 import numpy as np
 from common import Row, new_parser, print_table
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -29,7 +29,7 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation.openings import draw_openings
 from ludarium.training.networks import inference_engine
-from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
+from ludarium.training.search import BatchSearch, Budget, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
 
 GAMES = ["corso", "onyx", "obelisk"]
@@ -115,7 +115,8 @@ class _Many:
         self._threads = threads
         settings = SearchSettings(simulations=SIMULATIONS)
         self._searches = [
-            Search(game, settings, POSITIONS, seed=0, cache=CACHE / threads) for _ in range(threads)
+            BatchSearch(game, settings, POSITIONS, seed=0, cache=CACHE / threads)
+            for _ in range(threads)
         ]
 
     def speed(self, states: np.ndarray, seconds: float) -> float:
@@ -134,7 +135,7 @@ class _Many:
                         break
                     current = self._after(current, result.actions, states)
 
-        split(share, self._threads, self._threads)
+        parallel_for(share, self._threads, self._threads)
         return sum(done) / (time.perf_counter() - started)
 
     def _after(self, states: np.ndarray, actions: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ def measure(game: str, kind: str, count: int) -> float:
     import gymnasium
 
     from ludarium.envs import batch, make
-    from ludarium.envs.faces import gymnasium_id
+    from ludarium.envs.making import gymnasium_id
 
     makers: dict[str, Callable[[], Any]] = {
         "PettingZoo": lambda: make(game),

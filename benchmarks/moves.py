@@ -28,7 +28,7 @@ from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.self_play import SelfPlay
 from ludarium.training.evaluation.openings import draw_openings
 from ludarium.training.networks import inference_engine, random_observations, stored_network
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 
 GAMES = ["corso", "onyx"]
 OPTIONS = {"onyx": {"size": 6}}
@@ -87,7 +87,7 @@ def times_of_moves(game: Game, engines: list[InferenceEngine], simulations: int)
     """Median milliseconds of a search of one position, by engine."""
     states = draw_openings(game, _POSITIONS, _PLIES, seed=0).states
     settings = SearchSettings(simulations=simulations)
-    searches = [Search(game, settings, 1, seed=0, cache=CACHE) for _ in engines]
+    searches = [BatchSearch(game, settings, 1, seed=0, cache=CACHE) for _ in engines]
     times: list[list[float]] = [[] for _ in engines]
     for number in [0, *range(len(states))]:  # the first one compiles
         for engine, search, own in zip(engines, searches, times, strict=True):
@@ -111,7 +111,7 @@ def speeds_of_self_play(
             started = time.process_time()
             result = group.play(settings, engine, np.random.SeedSequence(number))
             if number:  # the first one compiles
-                done[k] += result.simulations
+                done[k] += result.counts["simulations"]
                 spent[k] += time.process_time() - started
         if min(spent) >= seconds:
             break

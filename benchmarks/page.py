@@ -45,7 +45,7 @@ from ludarium.play.site import Site
 from ludarium.play.wasm import Limits, module_name
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import fitted, inference_engine
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 
 PARTS = ("bytes", "first", "speed")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -295,7 +295,7 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
     with torch_threads(1):
         network = fitted(load_checkpoint(path), game, str(path)).network
         engine = inference_engine(game, network, batch=1)
-        search = Search(game, SETTINGS, batch=1, cache=Limits().cache)
+        search = BatchSearch(game, SETTINGS, batch=1, cache=Limits().cache)
         for actions in positions:
             position = game.start(0)
             for action in actions:

@@ -40,7 +40,6 @@ from ludarium.training.ppo.loop import PPO
 from ludarium.training.ppo.policy import NetworkPolicy
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 
 _TUTORIAL_STEPS = 256  # in a rollout; speeds do not depend on it
 _BATCHED_STEPS = 8  # in each game
@@ -139,7 +138,7 @@ def tutorial(config: PPOConfig, **settings: Any) -> Measure:
 
 
 def batched(config: PPOConfig, folder: str) -> Measure:
-    algorithm = make_trainer(config, RunFolder(folder), Reporter()).algorithm
+    algorithm = make_trainer(config, RunFolder(folder)).algorithm
     assert isinstance(algorithm, PPO)
     for number in range(config.opponents.active):
         algorithm.pool.add(number)

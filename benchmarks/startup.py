@@ -62,14 +62,13 @@ import tempfile
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 config = apply_settings(load_config("{game}/default"), [
     "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=compiled", "device=cpu",
     "self_play={{games: 16, positions: 256, simulations: 8, workers: 1}}",
     "learner.batch=64", "network={{channels: 16, blocks: 1}}", "evaluation.every=0",
 ])
 with tempfile.TemporaryDirectory() as folder:
-    trainer = make_trainer(config, RunFolder(folder), Reporter())
+    trainer = make_trainer(config, RunFolder(folder))
     trainer.run()
     trainer.close()
 """,

@@ -6,10 +6,10 @@
 It needs Node and the package ziglang. For each game it measures the size of its module, with rules
 and search; plies/s of random games, many in one call; and simulations/s of Gumbel searches from the
 start, with 256 simulations and a stub for the network, whose cached answers are removed before each
-search. Searches are timed with their interface: `search.run` in JavaScript, and `Search.run` in
-Python, for one position and for 64 in parallel, which share the time of the call. It also measures
-the module with the shipped network. Figures are the best of several repeats, which take turns, by
-processor time.
+search. Searches are timed with their interface: `search.run` in JavaScript, and `BatchSearch.run`
+in Python, for one position and for 64 in parallel, which share the time of the call. It also
+measures the module with the shipped network. Figures are the best of several repeats, which take
+turns, by processor time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +34,7 @@ from ludarium.play.build import read_game
 from ludarium.play.parts import module_part, network_part
 from ludarium.play.variants import Variant
 from ludarium.play.wasm import Limits, module_name
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 
 SCRIPT = Path(__file__).with_name("wasm.mjs")
 SETTINGS = SearchSettings(simulations=256, solver=False)
@@ -47,7 +45,7 @@ def native_simulations(game: Game, seconds: float, batch: int) -> float:
     cache = (
         Limits().cache if batch == 1 else 0.0
     )  # in a batch of equal positions one answer would serve all
-    search = Search(game, SETTINGS, batch=batch, cache=cache)
+    search = BatchSearch(game, SETTINGS, batch=batch, cache=cache)
     states = np.repeat(game.start(1).states, batch)
 
     def evaluate(observations: np.ndarray) -> Evaluation:
@@ -95,11 +93,10 @@ def row(name: str, seconds: float, repeats: int) -> Row:
     game = read_game(name)
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "game.wasm")
-        say = partial(print, file=sys.stderr)
-        module.write_bytes(module_part(game).content(say))
+        module.write_bytes(module_part(game).content())
         network = network_part(Variant.of(game))
         assert network is not None, "each game ships with an agent"
-        module.with_suffix(".network").write_bytes(network.content(say))
+        module.with_suffix(".network").write_bytes(network.content())
         found = measure(game, module, seconds, repeats)
     plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
     names = ("simulations", "native simulations, 1", "native simulations, 64")

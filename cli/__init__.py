@@ -25,7 +25,7 @@ except FileNotFoundError:  # PettingZoo asks for the current folder
     sys.exit(2)
 
 from .interrupt import STOPPED, UNREAD, interrupt_by_signals, leave_by_signals
-from .result import Result, show, warn
+from .result import Result, name_options, show, warn, with_options
 
 #: The commands in the order of the help; each is a module of this package.
 _COMMANDS = (
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 error = OSError(f"cannot use {name} ({error.strerror}): name another one")
             # Python's half of this message is for libraries that pass keyword arguments.
             told = error.args[0] if isinstance(error, UnknownOptionError) else error
-            say(f"ludarium: {told}")
+            say(f"ludarium: {with_options(str(told))}")
             return 2
         except MemoryError as error:
             say(f"ludarium: there is not enough memory: ask for less ({shortened(str(error))})")
@@ -200,6 +200,7 @@ def _run(arguments: Sequence[str]) -> int:
     others = take_modules(arguments)  # first, because commands name the games in their help
     others = _answering_help(others)
     given = command_line(others[:1]).parse_args(others)
+    name_options(given)
     result: Result | int = given.run(given)
     return result if isinstance(result, int) else show(result, given.json)
 

@@ -19,11 +19,11 @@ from ludarium.analysis.exact_tests import (
 from ludarium.base.messages import shortened
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent, read_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import IntervalEstimate
 from ludarium.training.evaluation.statistics import mean
-from ludarium.training.search import Budget
+from ludarium.training.search import Budget, SearchResult
 from ludarium.training.table import percent, text_table
 
 from .arguments import (
@@ -36,7 +36,7 @@ from .arguments import (
     read_positive,
 )
 from .common import game_of, read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 _FEW = percent(FEW)
@@ -139,12 +139,10 @@ def run(given: argparse.Namespace) -> Result:
     test = _made_test(given, game) if given.test is None else _stored_test(given, game)
     if given.save:
         write_exact_test(given.save, test)
-    searcher = agent.searcher
-    if isinstance(searcher, NetworkSearcher):
-        policy = Budget(simulations=0)
-        if all(each.budget != policy for each in agents):
-            agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
-    answers = {agent.name: _answers(agent, test) for agent in agents}
+    answers = {each.name: _answers(each, test) for each in agents}
+    no_search = Budget(simulations=0)
+    if isinstance(agent, NetworkAgent) and all(each.budget != no_search for each in agents):
+        answers = {"network alone": _chosen(agent, agent.policy(test.states)), **answers}
     errors = {
         name: mean(np.abs(values - test.values))
         for name, (_, values) in answers.items()
@@ -166,15 +164,18 @@ def run(given: argparse.Namespace) -> Result:
 
 def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | None]:
     """The actions that an agent chooses, and its values; None unless a network is searched."""
-    if not isinstance(agent.searcher, NetworkSearcher):
+    if not isinstance(agent, NetworkAgent):
         return chosen_actions(agent, test), None
-    found = agent.search(test.states)
-    return agent.choice(found, agent.rng), found.values
+    return _chosen(agent, agent.search(test.states))
+
+
+def _chosen(agent: Agent, result: SearchResult) -> tuple[np.ndarray, np.ndarray]:
+    return agent.choice(result, agent.rng), result.values
 
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
     count = _COUNT if given.positions is None else given.positions
-    with progress() as task:
+    with shown_progress() as progress:
         return make_exact_test(
             game,
             count,
@@ -183,7 +184,7 @@ def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
             only_choices=bool(given.only_choices),
             only_hard=bool(given.only_hard),
             limit=LIMIT if given.limit is None else given.limit,
-            task=task,
+            progress=progress,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from rich.live import Live
@@ -11,9 +11,10 @@ from rich.text import Text
 
 from ludarium.analysis.figures import SUFFIXES
 from ludarium.analysis.games import GameAnalysis, analyse_game
-from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
+from ludarium.analysis.thinking import Thinker, default_agent, make_thinker
 from ludarium.analysis.value_graph import plot_values
 from ludarium.base.console import output, plain_console, say
+from ludarium.base.progress import Periodic, Progress
 from ludarium.base.progress_bar import drawn
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import make_agent
@@ -31,7 +32,7 @@ from .arguments import (
 )
 from .common import AGENTS_HELP, agent_for, play_moves, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 from .thoughts import effort, headline, moves_table
 
@@ -118,8 +119,8 @@ def run(given: argparse.Namespace) -> Result:
     who = f"player_{position.mover}, to move"
     if not given.json:
         output(position.board_text())
-    with stop_on_ctrl_c() as stop, _shown(who, given.json) as show:
-        analysis = thinker.think(_effort(given, _SIMULATIONS, stop), show, _REFRESH)
+    with _shown(thinker, who, given.json) as progress, stop_on_ctrl_c(progress):
+        analysis = thinker.think(_effort(given, _SIMULATIONS), progress)
     data = {
         "game": game.name,
         "options": dict(game.options),
@@ -127,41 +128,40 @@ def run(given: argparse.Namespace) -> Result:
         "played": moves,
         "position": position.text,
         **analysis.as_json(),
-        "stopped": stop.is_set,
+        "stopped": progress.stopped,
     }
     lines = [headline(analysis, who), moves_table(analysis), effort(analysis)]
-    return Result(data, "\n".join(filter(None, lines)), STOPPED if stop.is_set else 0)
+    return Result(data, "\n".join(filter(None, lines)), STOPPED if progress.stopped else 0)
 
 
-def _effort(
-    given: argparse.Namespace, default: int, stop: Callable[[], bool] | None = None
-) -> Budget:
+def _effort(given: argparse.Namespace, default: int) -> Budget:
     """The budget that is given; without one, ``default``, or with --agent that agent's own."""
     if given.simulations is None and given.seconds is None and given.agent is None:
-        return Budget(default, stop=stop)
-    return Budget(given.simulations, given.seconds, stop)
+        return Budget(default)
+    return Budget(given.simulations, given.seconds)
 
 
 @contextmanager
-def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], None] | None]:
-    """A context that gives a function to show analyses, or None if there is no terminal."""
+def _shown(thinker: Thinker, who: str, as_json: bool) -> Iterator[Progress]:
+    """A context whose progress shows the analysis so far, if there is a terminal."""
     console = plain_console(stderr=as_json)
     if not console.is_terminal:
-        yield None
+        yield Progress()
         return
     live = Live(Text("thinking ..."), console=console, transient=True, auto_refresh=False)
     with drawn(live):
         with suppress(OSError):
             live.refresh()
 
-        def show(analysis: PositionAnalysis) -> None:
+        def show() -> None:
+            analysis = thinker.analysis()
             table = moves_table(analysis, max(1, console.height - 4), terminal=False)
             lines = [headline(analysis, who), table, f"{effort(analysis)} (Ctrl-C stops)"]
             shown = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
             with suppress(OSError):  # the terminal is gone
                 live.update(shown, refresh=True)
 
-        yield show
+        yield Periodic(show, _REFRESH)
 
 
 # A whole game.
@@ -174,14 +174,14 @@ def _run_game(given: argparse.Namespace) -> Result:
         given.record, given.game, read_options(given.option), given.seed, given.position
     )
     agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
-    with progress(can_stop=True) as task:
+    with shown_progress(can_stop=True) as progress:
         analysis = analyse_game(
             game,
             seed,
             actions,
             agent,
             _effort(given, _SIMULATIONS_OF_A_MOVE),
-            task,
+            progress,
             record.get("position"),
         )
     if given.picture is not None:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from ludarium.arena.chunks import MOST_SEED
 from ludarium.arena.contest import MOST_GAMES
+from ludarium.arena.schedule import MOST_SEED
 from ludarium.base.messages import quoted
 from ludarium.base.threads import available_cores
 from ludarium.envs.one_side import MOST_OPENING_PLIES

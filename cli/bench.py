@@ -138,6 +138,7 @@ def measure(
     from ludarium.training.alphazero.actors import search_settings
     from ludarium.training.alphazero.self_play import (
         SelfPlay,
+        SelfPlayResult,
         choose_threads,
         games_of_worker,
         torch_threads_of_worker,
@@ -149,7 +150,6 @@ def measure(
         random_observations,
     )
     from ludarium.training.runs.resources import check_device
-    from ludarium.training.search import join_results
 
     device = check_device(config.device)
     threads = choose_threads(config.self_play, device)
@@ -181,17 +181,17 @@ def measure(
             alone = time.perf_counter() - started
         network_seconds += alone
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
-    result = join_results(results)
+    counts = SelfPlayResult.joined(results).counts
     network_speed = evaluated / network_seconds
-    play_speed = result.simulations / play_seconds
+    play_speed = counts["simulations"] / play_seconds
     return {
         "game": game.name,
         "options": dict(game.options),
         "random_plies_per_second": random_speed(game, min(seconds, 3.0)),
         "network_per_second": network_speed,
         "simulations_per_second": play_speed,
-        "cache_hits": result.hits / max(1, result.hits + result.evaluations),
-        "evaluations_per_simulation": result.evaluations / result.simulations,
+        "cache_hits": counts["hits"] / max(1, counts["hits"] + counts["evaluations"]),
+        "evaluations_per_simulation": counts["evaluations"] / counts["simulations"],
         "share": play_speed / network_speed,
         "simulations": settings.simulations,
         "workers": threads,

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_check import check_game
 from ludarium.envs.engine.options import UnknownOptionError
-from ludarium.envs.engine.trial import check_game
 from ludarium.envs.registry import GAMES, find_game
 
 from .arguments import add_json, add_options, add_seed, read_positive
@@ -28,8 +28,9 @@ program, as the test that `ludarium new` writes does.
   ludarium check noughts --games 5           a first look, if there are thousands of actions
   ludarium check noughts --json              for programs: findings of each game
 
-The exit status is 0 if nothing is wrong, 1 if something is, 2 if there is no such module or game.
-With LUDARIUM_CODE=plain nothing is compiled."""
+The exit status is 0 if nothing is wrong, 1 if something is, 2 if there is no such module, game or
+option. Where nothing is compiled, as with LUDARIUM_CODE=plain, a line says that this was not
+compared."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,14 +63,14 @@ def run(given: argparse.Namespace) -> Result:
     kinds = [find_game(name)] if name in GAMES else find_games("check", name)
     data: list[dict[str, Any]] = [
         {
-            "game": getattr(kind, "name", None),
-            "class": f"{kind.__module__}:{kind.__qualname__}",
+            "game": getattr(game_class, "name", None),
+            "class": f"{game_class.__module__}:{game_class.__qualname__}",
             "options": options,
             "games": given.games,
             "seed": given.seed,
-            "findings": _findings(kind, options, given.games, given.seed),
+            "findings": _findings(game_class, options, given.games, given.seed),
         }
-        for kind in kinds
+        for game_class in kinds
     ]
     lines = []
     for checked in data:
@@ -80,12 +81,12 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, "\n".join(lines), int(any(checked["findings"] for checked in data)))
 
 
-def _findings(kind: type[Game], options: dict[str, Any], games: int, seed: int) -> list[str]:
+def _findings(game_class: type[Game], options: dict[str, Any], games: int, seed: int) -> list[str]:
     """What is wrong with a game, from its class on."""
     try:
-        game = kind(**options)
-    except UnknownOptionError:
-        raise
+        game = game_class(**options)
     except Exception as error:  # a stranger's game may raise anything
+        if isinstance(error, UnknownOptionError) or (options and isinstance(error, ValueError)):
+            raise  # the user's mistake
         return [f"it cannot be made: {error}"]
     return check_game(game, games, seed)

@@ -7,7 +7,8 @@ from collections import Counter
 
 from ludarium.arena.units import units_of
 from ludarium.base.console import say
-from ludarium.base.threads import available_cores, take_turns
+from ludarium.base.progress import Progress
+from ludarium.base.threads import available_cores, run_tasks
 from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.check import compile_error
 from ludarium.envs.registry import make_game
@@ -31,7 +32,8 @@ again.
   ludarium code --clear                 empty it
 
 Compiling needs numba. The cache is the folder "code" in the user's cache folder, or
-LUDARIUM_CODE_FOLDER. Code of other versions is removed from it by itself."""
+LUDARIUM_CODE_FOLDER. When code is added, files of the same name that nobody used for three days
+are removed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,15 +80,19 @@ def _compile(game: Game) -> Result:
     units = [*units_of(game), *network_units().values()]
     finished: list[str] = []
 
+    class Preparing(Progress):
+        def stop(self, error: BaseException | None = None) -> None:
+            super().stop(error)
+            end_children()
+
     def prepare(_: int, number: int) -> None:
         unit = units[number]
         unit.prepare()
         finished.append(unit.name)
-        place = unit.name.removeprefix("networks-").rpartition("rules-")[2]
-        say(f"{unit.subject}: {place}, {len(finished)} of {len(units)}")
+        say(f"{unit.title}, {len(finished)} of {len(units)}")
 
     try:
-        take_turns(prepare, len(units), available_cores(), stop=end_children)
+        run_tasks(prepare, len(units), available_cores(), Preparing())
     except CompileError as error:
         raise compile_error(game, error) from None
     except NoCompilerError as error:

@@ -17,7 +17,7 @@ from ludarium.envs.engine.record import Forfeit, check_record, read_record_file
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent, read_agent
-from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent
+from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent, shipped_agents
 from ludarium.training.networks import learnt_options
 
 _WORDS = {"true": True, "false": False, "null": None}
@@ -171,6 +171,29 @@ def agent_for(
         return *game_and_agent(name, options, simulations), notes
     game = make_game(name, **options)
     return game, make_agent(FALLBACK, game), [f"{reason}: {FALLBACK} plays instead"]
+
+
+def game_to_play(name: str, opponent: str | None, options: dict[str, Any]) -> Game:
+    """The game of ``ludarium play``, on the page and in the terminal.
+
+    It is that of the agent called ``name``. If that is a game's name, it is the opponent's, if
+    this is trained, else the shipped agent's; another opponent plays with the options given.
+
+    Args:
+        name: a game or a trained agent.
+        opponent: the opponent's name; None for the trained agent, or the shipped one.
+        options: the game's options.
+
+    Raises:
+        ValueError, FileNotFoundError: see `game_of`.
+    """
+    if name not in GAMES:
+        return game_of([name], options)
+    if opponent is None:
+        agents = [] if why_untrained(name, options)[0] else [name]
+    else:
+        agents = [opponent] if options or not shipped_agents(name) else [opponent, name]
+    return game_of(agents or [FALLBACK], options, name)
 
 
 def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:

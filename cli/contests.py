@@ -20,7 +20,7 @@ from .arguments import (
 from .common import game_of, read_options
 from .interrupt import STOPPED
 from .modules import program
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 
 
@@ -79,14 +79,14 @@ def run_contest(
         chosen = {name: value for name, value in settings.items() if value is not None}
         plan = make(tuple(given.agents), **chosen)
     try:
-        with progress() as task:
+        with shown_progress() as progress:
             return play_contest(
                 game,
                 plan,
                 anchors=anchors,
                 workers=given.workers,
                 folder=given.folder,
-                task=task,
+                progress=progress,
                 from_file=not given.agents,
             )
     except KeyboardInterrupt:

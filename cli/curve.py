@@ -17,7 +17,7 @@ from ludarium.training.table import text_table
 from .arguments import add_games, add_json, add_seed, add_simulations, output_file
 from .common import AGENTS_HELP
 from .interrupt import STOPPED
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 
 _USUAL_OPPONENT = "uct:200"
@@ -86,8 +86,8 @@ def run(given: argparse.Namespace) -> Result:
     plan = CurvePlan(tuple(against), given.test, given.games, given.simulations, given.seed)
     game = game_of_runs(given.runs)
     try:
-        with progress() as task:
-            curves = measure_curves(given.runs, plan, task)
+        with shown_progress() as progress:
+            curves = measure_curves(given.runs, plan, progress)
     except KeyboardInterrupt:
         warn("stopped; the same command continues")
         return Result(None, "", STOPPED)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from ludarium.analysis.engine import Engine, write_line
+from ludarium.analysis.engine import Engine, format_line
 from ludarium.base.console import output, say
 from ludarium.envs.registry import GAMES
 
@@ -70,4 +70,4 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _write(answer: dict[str, Any]) -> None:
-    output(write_line(answer), end="")
+    output(format_line(answer), end="")

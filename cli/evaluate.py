@@ -19,7 +19,7 @@ from .arguments import (
     add_simulations,
 )
 from .common import AGENTS_HELP, game_of, read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
@@ -66,11 +66,11 @@ def run(given: argparse.Namespace) -> Result:
     require_different(specs)
     agent, *opponents = make_agents(specs, game)
     matches = []
-    with progress() as task:
+    with shown_progress() as progress:
         for opponent in opponents:
-            task.begin(f"{agent.name} against {opponent.name}", given.games)
+            progress.begin(f"{agent.name} against {opponent.name}", given.games)
             plies = given.opening_plies
-            games = play_match(game, agent, opponent, given.games, given.seed, plies, task)
+            games = play_match(game, agent, opponent, given.games, given.seed, plies, progress)
             matches.append(games)
     return Result(
         [
@@ -88,6 +88,6 @@ def run(given: argparse.Namespace) -> Result:
 
 def _usual_opponents(game: Game, own: AgentSpec) -> list[AgentSpec]:
     """The default opponents that can play the game, as some need its score, without the agent."""
-    lacks = Needs.NOTHING if hasattr(game.rules, "score") else Needs.SCORE
+    lacks = Needs.NOTHING if game.has_score else Needs.SCORE
     specs = map(read_agent, _DEFAULT_OPPONENTS)
     return [spec for spec in specs if spec != own and not lacks & spec.needs]

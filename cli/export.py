@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludarium.base.console import say
 from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.description import describe_game
 from ludarium.training.agents.checkpoints import CheckpointSpec, PocketSpec
@@ -16,7 +15,7 @@ from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, add_seed, output_file, read_positive
 from .common import read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 
 if TYPE_CHECKING:
@@ -112,8 +111,8 @@ def _write_onnx(given: argparse.Namespace) -> Result:
     checkpoint = fitted(checkpoint, game, str(source))
     beside = source if isinstance(agent, CheckpointSpec) else Path(source.name)
     path = output or beside.with_suffix(SUFFIX)
-    with progress() as task:
-        task.begin(f"writing and checking {named(path)}")
+    with shown_progress() as progress:
+        progress.begin(f"writing and checking {named(path)}")
         differences = export_checkpoint(
             checkpoint,
             describe_game(game),
@@ -163,7 +162,8 @@ def _write_library(given: argparse.Namespace) -> Result:
     folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}{kind}-c")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: {quoted(str(folder))} is a file: name a folder")
-    written = write_library(library, targets, folder, say)
+    with shown_progress() as progress:
+        written = write_library(library, targets, folder, progress)
     rows = [[str(path), f"{path.stat().st_size / 1e3:,.0f} kB"] for path in written]
     levels = 0 if library.ladder is None else len(library.ladder.levels)
     data = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from ludarium.arena.ladder import ladder_beside
 from ludarium.envs.engine.game import Game
-from ludarium.envs.faces import gymnasium_id
+from ludarium.envs.making import gymnasium_id
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import selecting_options

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from ludarium.base.console import say
+from ludarium.base.progress import Progress
 
 STOPPED = 130  # exit status after Ctrl-C
 UNREAD = 141  # exit status where the reader of a pipe is gone, as shells have it for other programs
@@ -22,41 +23,6 @@ UNREAD = 141  # exit status where the reader of a pipe is gone, as shells have i
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-
-
-class StopFlag:
-    """Whether Ctrl-C was pressed.
-
-    Args:
-        message: printed on standard error after the first Ctrl-C, unless it is empty.
-    """
-
-    def __init__(self, message: str = "") -> None:
-        self.is_set = False
-        self._is_interrupted = False
-        self._message = message
-
-    def __call__(self) -> bool:
-        """Whether Ctrl-C was pressed.
-
-        Raises:
-            KeyboardInterrupt: it was pressed twice, and Python dropped the interruption, as it does
-                while a finalizer is running.
-        """
-        if self._is_interrupted:
-            raise KeyboardInterrupt
-        return self.is_set
-
-    def set(self, number: int, frame: FrameType | None) -> None:
-        """Note the first Ctrl-C; the second interrupts, and a third ends the process."""
-        if self._is_interrupted:
-            leave(number, frame)
-        if self.is_set:
-            self._is_interrupted = True
-            raise KeyboardInterrupt
-        self.is_set = True
-        if self._message:
-            say(f"\nludarium: {self._message}")
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -68,18 +34,34 @@ def leave(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
-    """A context in which the first signal sets the flag and the second one interrupts.
+def stop_on_ctrl_c(progress: Progress, message: str = "") -> Iterator[None]:
+    """A context in which the first signal stops the work, and the second one interrupts.
 
-    Only the main thread receives signals: in another thread the flag is never set.
+    Python drops an interruption while a finalizer runs: then the work's next look at ``stopped``
+    raises it. Only the main thread receives signals: in another thread nothing is stopped.
+
+    Args:
+        progress: the progress of the work.
+        message: printed on standard error after the first signal, unless it is empty.
     """
-    flag = StopFlag(message)
-    if threading.current_thread() is not threading.main_thread():
-        yield flag
-        return
-    before = _handle(flag.set)
+    count = 0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count > 2:
+            leave(number, frame)
+        if count > 1:
+            progress.stop(KeyboardInterrupt())
+            raise KeyboardInterrupt
+        progress.stop()
+        if message:
+            say(f"\nludarium: {message}")
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = _handle(stop) if is_main else {}
     try:
-        yield flag
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -42,7 +42,7 @@ from .arguments import (
 )
 from .common import read_options
 from .interrupt import STOPPED
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 
 _JOURNAL = "answers.jsonl"
@@ -159,14 +159,14 @@ def _measure(
     asked: list[Asked] = []
     records: list[dict[str, Any]] = []
 
-    with progress() as task:
+    with shown_progress() as progress:
         if given.positions is None:
-            rated = rate(agent, given.within, given.games, given.seed, task)
+            rated = rate(agent, given.within, given.games, given.seed, progress)
             records = [each for games in rated.rounds for each in games.records()]
-            judged = mistakes(losses(rated, task), rated.games)
+            judged = mistakes(losses(rated, progress), rated.games)
         else:
-            for name, test in exact_sets(game, given.positions, given.seed, task).items():
-                asked.append(ask_positions(agent, name, test, task))
+            for name, test in exact_sets(game, given.positions, given.seed, progress).items():
+                asked.append(ask_positions(agent, name, test, progress))
     decisions = [
         each
         for some in [*(rated.decisions if rated else ()), *(each.decisions for each in asked)]

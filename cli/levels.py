@@ -36,7 +36,7 @@ from .arguments import (
     require_writable,
 )
 from .common import read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result, warn
 
 HELP = "list opponents of a chosen strength, or measure new ones"
@@ -155,7 +155,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     output = given.output or Path(ladder_beside(path).name)
     require_writable(output)
     network = stored_network(path, game, str(path))
-    with progress() as task:
+    with shown_progress() as progress:
         ladder = calibrate(
             game,
             network,
@@ -164,7 +164,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             given.games,
             given.levels,
             given.seed,
-            task,
+            progress,
         )
     save_ladder(ladder, output)
     wide = ladder.levels[-1].rating.value - ladder.levels[0].rating.value
@@ -181,9 +181,9 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
 def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[LevelMatch]:
     from ludarium.arena.calibration import check_steps
 
-    with progress() as task:
+    with shown_progress() as progress:
         network = stored_network(path, game, str(path))
-        return check_steps(game, network, ladder, given.games, given.seed, task)
+        return check_steps(game, network, ladder, given.games, given.seed, progress)
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[LevelMatch] | None = None) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def ladder_as_json(ladder: Ladder, checked: Sequence[LevelMatch] | None = None) 
         "levels": [
             {
                 "level": number,
-                **asdict(level.knobs),
+                **asdict(level.params),
                 "elo": level.rating.to_dict(),
             }
             for number, level in enumerate(ladder.levels, 1)
@@ -229,14 +229,14 @@ def ladder_text(ladder: Ladder) -> str:
             str(number),
             words.get(number, ""),
             f"{level.rating.value:,.0f}",
-            str(level.knobs.simulations),
-            f"{level.knobs.temperature:.3f}",
-            f"{level.knobs.bound:.2f}",
+            str(level.params.simulations),
+            f"{level.params.temperature:.3f}",
+            f"{level.params.max_value_loss:.2f}",
             *(_match_row(steps[number])[2:] if number in steps else ("", "")),
         ]
         for number, level in enumerate(ladder.levels, 1)
     ]
-    header = ["level", "", "Elo", "simulations", "temperature", "bound", *_MATCH[2:]]
+    header = ["level", "", "Elo", "simulations", "temperature", "max loss", *_MATCH[2:]]
     lines.append(text_table(header, rows, left=[1], names=2))
     lines.append("scores are those against the level below, of the first against random play")
     others = [each for each in ladder.matches if each.upper != each.lower + 1]

@@ -82,7 +82,7 @@ def find_games(option: str, name: str) -> list[type[Game]]:
         for value in vars(module).values()
         if inspect.isclass(value) and issubclass(value, Game) and value is not Game
     ]
-    games = [kind for kind in kinds if not inspect.isabstract(kind)]
+    games = [game_class for game_class in kinds if not inspect.isabstract(game_class)]
     found = [game for game in games if game.__name__ == wanted] if colon else games
     if not found:
         missing = f"no game {wanted!r}" if colon else "no game"
@@ -96,9 +96,9 @@ def find_games(option: str, name: str) -> list[type[Game]]:
     return found
 
 
-def _described(kind: type[Game]) -> str:
-    missing = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
-    return f"{kind.__name__}, which lacks {missing}" if missing else kind.__name__
+def _described(game_class: type[Game]) -> str:
+    missing = ", ".join(sorted(getattr(game_class, "__abstractmethods__", ())))
+    return f"{game_class.__name__}, which lacks {missing}" if missing else game_class.__name__
 
 
 def _register_network(name: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ludarium.base.console import output
 from ludarium.envs.registry import GAMES
 
-from .progress import progress
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     from ludarium.play.variants import Variant
@@ -72,8 +72,8 @@ def _write(given: argparse.Namespace) -> int:
                     f"{other.agent} and {variant.agent} have one name on the page, "
                     f"{variant.label}: rename one"
                 )
-    with progress() as task:
-        site = write_site(given.folder, list(variants.values()), task)
+    with shown_progress() as progress:
+        site = write_site(given.folder, list(variants.values()), progress)
     output(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
     return 0
 

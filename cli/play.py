@@ -11,29 +11,27 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from ludarium.arena.levels import AUTO, LevelSpec
 from ludarium.base.console import output, say
 from ludarium.base.messages import quoted
-from ludarium.envs.registry import GAMES, find_game, make_game
+from ludarium.envs.registry import GAMES, find_game
 from ludarium.play.server import USUAL_PORT
 from ludarium.training.agents import AgentSpec, read_agent
 from ludarium.training.agents.checkpoints import (
     CheckpointSpec,
     ShippedSpec,
-    shipped_agents,
 )
 from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .arguments import add_options, add_position, add_simulations, read_count
-from .common import AGENTS_HELP, FALLBACK, game_of, read_options
-from .progress import progress
+from .common import AGENTS_HELP, FALLBACK, game_to_play, read_options
+from .progress import shown_progress
 
 if TYPE_CHECKING:
-    from ludarium.envs.engine.game import Game
     from ludarium.play.site import Site
     from ludarium.play.variants import Variant
 
@@ -150,7 +148,7 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
     if not isinstance(named, ShippedSpec | CheckpointSpec):
         raise _NoPageError(f"the page takes a game or a checkpoint, not {given.opponent_or_game}")
     opponent = named if given.opponent is None else read_agent(given.opponent)
-    game = _game_of(given, named, opponent, options)
+    game = game_to_play(given.opponent_or_game, given.opponent, options)
     variant = (
         Variant.of_checkpoint(opponent, game)
         if isinstance(opponent, CheckpointSpec)
@@ -163,24 +161,6 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
         seat = random.SystemRandom().randrange(2) if is_drawn else given.seat
         asked |= {"seat": str(seat), "opponent": against}
     return variant, urlencode(asked, safe=":=@")
-
-
-def _game_of(
-    given: argparse.Namespace,
-    named: ShippedSpec | CheckpointSpec,
-    opponent: AgentSpec,
-    options: dict[str, Any],
-) -> Game:
-    """The game that the terminal would choose for the same arguments."""
-    if isinstance(named, CheckpointSpec):
-        return named.choose_game(options)
-    if isinstance(opponent, CheckpointSpec):
-        return game_of([given.opponent], options, named.game)
-    return (
-        named.choose_game(options)
-        if shipped_agents(named.game)
-        else make_game(named.game, **options)
-    )
 
 
 def _opponent(given: argparse.Namespace, spec: AgentSpec, variant: Variant) -> str:
@@ -248,8 +228,8 @@ def _site_with(variant: Variant, folder: Path) -> Site:
         site = Site.read(parts.BUILT)
         if site.is_current(variant):
             return site
-        with progress() as task:
-            return site.with_variant(variant, folder / "page", task)
+        with shown_progress() as progress:
+            return site.with_variant(variant, folder / "page", progress)
     except ModuleNotFoundError as error:
         raise _NoPageError(
             f'the page needs more packages ({error}): pip install "ludarium[wasm]"'

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.corso.solver import MEMORY as CORSO_MEMORY
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.analysis.search import EndgameSolver
@@ -28,7 +28,7 @@ from .arguments import (
 )
 from .common import play_moves, read_options, read_record
 from .interrupt import STOPPED
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 HELP = "print the exact value of a position"
@@ -102,8 +102,8 @@ def run(given: argparse.Namespace) -> Result:
         )
     prober = prober_of(game, given.memory, given.threads).at(position)
     started = time.perf_counter()
-    with progress(can_stop=True) as task:
-        answers = prober.actions(position, given.limit, task, not given.outcome)
+    with shown_progress(can_stop=True) as progress:
+        answers = prober.actions(position, given.limit, progress, not given.outcome)
     seconds = time.perf_counter() - started
     undecided = sum(not answer.is_decided for answer in answers.values())
     nodes = sum(answer.nodes for answer in answers.values())
@@ -116,7 +116,7 @@ def run(given: argparse.Namespace) -> Result:
         "source": prober.source,
         **_as_json(position, answers),
         "undecided": undecided,
-        "stopped": task.stopped,
+        "stopped": progress.stopped,
         "seconds": round(seconds, 3),
     }
     effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
@@ -124,18 +124,18 @@ def run(given: argparse.Namespace) -> Result:
     if undecided:
         say(
             f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
-            f"positions{', when it was stopped' if task.stopped else ''}.\n"
-            f"To decide more: {_advice(prober, given, task.stopped)}."
+            f"positions{', when it was stopped' if progress.stopped else ''}.\n"
+            f"To decide more: {_advice(prober, given, progress.stopped)}."
         )
-    return Result(data, text, STOPPED if task.stopped else int(undecided > 0))
+    return Result(data, text, STOPPED if progress.stopped else int(undecided > 0))
 
 
-def _as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
+def _as_json(position: Position, answers: dict[int, ValueBounds]) -> dict[str, Any]:
     """A position, its exact value for the mover, and those of its actions, best first."""
     return {
         "board": position.board_text().splitlines(),
         "mover": f"player_{position.mover}",
-        **Answer.best(answers.values()).as_json(),
+        **ValueBounds.best(answers.values()).as_json(),
         "actions": [
             {"action": action, "text": position.action_to_text(action), **answer.as_json()}
             for action, answer in answers.items()
@@ -143,13 +143,13 @@ def _as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
     }
 
 
-def _as_text(position: Position, answers: dict[int, Answer]) -> str:
+def _as_text(position: Position, answers: dict[int, ValueBounds]) -> str:
     """The same data as text for people."""
     rows = [[position.action_to_text(action), str(each)] for action, each in answers.items()]
     return "\n".join(
         [
             position.board_text(),
-            f"for player_{position.mover}, to move: {Answer.best(answers.values())}",
+            f"for player_{position.mover}, to move: {ValueBounds.best(answers.values())}",
             text_table(None, rows, left=(0, 1)),
         ]
     )

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ludarium.base.progress_bar import ShownTask, shown_task
+from ludarium.base.progress_bar import ProgressBar, progress_bar
 
 from .interrupt import stop_on_ctrl_c
 
 
 @contextmanager
-def progress(can_stop: bool = False) -> Iterator[ShownTask]:
-    """A context with a task whose progress is shown; the bar is gone at the end.
+def shown_progress(can_stop: bool = False, stopping: str = "") -> Iterator[ProgressBar]:
+    """A context in which progress is shown; the bar is gone at the end.
 
     Args:
-        can_stop: the first Ctrl-C stops the task, so that the results so far can be printed.
+        can_stop: the first Ctrl-C stops the work, so that the results so far can be printed.
+        stopping: what the first Ctrl-C says, if the end may take long.
     """
-    if can_stop:
-        with stop_on_ctrl_c() as stop, shown_task(stop=stop, hint="Ctrl-C stops") as task:
-            yield task
-    else:
-        with shown_task() as task:
-            yield task
+    with progress_bar(hint="Ctrl-C stops" if can_stop and not stopping else "") as progress:
+        if can_stop:
+            with stop_on_ctrl_c(progress, stopping):
+                yield progress
+        else:
+            yield progress

@@ -23,7 +23,7 @@ from ludarium.training.table import text_table
 from .arguments import add_json, add_limit, add_options, add_seed, output_file, read_positive
 from .common import read_options
 from .interrupt import STOPPED
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 HELP = "list a game's puzzles, or make new ones"
@@ -88,9 +88,9 @@ def run(given: argparse.Namespace) -> Result:
         if shipped is None or shipped.game != game:
             raise FileNotFoundError(f"no puzzles of {game} ship: make some, with --output")
         return _result(shipped)
-    with progress(can_stop=True) as task:
-        found = make_puzzles(game, file=given.output, task=task, **making)
-    return _result(found, STOPPED if task.stopped else 0)
+    with shown_progress(can_stop=True) as progress:
+        found = make_puzzles(game, file=given.output, progress=progress, **making)
+    return _result(found, STOPPED if progress.stopped else 0)
 
 
 def _result(found: PuzzleSet, status: int = 0) -> Result:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.base.console import output
-from ludarium.base.progress import Task
+from ludarium.base.progress import Progress
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.film import contact_sheet, gif
 from ludarium.envs.engine.draw.layers import HEATS, LAYERS
@@ -21,7 +21,7 @@ from ludarium.envs.registry import make_game
 
 from .arguments import add_options, add_position, output_file, read_count, read_seconds
 from .common import AGENTS_HELP, game_and_agent, read_options, read_record
-from .progress import progress
+from .progress import shown_progress
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _WIDEST = 4000  # largest width of one picture, in pixels
@@ -127,21 +127,21 @@ def run(given: argparse.Namespace) -> int:
     position = game.start(seed, record.get("position"))
     pictures: dict[int, str] = {}
     before, last = None, None
-    with progress() as task:
-        task.begin("drawing", len(plies))
+    with shown_progress() as progress:
+        progress.begin("drawing", len(plies))
         for ply in range(max(plies) + 1):
             if ply in plies:
                 layers = _layers(given.layer, position, agent)
                 pictures[ply] = position.svg(last, before, layers)
                 if forfeit is not None and ply == len(actions):
                     pictures[ply] = with_result(pictures[ply], forfeit.told(game))
-                task.advance()
+                progress.advance()
             if ply < max(plies):
                 before, last = position.copy(), actions[ply]
                 position.play(last)
         drawn = list(pictures.values())
-        task.begin("writing", len(drawn))
-        content = _content(given, target, drawn, game.title, task)
+        progress.begin("writing", len(drawn))
+        content = _content(given, target, drawn, game.title, progress)
     write_whole(target, content)
     output(f"{target}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
     return 0
@@ -206,7 +206,7 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
     layers: dict[str, Any] = {name: None for name in names if name not in searched}
     if not searched or position.is_over:
         return layers
-    if getattr(agent, "searcher", None) is None:
+    if not getattr(agent, "searches", False):
         raise ValueError(f"this --agent does not search, so it has no layer {searched[0]}")
     found = agent.search(position.states)
     if "visits" in searched and not found.visits.any():
@@ -222,7 +222,7 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
 
 
 def _content(
-    given: argparse.Namespace, target: Path, pictures: list[str], title: str, task: Task
+    given: argparse.Namespace, target: Path, pictures: list[str], title: str, progress: Progress
 ) -> bytes:
     """The content of the file."""
     suffix = target.suffix.lower()
@@ -236,7 +236,7 @@ def _content(
             )
     if suffix == ".gif":
         last = max(_LAST_SECONDS, given.seconds)
-        return gif(pictures, given.width, given.seconds, last, task)
+        return gif(pictures, given.width, given.seconds, last, progress)
     svg, width = pictures[0], given.width
     if given.every is not None:
         svg = contact_sheet(pictures, given.columns, title)

@@ -13,7 +13,7 @@ from ludarium.envs.registry import GAMES, make_game
 
 from .arguments import add_json, add_options, add_seed, output_file, read_games, require_writable
 from .common import read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 HELP = "write a page about a game: balance, drama, skill, first moves"
@@ -79,12 +79,12 @@ def run(given: argparse.Namespace) -> Result:
         require_writable(file)
     chosen = {"games": given.games, "seed": given.seed, "agent": given.agent}
     settings = ReportSettings.quick(**chosen) if given.quick else ReportSettings(**chosen)
-    with progress() as task:
+    with shown_progress() as progress:
         report: Report
         if compared is None:
-            report = make_report(game, settings, task)
+            report = make_report(game, settings, progress)
         else:
-            report = compare_options(game, *compared, settings, task)
+            report = compare_options(game, *compared, settings, progress)
     figures = report.write(output)
     written = f"\nwritten: {output} (the page), {figures} (its figures)"
     return Result(report.data, "\n".join([*report.summary, written]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +29,30 @@ class Result:
     caveats: Sequence[str] = ()
 
 
+#: An argument with its value, and "another" with an argument, as the library's messages name them.
+_ARGUMENT = re.compile(r"(?<![\w.?&-])([a-z_]+)=(\w+)|\banother ([a-z_]+)\b")
+_options: set[str] = set()  # names of the arguments for which the running command has options
+
+
+def name_options(given: argparse.Namespace) -> None:
+    """Name the options of this command from now on, where the library names its arguments."""
+    _options.clear()
+    _options.update(vars(given))
+
+
+def with_options(text: str) -> str:
+    """A library's message for the command line: ``--restart`` for ``restart=True``, and so on."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value, other = found.groups()
+        if (name or other) not in _options:
+            return found[0]
+        word = f"--{(name or other).replace('_', '-')}"
+        return f"another {word}" if other else word if value == "True" else f"{word} {value}"
+
+    return _ARGUMENT.sub(option, text)
+
+
 def show(result: Result, as_json: bool) -> int:
     """Print a result; return the exit status."""
     if as_json and result.data is not None:
@@ -34,7 +60,7 @@ def show(result: Result, as_json: bool) -> int:
         for caveat in result.caveats:
             warn(caveat)
     elif result.text:
-        output(result.text)
+        output(with_options(result.text))
     return result.status
 
 
@@ -45,4 +71,4 @@ def print_json(data: Any) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to standard error."""
-    say(f"ludarium: warning: {text}")
+    say(f"ludarium: warning: {with_options(text)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.corso import CorsoSolver, first_actions
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
@@ -21,7 +21,7 @@ from .arguments import (
 )
 from .common import read_options
 from .interrupt import STOPPED
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 HELP = "each first action, in minutes"
@@ -75,21 +75,21 @@ def run(given: argparse.Namespace) -> Result:
     else:
         actions = first_actions(solver.game)
     started = time.perf_counter()
-    with progress(can_stop=True) as task:
+    with shown_progress(can_stop=True) as progress:
         positions = [after(start, action) for action in actions]
-        found = solver.answer_all(positions, task=task, leads=given.score)
+        found = solver.answer_all(positions, progress=progress, leads=given.score)
     seconds = time.perf_counter() - started
     answers = {
         start.action_to_text(action): answer.reversed()
         for action, answer in zip(actions, found, strict=True)
     }
-    best = Answer.best(answers.values())
+    best = ValueBounds.best(answers.values())
     data = {
         "game": solver.game.name,
         "options": dict(solver.game.options),
         "first_actions": {text: answer.as_json() for text, answer in answers.items()},
         "start": None if given.first_move else best.as_json(),
-        "stopped": task.stopped,
+        "stopped": progress.stopped,
         "nodes": solver.nodes,
         "seconds": round(seconds, 2),
         "memory": solver.memory,
@@ -110,4 +110,4 @@ def run(given: argparse.Namespace) -> Result:
     ]
     if not given.first_move:
         lines.insert(2, f"value of the start for player_0: {best}")
-    return Result(data, "\n".join(lines), STOPPED if task.stopped else 0)
+    return Result(data, "\n".join(lines), STOPPED if progress.stopped else 0)

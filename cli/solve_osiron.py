@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.osiron import (
     OsironSolution,
     RuleSet,
@@ -21,7 +21,7 @@ from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, add_threads
 from .common import read_options
-from .progress import progress
+from .progress import shown_progress
 from .result import Result
 
 HELP = "every position, in seconds"
@@ -79,7 +79,7 @@ def _solve_one(game: Game, given: argparse.Namespace) -> Result:
         f"value of the start for player_0: {start}",
         f"table: {result['table']} ({result['bytes'] / 1e6:.1f} MB)",
     ]
-    return Result(data | {"start": Answer.exact(start).as_json()}, "\n".join(lines))
+    return Result(data | {"start": ValueBounds.exact(start).as_json()}, "\n".join(lines))
 
 
 def _solve_all(game: Game, given: argparse.Namespace) -> Result:
@@ -103,8 +103,8 @@ def _solved(
     ``exchanged`` is 1 if the players are exchanged in the table.
     """
     started = time.perf_counter()
-    with progress() as task:
-        table = SolvedTable.solve(rules, task, threads)
+    with shown_progress() as progress:
+        table = SolvedTable.solve(rules, progress, threads)
     seconds = time.perf_counter() - started
     path = table.save(table_path(rules))
     phases = [
@@ -122,7 +122,7 @@ def _solved(
         "phases": phases,
         "free": free.as_json(),
         "all": every.as_json(),
-        "layers": task.done,
+        "layers": progress.done,
         "seconds": round(seconds, 2),
         "table": str(path),
         "bytes": path.stat().st_size,

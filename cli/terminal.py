@@ -22,16 +22,16 @@ from ludarium.arena.adaptive import AdaptiveAgent
 from ludarium.base.console import plain_console, say
 from ludarium.base.messages import named, quoted
 from ludarium.base.storage import write_whole
+from ludarium.envs.engine.compile import compile_in_background
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
 from ludarium.envs.registry import GAMES
-from ludarium.training.agents import Agent, GameInPlay, make_agent
-from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents import Agent, GameInPlay, read_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
-from .common import agent_for, game_and_agent, game_of, read_options, read_record
+from .common import agent_for, game_of, game_to_play, read_options, read_record
 from .interrupt import STOPPED
 from .modules import program
 from .result import print_json
@@ -95,12 +95,10 @@ def _find_opponent(
 ) -> tuple[Game, Agent, list[str]]:
     """The game, the opponent, and notes on the choice for the person."""
     name, opponent = given.opponent_or_game, given.opponent
-    if name not in GAMES:
-        game, agent = game_and_agent(name, options, given.simulations)
-        return game, agent if opponent is None else make_agent(opponent, game), []
-    if opponent is not None and not options and shipped_agents(name):
-        options = dict(game_of([opponent, name], {}, name).options)  # one board for all
-    return agent_for(name, opponent, options, given.simulations)
+    if name in GAMES and opponent is None:
+        return agent_for(name, None, options, given.simulations)
+    game = game_to_play(name, opponent, options)
+    return game, read_agent(opponent or name).with_simulations(given.simulations).make(game), []
 
 
 def _choose_seat(
@@ -208,6 +206,7 @@ class _TerminalGame:
 
     def run(self) -> int:
         """Play until the game is over or the person leaves; return the exit status."""
+        compile_in_background(self.position.game)  # for the opponent, while the person thinks
         first = "first" if self.seat == 0 else "second"
         self.say(f"{self.position.game.title} against {self._opponent.name}", "bold")
         self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")
@@ -227,7 +226,7 @@ class _TerminalGame:
     def _go_on(self) -> bool:
         """Play the opponent's move, or ask the person for one; False if the person leaves."""
         if self.position.mover == self.seat:
-            self.say("\n" + self.position.game.terminal_text(self.position.state))
+            self.say("\n" + self.position.game.terminal.text(self.position))
             return self._ask_until_moved()
         try:
             with self._console.status("thinking ..."):
@@ -273,7 +272,7 @@ class _TerminalGame:
         """Read lines until the number of moves changes; return False if the person leaves."""
         played = len(self.history)
         while len(self.history) == played:
-            to_do = self.position.game.to_do(self.position.state)
+            to_do = self.position.to_do()
             if not self._ask(f"you are {self._who(self.seat)}, to {to_do}: "):
                 return False
         return True
@@ -315,7 +314,7 @@ class _TerminalGame:
     def _answer_or_play(self, line: str) -> None:
         """Run a command of the game, or play a move."""
         game, position = self.position.game, self.position
-        answer = game.terminal_help(position.state, line.lower().split())
+        answer = game.terminal.answer(position, line.lower().split())
         if answer is not None:
             self.say(answer)
         elif position.mover != self.seat:
@@ -324,7 +323,7 @@ class _TerminalGame:
             self.play(position.text_to_action(line))
 
     def _who(self, player: int) -> str:
-        marks = self.position.game.marks(self.position.state, player)
+        marks = self.position.game.marks(self.position, player)
         return f"player_{player} ({marks})" if marks else f"player_{player}"
 
     def _tell_result(self) -> None:
@@ -335,11 +334,11 @@ class _TerminalGame:
             winner = "you win" if self.forfeit.player != self.seat else f"{name} wins"
             self.say(f"{self.forfeit.told(self.position.game)}: {winner}.", "bold")
         elif self.position.is_over:
-            self.say("\n" + self.position.game.terminal_text(self.position.state))
-            tally = self.position.game.tally(self.position.state)
-            points = f", {max(tally)} to {min(tally)}" if tally is not None else ""
+            self.say("\n" + self.position.game.terminal.text(self.position))
+            points = self.position.points
+            told = f", {max(points)} to {min(points)}" if points is not None else ""
             results = {1: "You win", -1: f"{name} wins", 0: "A draw"}
-            self.say(f"{results[self.position.rewards[self.seat]]}{points}.", "bold")
+            self.say(f"{results[self.position.rewards[self.seat]]}{told}.", "bold")
 
     def _think(self, function: Callable[[], Any]) -> Any:
         """Call a function of the opponent in a thread, so that Ctrl-C works during compiled code.
@@ -367,7 +366,7 @@ class _TerminalGame:
     # Commands.
 
     def _help(self, _: str) -> None:
-        commands = [*_HELP, *self.position.game.terminal_commands]
+        commands = [*_HELP, *self.position.game.terminal.commands]
         self.say(text_table(None, commands, left=(0, 1), terminal=False))
 
     def _board(self, _: str) -> None:

@@ -17,8 +17,8 @@ from ludarium.envs.registry import GAMES, find_game
 
 from .arguments import add_folder, add_json, add_options
 from .common import as_argument, read_options
-from .interrupt import stop_on_ctrl_c
 from .modules import program
+from .progress import shown_progress
 from .result import Result, warn
 
 HELP = "train an agent from scratch, or resume a run"
@@ -177,8 +177,8 @@ def run(given: argparse.Namespace) -> Result:
     if given.start is not None:
         of_start = start_settings(given.start, config, folder.begun())
         config = apply_settings(config, [*of_start, *settings])
-    with stop_on_ctrl_c(STOPPING) as stop:
-        outcome = train_in(folder, config, cluster=given.cluster, stop=stop)
+    with shown_progress(can_stop=True, stopping=STOPPING) as progress:
+        outcome = train_in(folder, config, cluster=given.cluster, progress=progress)
     if outcome.iteration and not outcome.step:
         warn(
             "nothing was learnt, so the agent is unchanged: there were too few positions for a "

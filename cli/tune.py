@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ludarium.base.console import say
+from ludarium.base.progress import Progress
 from ludarium.configs import TrainingConfig
 from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
 from .arguments import add_folder, add_json, read_count
 from .common import as_argument
-from .interrupt import STOPPED, stop_on_ctrl_c
+from .interrupt import STOPPED
 from .modules import program
+from .progress import shown_progress
 from .result import Result, warn
 from .train import STOPPING, add_configuration, choose_config, read_settings
 
@@ -116,11 +116,11 @@ def run(given: argparse.Namespace) -> Result:
         prunes=given.stopping == "median" or not (given.stopping or given.grid),
     )
 
-    def train(config: TrainingConfig, run: RunFolder, stop: Callable[[], bool]) -> RunResult:
-        return train_in(run, config, cluster=given.cluster, stop=stop)
+    def train(config: TrainingConfig, run: RunFolder, progress: Progress) -> RunResult:
+        return train_in(run, config, cluster=given.cluster, progress=progress)
 
-    with stop_on_ctrl_c(STOPPING) as stop:
-        is_done = tune(folder, plan, train, say, stop)
+    with shown_progress(can_stop=True, stopping=STOPPING) as progress:
+        is_done = tune(folder, plan, train, progress)
     if not is_done:
         warn("stopped; the same command continues")
     return _result(folder, load_study(folder), 0 if is_done else STOPPED)

@@ -207,8 +207,8 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
     algorithm = data["algorithm"]
     if algorithm != config.algorithm and algorithm in list(ALGORITHMS):
         raise ValueError(
-            f"algorithm={algorithm}: this configuration is for {config.algorithm}, which has other "
-            f"keys: take one for {algorithm}, or give --algorithm {algorithm}"
+            f"this configuration is for {config.algorithm}, and {algorithm} has other keys: begin "
+            f"with one whose algorithm is {algorithm}"
         )
     return _validate(data, "the configuration")
 

@@ -29,7 +29,7 @@ MOST_SIMULATIONS = 100_000  #: limit of a search
 _MOST_OF_BOOTSTRAP = 1 / 3  #: share of ``budget.minutes``
 _MOST_VARIANTS = 100
 #: Keys and settings by the name that they had before.
-RENAMED = {"prove": "solver", "bound": "lcb", "truth": "exact_test"}
+RENAMED = {"prove": "solver", "bound": "lcb", "truth": "exact_test", "keep_decided": "keep_trivial"}
 
 Text = Annotated[str, Meta(max_length=1000)]
 Name = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -170,7 +170,7 @@ class NetworkConfig(Section, frozen=True):
         if self.size is not None and numbers != (None, None):
             raise ValueError(
                 "give either size or channels and blocks, not both; to change from one to the "
-                'other replace the whole section, as in --set "network={size: small}"'
+                "other replace the whole section, as in network={size: small}"
             )
         if self.size is None and None in numbers:
             raise ValueError("channels and blocks go together: give both, or size instead")
@@ -353,7 +353,7 @@ class SelfPlayConfig(SearchOptions, frozen=True):
     """Megabytes for the evaluation cache, all workers together; 0: no cache."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Exact targets: most positions searched to solve one, from a game's end back; 0: none."""
-    keep_decided: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
+    keep_trivial: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
     """Share kept of solved positions whose actions all have one value; these weigh 1 / share."""
 
     def __post_init__(self) -> None:
@@ -457,7 +457,7 @@ class EvaluationConfig(Section, frozen=True):
     """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     """Games of an evaluation."""
-    simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 32
+    simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 64
     """The agent's simulations per move; 0: the policy's favourite, without search."""
     exact_test: Name | None = None
     """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""

@@ -15,11 +15,11 @@ Gymnasium ids such as ``ludarium/Corso-v0``.
 from typing import TYPE_CHECKING, Any
 
 from .engine.game import Game, Symmetries
+from .engine.game_check import check_game
 from .engine.options import Option
 from .engine.position import Position
-from .engine.spec import Spec
-from .engine.trial import check_game
-from .faces import GameModule, from_record, install_faces, make, make_raw, register_game
+from .engine.spec import Spec, Texts
+from .making import GameModule, from_record, install_modules, make, make_raw, register_game
 from .registry import GAMES, make_game
 
 if TYPE_CHECKING:  # these are made while this package is imported, from the list of games
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # these are made while this package is imported, from the lis
     obsidio_v0: GameModule
     obelisk_v0: GameModule
 
-_version_modules = [install_faces(*item) for item in GAMES.versions().items()]
+_version_modules = [install_modules(*item) for item in GAMES.versions().items()]
 
 
 def __getattr__(name: str) -> Any:
@@ -51,6 +51,7 @@ __all__ = [
     "Position",
     "Spec",
     "Symmetries",
+    "Texts",
     "check_game",
     "from_record",
     "make",

@@ -19,7 +19,7 @@ from pettingzoo import AECEnv
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, checked_seed, index
 
-from .engine.codec import shown
+from .engine.codec import encode_states
 from .engine.draw.picture import Window, pixels, with_result
 from .engine.game import Game
 from .engine.position import IllegalActionError, Position, starts_in
@@ -159,7 +159,7 @@ class BoardGameEnv(AECEnv):
             self._position._restart(self.start_seed, mask, planes, self.canonical)
         else:
             self._position._go_to(starts[0]._states)
-            ((planes,), (mask,), _) = shown(self.game, starts[0]._states, self.canonical)
+            ((planes,), (mask,), _) = encode_states(self.game, starts[0]._states, self.canonical)
         self.moves: list[int] = []
         self._forfeit = None
         self.refusal = ""
@@ -245,16 +245,12 @@ class BoardGameEnv(AECEnv):
             return
         self._play(self._on_board(action))
 
-    def step_on_board(self, action: Any) -> None:
-        """`step` with an action in the board's own frame, whatever the environment's is."""
-        self.step(self._in_frame(action))
-
     def mask(self) -> np.ndarray:
         """int8[num_actions], the legal actions of the player to move, as a new array."""
         position = self._current()
         if not self.canonical:
             return position.mask
-        _, masks, _ = shown(self.game, position._states, canonical=True)
+        _, masks, _ = encode_states(self.game, position._states, canonical=True)
         return masks[0]
 
     def is_action(self, action: Any) -> bool:

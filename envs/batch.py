@@ -24,10 +24,11 @@ import numpy as np
 from ludarium.base.memory import read_only, require_memory
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_flag, checked_whole, require_seed
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 
 from .engine.batch_kernels import choice_dtype, rows
 from .engine.game import Game
+from .engine.game_in_play import GameInPlay
 from .engine.position import Position, checked_dtype, contents_of, starts_in
 from .engine.rule import seed_rng
 from .registry import as_game
@@ -35,7 +36,7 @@ from .registry import as_game
 _INT64 = np.dtype(np.int64)
 #: An additional thread pays off from this many entries of observations and masks per thread on.
 _WORTH_A_THREAD = 300_000
-_SHOWN = "observations", "masks", "movers", "rewards", "terminated", "truncated", "actions"
+_OUTPUTS = "observations", "masks", "movers", "rewards", "terminated", "truncated", "actions"
 
 
 class BatchEnv:
@@ -54,6 +55,7 @@ class BatchEnv:
         terminated: bool[N], whether the last ply ended the game by the rules.
         truncated: bool[N], whether the last ply reached the ply cap.
         actions: int64[N], the actions of the last step.
+        records: structured [N], the positions; `states` copies them.
         game, canonical: what the batch was made with.
         threads: how many threads step the games.
 
@@ -84,6 +86,7 @@ class BatchEnv:
     terminated: np.ndarray
     truncated: np.ndarray
     actions: np.ndarray
+    records: np.ndarray
 
     def __init__(
         self,
@@ -124,9 +127,10 @@ class BatchEnv:
         self.reset(np.random.SeedSequence() if seed is None else seed)
 
     def _bound(self) -> tuple:
-        """Show the arrays to callers; return them as the kernels need them. All are views."""
-        for name in _SHOWN:
+        """Give callers views of the arrays; return them as the kernels need them, views too."""
+        for name in _OUTPUTS:
             setattr(self, name, read_only(getattr(self, f"_{name}")))
+        self.records = read_only(self._states)
         return (
             self.game.tables,
             self._states,
@@ -143,7 +147,7 @@ class BatchEnv:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to copy or pickle; it leaves out the views, which would become copies."""
-        views = {"_batch", *_SHOWN}
+        views = {"_batch", "records", *_OUTPUTS}
         return {name: value for name, value in vars(self).items() if name not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -192,12 +196,26 @@ class BatchEnv:
             self._begin_at(np.arange(self.num_envs), starts)
         self._some_over = False
 
+    def are_legal(self, actions: Any) -> np.ndarray:
+        """Whether an action is legal in each game, bool[N].
+
+        Raises:
+            ValueError: the actions are not N integers from 0 to ``num_actions`` - 1.
+        """
+        asked, games = np.asarray(actions), np.arange(self.num_envs)
+        numbers = self._integers("actions", asked, len(games))
+        beyond = np.flatnonzero((numbers < 0) | (numbers >= self.game.num_actions))
+        if len(beyond):
+            raise ValueError(self.refusal(int(beyond[0]), asked[beyond[0]]))
+        legal: np.ndarray = self._choices["mask"][games, numbers] == 1
+        return legal
+
     def _begin_at(self, games: np.ndarray, starts: Sequence[Position]) -> None:
         """Put some of the games where they begin; ``starts`` has a position for every game."""
         self._choices["mask"] = 0  # nothing is legal until all is in its place
         for game in games:
             self._states[game] = starts[game]._states[0]
-        self._run(self.game.batch_kernels.batch_show)
+        self._run(self.game.batch_kernels.batch_rewrite)
 
     def step(self, actions: Any) -> None:
         """Play one action in each game.
@@ -219,7 +237,7 @@ class BatchEnv:
             if refused < 0:
                 self._run(kernels.batch_step, played)
         if refused >= 0:
-            raise ValueError(self._refusal(refused, asked[refused]))
+            raise ValueError(self.refusal(refused, asked[refused]))
 
     def step_random(self) -> None:
         """Play a random legal action in each game: `random_actions` and `step` in one.
@@ -264,15 +282,27 @@ class BatchEnv:
         self._some_over = True
         refused = self.game.batch_kernels.batch_play(self._batch, games, played)
         if refused >= 0:
-            raise ValueError(self._refusal(int(games[refused]), asked[refused]))
+            raise ValueError(self.refusal(int(games[refused]), asked[refused]))
 
-    def restart(self, games: Any) -> None:
+    def restart(
+        self,
+        games: Any,
+        seeds: Sequence[int] | None = None,
+        starts: Sequence[Position] | None = None,
+    ) -> None:
         """Restart some of the games.
 
         Args:
             games: integers [K], the numbers of the games.
+            seeds: seeds of their random numbers from here on; None: these continue.
+            starts: where each of all N games begins; None: at the start of the game.
         """
-        self.game.batch_kernels.batch_restart(self._batch, self._numbers("games", games))
+        games = self._numbers("games", games)
+        for game, seed in zip(games, () if seeds is None else seeds, strict=seeds is not None):
+            self._choices["rng"][game] = seed_rng(int(seed))[0]
+        self.game.batch_kernels.batch_restart(self._batch, games)
+        if starts is not None:
+            self._begin_at(games, starts)
 
     def observe(self, games: Any, players: Any) -> None:
         """Write into ``observations`` what given players see of some of the games.
@@ -291,6 +321,12 @@ class BatchEnv:
         """A copy of one game's position; ``index`` is its number, 0 to N - 1."""
         number = checked_whole("index", index, 0, self.num_envs - 1)
         return Position.of_state(self.game, self._states[number])
+
+    def in_play(
+        self, index: int, seat: int, seed: int, actions: list[int], start: str | None
+    ) -> GameInPlay:
+        """A player's handle of one game, which follows it; for the arguments see `GameInPlay`."""
+        return GameInPlay(self.game, index, seat, seed, self._states, actions, start)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The games and their random numbers, as copies, for `resume`.
@@ -328,20 +364,20 @@ class BatchEnv:
         self._some_over = True
         self._choices["mask"] = 0  # nothing is legal until all is in its place
         self._states[...], self._choices["rng"] = states, rngs
-        self._run(self.game.batch_kernels.batch_show)
+        self._run(self.game.batch_kernels.batch_rewrite)
 
     def _run(self, kernel: Callable, *arguments: np.ndarray) -> None:
         batch = self._batch
         if self.threads == 1:
             kernel(batch, *arguments, 0, self.num_envs)
         else:
-            split(
+            parallel_for(
                 lambda begin, end: kernel(batch, *arguments, begin, end),
                 self.num_envs,
                 self.threads,
             )
 
-    def _refusal(self, index: int, action: Any) -> str:
+    def refusal(self, index: int, action: Any) -> str:
         """Why game ``index`` does not take ``action``, which is in the frame of the batch."""
         position, action = self.position(index), int(action)
         if self.canonical and 0 <= action < self.game.num_actions:

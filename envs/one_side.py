@@ -15,27 +15,24 @@ from ludarium.base.numbers import checked_whole
 from .aec import unit_box
 from .batch import BatchEnv
 from .engine.game import Game
+from .engine.game_in_play import GameInPlay
 from .engine.position import Position, starts_in
-from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
+from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from .opponents import (
     BOTH,
     MOST_BEGINNINGS,
     SEATS,
-    FromArrays,
-    Opponents,
-    Player,
-    PlayerOpponents,
-    Policy,
+    FromPlayer,
+    Opponent,
     check_choice,
-    in_batch,
-    make_opponent,
+    make_opponents,
     no_turn,
     restarted,
 )
 
 #: The most random plies that a game may start with.
 MOST_OPENING_PLIES = 100
-_SHOWN = "seats", "rewards", "terminated", "truncated", "illegal_actions"
+_OUTPUTS = "seats", "rewards", "terminated", "truncated", "illegal_actions"
 
 
 class OneSide:
@@ -71,7 +68,7 @@ class OneSide:
         self,
         game: Game,
         num_envs: int,
-        opponent: str | Policy | Player | FromArrays | Opponents = "random",
+        opponent: Opponent = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
@@ -82,9 +79,8 @@ class OneSide:
         if seat == BOTH and opponent != "random":
             raise ValueError('with seat="both" the agent plays both sides: leave out the opponent')
         check_choice("illegal", illegal, ("lose", "raise"))
-        is_many = isinstance(opponent, Opponents) and not isinstance(opponent, Player | type)
         self._opponent = opponent
-        self._made = opponent if is_many else make_opponent(opponent, game, None)
+        self._opponents = make_opponents(opponent, game, None, self._handle)
         self.batch = BatchEnv(
             game, num_envs, threads=1, observation_dtype=observation_dtype, canonical=canonical
         )
@@ -98,7 +94,7 @@ class OneSide:
         self._seat = seat
         self._refused = game.new_states(0)  # positions in which the illegal actions were played
         self._raises = illegal == "raise"
-        self._opponents: Opponents | None = None
+        self._has_begun = False
         self._actions: list[list[int]] = []  # actions of each game, if a `Player` plays
         self._seeds = np.zeros(num_envs, np.int64)  # seeds of the starts, if a `Player` plays
         self._starts: list[Position] | None = None  # where all games begin, during a reset
@@ -106,20 +102,20 @@ class OneSide:
         self._in_play = np.zeros(num_envs, np.bool_)  # the opponent still has to learn of the end
         self._is_ready = False  # in every unfinished game the agent is to move
         self._random = np.random.default_rng()
-        self._show()
+        self._give_views()
 
-    def _show(self) -> None:
-        """Show the arrays to callers, as views."""
-        for name in _SHOWN:
+    def _give_views(self) -> None:
+        """Give callers views of the arrays."""
+        for name in _OUTPUTS:
             setattr(self, name, read_only(getattr(self, f"_{name}")))
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to copy or pickle; it leaves out the views, which would become copies."""
-        return {name: value for name, value in vars(self).items() if name not in _SHOWN}
+        return {name: value for name, value in vars(self).items() if name not in _OUTPUTS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._show()
+        self._give_views()
 
     @property
     def is_over(self) -> np.ndarray:
@@ -143,10 +139,15 @@ class OneSide:
         """
         starts = starts_in(self.batch.game, options, len(self._every))
         self.abandon()
-        if random is not None or self._opponents is None:
+        if random is not None or not self._has_begun:
             self._random = random or self._random
             self.batch.reset(int(self._random.integers(2**63)))
-            self._opponents = self._ready_opponents()
+            game, made = self.batch.game, self._opponents
+            self._opponents = restarted(self._opponent, made, game, self._random, self._handle)
+            if isinstance(self._opponents, FromPlayer):
+                self._actions = [[] for _ in self._every]
+                self._texts = [None] * len(self._every)
+        self._has_begun = True
         self._illegal_actions[:], self._refused = -1, self._refused[:0]
         self._seats[:] = (self._every + 1) % 2  # "alternate" swaps them in `_begin`
         try:
@@ -181,26 +182,21 @@ class OneSide:
                 action: only `reset` can continue.
             gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
         """
-        batch, games = self.batch, self._every
+        batch = self.batch
         self.require_ready()
         if self.is_over.any():
             raise ResetNeeded("some of the games are over: call renew() first")
-        asked = np.asarray(actions)
-        actions = batch._integers("actions", asked, len(games))
-        beyond = np.flatnonzero((actions < 0) | (actions >= batch.game.num_actions))
-        if len(beyond):
-            raise ValueError(batch._refusal(int(beyond[0]), asked[beyond[0]]))
-        is_legal = batch._choices["mask"][games, actions] == 1
+        is_legal, actions = batch.are_legal(actions), np.asarray(actions)
         if self._raises and not is_legal.all():
             index = int(np.argmin(is_legal))
-            raise ValueError(batch._refusal(index, asked[index]))
+            raise ValueError(batch.refusal(index, actions[index]))
         self._is_ready = False
-        self._play(games[is_legal], actions[is_legal])
+        self._play(np.flatnonzero(is_legal), actions[is_legal])
         self._play_opponents(is_legal)
-        outcomes = batch._states["outcome"]
-        self._refused = batch._states[~is_legal]
+        outcomes = batch.records["outcome"]
+        self._refused = batch.records[~is_legal]
         self._illegal_actions[:] = np.where(is_legal, -1, actions)
-        self._rewards[:] = np.where(is_legal, self._rewards_of(games), -1)
+        self._rewards[:] = np.where(is_legal, self._rewards_of(self._every), -1)
         self._truncated[:] = (outcomes == TRUNCATED) & is_legal
         self._terminated[:] = ((outcomes != ONGOING) | ~is_legal) & ~self._truncated
         over = np.flatnonzero(self.is_over)
@@ -240,7 +236,7 @@ class OneSide:
 
     def _rewards_of(self, games: np.ndarray) -> np.ndarray:
         """float32[K], the agent's rewards in some of the games, by the rules."""
-        outcomes, seats = self.batch._states["outcome"][games], self._seats[games]
+        outcomes, seats = self.batch.records["outcome"][games], self._seats[games]
         won, lost = outcomes == PLAYER_0_WINS + seats, outcomes == PLAYER_1_WINS - seats
         return won.astype(np.float32) - lost.astype(np.float32)
 
@@ -248,7 +244,6 @@ class OneSide:
         """Tell the opponents, once, that games are over."""
         self._in_play[games] = False
         if len(games):
-            assert self._opponents is not None
             self._opponents.finish(games.copy(), rewards)
 
     def renew(self) -> None:
@@ -266,9 +261,9 @@ class OneSide:
     def _take_sides(self) -> None:
         """With ``"both"``, make the mover of each game the agent's side."""
         if self._seat == BOTH:
-            self._seats[:] = self.batch._states["mover"]
+            self._seats[:] = self.batch.records["mover"]
 
-    def observe_ends(self) -> np.ndarray:
+    def write_final_observations(self) -> np.ndarray:
         """Write the agent's observations of finished games; return their indices, int64[K]."""
         games = np.flatnonzero(self.is_over)
         self.batch.observe(games, self._seats[games])
@@ -276,15 +271,13 @@ class OneSide:
 
     def other_views(self, games: np.ndarray) -> np.ndarray:
         """Observations of some games from the other side, [K, ...]; the agent's own are kept."""
-        own = self.batch._observations[games]
         self.batch.observe(games, 1 - self._seats[games])
-        others = self.batch._observations[games]
-        self.batch._observations[games] = own
+        others = self.batch.observations[games]
+        self.batch.observe(games, self._seats[games])
         return others
 
     def _begin(self, games: np.ndarray) -> None:
         """Start some games; repeat for a game that ends before the agent's first turn."""
-        assert self._opponents is not None
         self._terminated[games] = self._truncated[games] = False
         for _ in range(MOST_BEGINNINGS):
             if not len(games):
@@ -306,7 +299,7 @@ class OneSide:
 
     def _is_finished(self, games: np.ndarray) -> np.ndarray:
         """bool[K], whether games are over by the rules."""
-        return self.batch._states["outcome"][games] != ONGOING
+        return self.batch.records["outcome"][games] != ONGOING
 
     def _play_openings(self, games: np.ndarray) -> None:
         if not self.opening_plies or not len(games):
@@ -325,11 +318,10 @@ class OneSide:
         batch = self.batch
         while self._seat != BOTH:
             is_over = self._is_finished(self._every)
-            is_opponents = batch._states["mover"] != self._seats
+            is_opponents = batch.records["mover"] != self._seats
             games = np.flatnonzero(is_opponents & ~is_over & goes_on)
             if not len(games):
                 return
-            assert self._opponents is not None
             actions = self._opponents.choose(batch, games.copy())
             try:
                 self._play(games, actions)
@@ -354,32 +346,22 @@ class OneSide:
             self._actions[game].append(action)
 
     def _restart(self, games: np.ndarray) -> None:
-        if self._actions:
-            for game in games:
-                self._actions[game] = []
-                if self.batch.game.random_start:  # a `Player` is told the seed
-                    self._seeds[game] = self._random.integers(2**63)
-                    self.batch._choices["rng"][game] = seed_rng(int(self._seeds[game]))[0]
-        self.batch.restart(games)
-        if self._starts is not None:
-            self.batch._begin_at(games, self._starts)
-        if self._actions:
-            starts = self._starts
+        starts, seeds = self._starts, None
+        if self._actions:  # a `Player` is told all of them
             different = {id(start): start for start in starts or ()}
             texts = {key: start.text for key, start in different.items()}
             for game in games:
+                self._actions[game] = []
                 self._texts[game] = None if starts is None else texts[id(starts[game])]
+            if self.batch.game.random_start:
+                seeds = [int(self._random.integers(2**63)) for _ in games]
+                self._seeds[games] = seeds
+        self.batch.restart(games, seeds, starts)
 
-    def _ready_opponents(self) -> Opponents:
-        """The opponents; their random numbers come from this object's."""
-        self._made = restarted(self._opponent, self._made, self.batch.game, self._random)
-        if not isinstance(self._made, Player):
-            return in_batch(self._made)
-        self._actions = [[] for _ in self._every]
-        self._texts = [None] * len(self._every)
-        return PlayerOpponents(
-            *(self._made, self.batch, self._seats, self._seeds, self._actions, self._texts)
-        )
+    def _handle(self, game: int) -> GameInPlay:
+        """A `Player`'s handle of a game."""
+        seat, seed = 1 - int(self._seats[game]), int(self._seeds[game])
+        return self.batch.in_play(game, seat, seed, self._actions[game], self._texts[game])
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

@@ -54,13 +54,13 @@ _MOST_OUTCOMES = 10
 _CANONICAL, _POSITION = "canonical", "position"
 
 
-def register(kind: type[Game]) -> str:
+def register(game_class: type[Game]) -> str:
     """Register a game with OpenSpiel and return its name there; `GAMES` are registered already."""
-    game_type = _game_type(kind)
+    game_type = _game_type(game_class)
     # OpenSpiel drops its objects after Python has ended: a class outlives that, but an object
     # without other references, such as a closure, would crash.
-    game_class = type(f"Spiel{kind.__name__}", (SpielGame,), {"kind": kind})
-    pyspiel.register_game(game_type, game_class)
+    spiel_class = type(f"Spiel{game_class.__name__}", (SpielGame,), {"game_class": game_class})
+    pyspiel.register_game(game_type, spiel_class)
     return game_type.short_name
 
 
@@ -71,7 +71,7 @@ class SpielGame(pyspiel.Game):
         params: the options by name; those left out have their defaults.
 
     Attributes:
-        kind: the class of the game.
+        game_class: the class of the game.
         rules: the `Game` that is played.
         canonical: whether observations and actions are as each player sees the board.
         num_outcomes: outcomes of each chance node; 0 where starts are not random.
@@ -82,14 +82,14 @@ class SpielGame(pyspiel.Game):
             no position to play on from.
     """
 
-    kind: ClassVar[type[Game]]
+    game_class: ClassVar[type[Game]]
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         given = dict(params or {})
         options = given.copy()
         self.canonical = checked_flag(_CANONICAL, options.pop(_CANONICAL, False))
         position = options.pop(_POSITION, "") or None
-        rules = self.kind(**_options(self.kind, options))
+        rules = self.game_class(**_options(self.game_class, options))
         starts = starts_in(rules, {_POSITION: position})
         is_random = rules.random_start and starts is None
         self.num_outcomes = min(_MOST_OUTCOMES, rules.num_actions) if is_random else 0
@@ -102,7 +102,7 @@ class SpielGame(pyspiel.Game):
             utility_sum=0.0,
             max_game_length=rules.max_plies,
         )
-        super().__init__(_game_type(self.kind, is_random), info, given)
+        super().__init__(_game_type(self.game_class, is_random), info, given)
         self.rules = rules
         self.begin = None if starts is None else starts[0]
 
@@ -228,7 +228,7 @@ class SpielState(pyspiel.State):
     def _struct_to_actions(self, struct: Mapping[str, Any]) -> list[int]:
         position, move = self._started(), str(struct.get("move")).strip().lower()
         try:
-            action = position.game.text_to_action(position.state, move)
+            action = position.game.text_to_action(position, move)
         except ValueError:
             return [position.game.num_actions]  # OpenSpiel says that it is not legal
         return [self._in_frame(action)]
@@ -283,11 +283,11 @@ def _load(name: str, params: dict[str, Any]) -> SpielGame:
     return pyspiel.load_game(name, params)
 
 
-def _game_type(kind: type[Game], random_start: bool = False) -> Any:
+def _game_type(game_class: type[Game], random_start: bool = False) -> Any:
     chance = pyspiel.GameType.ChanceMode
     return pyspiel.GameType(
-        short_name=f"ludarium_{kind.name}",
-        long_name=f"{kind.title} (ludarium, version {kind.version})",
+        short_name=f"ludarium_{game_class.name}",
+        long_name=f"{game_class.title} (ludarium, version {game_class.version})",
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
         chance_mode=chance.EXPLICIT_STOCHASTIC if random_start else chance.DETERMINISTIC,
         information=pyspiel.GameType.Information.PERFECT_INFORMATION,
@@ -302,7 +302,7 @@ def _game_type(kind: type[Game], random_start: bool = False) -> Any:
         parameter_specification={
             _CANONICAL: False,
             _POSITION: "",
-            **{option.name: _default(option) for option in kind.option_list},
+            **{option.name: _default(option) for option in game_class.option_list},
         },
     )
 
@@ -318,10 +318,10 @@ def _default(option: Option) -> Any:
     return 0
 
 
-def _options(kind: type[Game], params: Mapping[str, Any]) -> dict[str, Any]:
+def _options(game_class: type[Game], params: Mapping[str, Any]) -> dict[str, Any]:
     """The options that OpenSpiel's parameters stand for."""
     stand_ins = {
-        option.name: _default(option) for option in kind.option_list if option.default is None
+        option.name: _default(option) for option in game_class.option_list if option.default is None
     }
     return {
         name: None if name in stand_ins and value == stand_ins[name] else value

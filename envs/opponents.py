@@ -6,10 +6,11 @@ An opponent is
   package: ``"uct:1000"``, ``"level:3"``, a checkpoint's path;
 - a function from a `Position` to a legal action, its number or its text;
 - an object that is given whole games, see `Player`, such as an agent of the training package;
-- `FromArrays`, around a function from observations and masks of many games to their actions.
+- `FromArrays`, around a function from observations and masks of many games to their actions;
+- `Opponents`, which may differ from game to game.
 
-Environments of many games also take `Opponents`, which may differ from game to game. Anything else
-is refused when the environment is made. Without other packages the only name is ``"random"``.
+`make_opponents` makes `Opponents` of any of them; environments know nothing else. Anything else is
+refused when the environment is made. Without other packages the only name is ``"random"``.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -30,10 +30,7 @@ from .engine.game_in_play import GameInPlay
 from .engine.position import Position
 from .engine.rule import ONGOING
 
-if TYPE_CHECKING:
-    from .batch import BatchEnv
-
-#: The group of the installed function ``make_agent(spec, game, seed)`` that turns names into
+#: The group of the installed function ``make_agent(name, game, seed)`` that turns names into
 #: opponents: one entry point, called ``make_agent``.
 OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
@@ -65,15 +62,39 @@ class Player(Protocol):
         """Called once when these games are over or abandoned; `GameInPlay.reward` is the result."""
 
 
+class Table(Protocol):
+    """The games that opponents choose in: a `BatchEnv`, or the one game of a `SingleAgentEnv`.
+
+    Attributes:
+        game: the rules.
+        canonical: whether observations, masks and actions are in the canonical frame.
+        records: structured [N], the positions.
+        observations: float32 or uint8 [N, ...], as each game's player to move sees it.
+        masks: int8[N, A], the mover's legal actions.
+    """
+
+    game: Game
+    canonical: bool
+    records: np.ndarray
+    observations: np.ndarray
+    masks: np.ndarray
+
+    def position(self, index: int) -> Position:
+        """A copy of one game's position."""
+
+    def random_actions(self) -> np.ndarray:
+        """A legal action of each game, int64[N]."""
+
+
 @runtime_checkable
 class Opponents(Protocol):
-    """The opponent of each game of a `OneSide`; it is told when games begin and end."""
+    """The opponent of each game of an environment; it is told when games begin and end."""
 
     def begin(self, games: np.ndarray) -> None:
         """Called when these games, int64[K], have begun and their openings have been played."""
 
-    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
-        """Actions, integers [K], for games int64[K] of ``batch`` where the opponent is to move."""
+    def choose(self, table: Any, games: np.ndarray) -> Any:
+        """Actions, integers [K], for games int64[K] of a `Table` where the opponent is to move."""
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
         """Called once after these games end; ``rewards`` float32[K] are the agent's.
@@ -82,7 +103,25 @@ class Opponents(Protocol):
         """
 
 
-class FromArrays:
+class _Chooser:
+    """Opponents that only choose, in the same way in all games."""
+
+    def begin(self, games: np.ndarray) -> None:
+        """Nothing to prepare."""
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """Nothing to note."""
+
+
+class _AtRandom(_Chooser):
+    """Opponents that play any legal action."""
+
+    def choose(self, table: Table, games: np.ndarray) -> np.ndarray:
+        """Draw the actions."""
+        return table.random_actions()[games]
+
+
+class FromArrays(_Chooser):
     """An opponent that chooses in many games at once, by the observations of an agent in its place.
 
     Args:
@@ -93,88 +132,67 @@ class FromArrays:
     def __init__(self, policy: Callable[[np.ndarray, np.ndarray], Any]) -> None:
         self.policy = policy
 
-    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
-        """Choose the actions in some of the games of a batch."""
-        return self.policy(batch.observations[games], batch.masks[games])
-
-    def choose_alone(self, observation: np.ndarray, mask: np.ndarray) -> Any:
-        """Choose the action in one game."""
-        return np.asarray(self.policy(observation[None], mask[None])).reshape(-1)[0]
+    def choose(self, table: Table, games: np.ndarray) -> Any:
+        """Ask for all actions together."""
+        return self.policy(table.observations[games], table.masks[games])
 
 
-class PlayerOpponents:
-    """One `Player` as the opponent in all games of a `OneSide`, asked for many moves at once.
+class _FromFunction(_Chooser):
+    """A function that is asked game by game."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def choose(self, table: Table, games: np.ndarray) -> list[int]:
+        """Ask for each action."""
+        positions = [table.position(game) for game in games.tolist()]
+        return _in_frame(table, positions, [ask(self.policy, each) for each in positions])
+
+
+class FromPlayer:
+    """One `Player` as the opponent in all games, asked for many moves at once.
 
     Args:
         player: the agent.
-        batch: the games.
-        seats: int64[N], the opponent's player index in each game; it may change between games.
-        seeds: int64[N], seeds of the games' starts, likewise; 0 where they are not random.
-        actions: the actions so far in each, in the board's own frame; a new list for each game.
-        starts: the text of the position that each began at, None for the game's start.
+        handle: function that makes the agent's handle of a game that has just begun.
     """
 
-    def __init__(
-        self,
-        player: Player,
-        batch: BatchEnv,
-        seats: np.ndarray,
-        seeds: np.ndarray,
-        actions: list[list[int]],
-        starts: list[str | None],
-    ) -> None:
-        self._player = player
-        self._batch = batch
-        self._seats = seats
-        self._seeds = seeds
-        self._actions = actions
-        self._starts = starts
+    def __init__(self, player: Player, handle: Callable[[int], GameInPlay]) -> None:
+        self.player = player
+        self._handle = handle
         self._handles: dict[int, GameInPlay] = {}
 
     def begin(self, games: np.ndarray) -> None:
         """Hand over new games."""
-        for game in games.tolist():
-            self._handles[game] = GameInPlay(
-                self._batch.game,
-                game,
-                1 - int(self._seats[game]),
-                int(self._seeds[game]),
-                self._batch._states,
-                self._actions[game],
-                self._starts[game],
-            )
-        if len(games):
-            self._player.begin([self._handles[game] for game in games.tolist()])
+        begun = {game: self._handle(game) for game in games.tolist()}
+        self._handles |= begun
+        if begun:
+            self.player.begin([*begun.values()])
 
-    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
+    def choose(self, table: Table, games: np.ndarray) -> Any:
         """Ask for a move in each game; see `Opponents.choose`."""
         handles = [self._handles[game] for game in games.tolist()]
-        actions = np.asarray(self._player.play(handles, batch._states[games]))
-        if not batch.canonical or actions.shape != games.shape or actions.dtype.kind not in "iu":
-            return actions  # the batch refuses what is wrong
-        positions = [batch.position(game) for game in games.tolist()]
-        return _in_frame(batch, positions, actions.tolist())
+        actions = np.asarray(self.player.play(handles, table.records[games]))
+        if not table.canonical or actions.shape != games.shape or actions.dtype.kind not in "iu":
+            return actions  # the environment refuses what is wrong
+        positions = [table.position(game) for game in games.tolist()]
+        return _in_frame(table, positions, actions.tolist())
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Tell the player that games are over or abandoned."""
+        """Tell the player that games are over or abandoned.
+
+        The other side has forfeited a game that it has lost, if the rules let it go on.
+        """
         handles = [self._handles.pop(game) for game in games.tolist()]
         for handle, reward in zip(handles, rewards, strict=True):
-            end_game(handle, is_forfeit=reward == -1)
+            goes_on = handle.position.outcome == ONGOING
+            handle.end(forfeited_by=1 - handle.seat if goes_on and reward == -1 else None)
         if handles:
-            self._player.finish(handles)
+            self.player.finish(handles)
 
 
-class Chooser:
-    """Opponents that only choose, in the same way in all games."""
-
-    def __init__(self, choose: Callable[[BatchEnv, np.ndarray], Any]) -> None:
-        self.choose = choose
-
-    def begin(self, games: np.ndarray) -> None:
-        """Nothing to prepare."""
-
-    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Nothing to note."""
+#: Whatever stands for an opponent, see this module.
+Opponent = str | Policy | Player | Opponents
 
 
 def no_turn(seat: int | str) -> ValueError:
@@ -183,17 +201,6 @@ def no_turn(seat: int | str) -> ValueError:
         f"{MOST_BEGINNINGS} games in a row ended before the agent's first turn with seat={seat!r}: "
         "take another seat"
     )
-
-
-def end_game(handle: GameInPlay, is_forfeit: bool) -> None:
-    """End a player's handle of a game, before the player's `finish` is called.
-
-    Args:
-        handle: the player's handle.
-        is_forfeit: the other side has lost; it has forfeited if the rules let the game go on.
-    """
-    goes_on = handle.position.outcome == ONGOING
-    handle.end(forfeited_by=1 - handle.seat if goes_on and is_forfeit else None)
 
 
 def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
@@ -223,36 +230,37 @@ def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
     return operator.index(number.reshape(())[()])
 
 
-def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
-    """Make the opponent that a value stands for, see this module.
+def make_opponents(
+    opponent: Any, game: Game, seed: int | None, handle: Callable[[int], GameInPlay]
+) -> Opponents:
+    """Make the opponents that a value stands for, see this module.
 
     Args:
         opponent: the value.
         game: the rules that it is to play by.
         seed: seed of an agent that is given by name.
-
-    Returns:
-        ``"random"``, a `Player`, a `Policy` or `FromArrays`.
+        handle: for a `Player`, see `FromPlayer`.
 
     Raises:
         ImportError: no installed package makes agents.
         ValueError: the value is no opponent, or plays another game; or a name means no agent.
     """
-    if isinstance(opponent, FromArrays):
-        return opponent
     if isinstance(opponent, str) and opponent:
         if opponent == "random":
-            return opponent
+            return _AtRandom()
         agent = _named_agent(opponent, game, seed)
-        return agent if isinstance(agent, Player) else agent.choose
-    is_class = inspect.isclass(opponent)
-    if isinstance(opponent, Player) and not is_class:
-        plays = getattr(opponent, "game", None)
-        if isinstance(plays, Game) and plays != game:
-            raise ValueError(f"the opponent plays {plays}, not {game}")
-        return opponent
-    if callable(opponent) and not is_class and _takes_one(opponent):
-        return opponent
+        is_player = isinstance(agent, Player)
+        return FromPlayer(agent, handle) if is_player else _FromFunction(agent.choose)
+    if not inspect.isclass(opponent):
+        if isinstance(opponent, Player):
+            plays = getattr(opponent, "game", None)
+            if isinstance(plays, Game) and plays != game:
+                raise ValueError(f"the opponent plays {plays}, not {game}")
+            return FromPlayer(opponent, handle)
+        if isinstance(opponent, Opponents):
+            return opponent
+        if callable(opponent) and _takes_one(opponent):
+            return _FromFunction(opponent)
     raise ValueError(
         f"opponent is {quoted(opponent)}; accepted: the name of an agent, a function from a "
         "Position to an action, an agent (begin, play, finish), or FromArrays around a function "
@@ -260,21 +268,28 @@ def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
     )
 
 
-def restarted(opponent: Any, made: Any, game: Game, random: np.random.Generator) -> Any:
-    """The opponent that `make_opponent` made, reseeded or made again if it was given by name.
+def restarted(
+    opponent: Any,
+    made: Opponents,
+    game: Game,
+    random: np.random.Generator,
+    handle: Callable[[int], GameInPlay],
+) -> Opponents:
+    """The opponents that `make_opponents` made, reseeded or made again if they were given by name.
 
     Args:
-        opponent: the value that stands for it.
-        made: what `make_opponent` returned for it.
-        game: as for `make_opponent`.
+        opponent: the value that stands for them.
+        made: what `make_opponents` returned for it.
+        game, handle: as for `make_opponents`.
         random: the seed is drawn from it.
     """
     if not isinstance(opponent, str) or opponent == "random":
         return made
     seed = int(random.integers(2**31))
-    if not hasattr(made, "restart"):
-        return make_opponent(opponent, game, seed)
-    made.restart(seed)
+    player: Any = made.player if isinstance(made, FromPlayer) else None
+    if not hasattr(player, "restart"):
+        return make_opponents(opponent, game, seed, handle)
+    player.restart(seed)
     return made
 
 
@@ -291,50 +306,26 @@ def _takes_one(function: Any) -> bool:
     return True
 
 
-def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
-    """The agent called ``spec`` from an installed package: a `Player`, or one with ``choose``."""
+def _named_agent(name: str, game: Game, seed: int | None) -> Any:
+    """The agent called ``name`` from an installed package: a `Player`, or one with ``choose``."""
     makers = entry_points(group=OPPONENT_ENTRY_POINTS, name="make_agent")
     try:
         maker = next(iter(makers)).load()
     except (StopIteration, ModuleNotFoundError) as error:
         raise ImportError(
-            f"the opponent {quoted(spec)} needs the training package: "
+            f"the opponent {quoted(name)} needs the training package: "
             'pip install "ludarium[train]"; without it, the only name is "random"'
         ) from error
-    return maker(spec, game, seed)
+    return maker(name, game, seed)
 
 
-# Ways to choose in a batch; module-level functions, so that they can be copied and pickled.
-
-
-def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
-    return batch.random_actions()[games]
-
-
-def _ask_each(policy: Policy, batch: BatchEnv, games: np.ndarray) -> list[int]:
-    """Ask a function game by game; returns its actions in the frame of the batch."""
-    positions = [batch.position(int(game)) for game in games]
-    return _in_frame(batch, positions, [ask(policy, position) for position in positions])
-
-
-def _in_frame(batch: BatchEnv, positions: list[Position], actions: list[int]) -> list[int]:
-    """Actions of the board's frame in that of the batch, which refuses numbers out of range."""
-    count = batch.game.num_actions
+def _in_frame(table: Table, positions: list[Position], actions: list[int]) -> list[int]:
+    """Actions of the board's frame in that of the table, which refuses numbers out of range."""
+    count = table.game.num_actions
     return [
-        position.turned_action(action) if batch.canonical and 0 <= action < count else action
+        position.turned_action(action) if table.canonical and 0 <= action < count else action
         for position, action in zip(positions, actions, strict=True)
     ]
-
-
-def in_batch(made: Any) -> Opponents:
-    """Return `Opponents` as they are, and wrap any other opponent but a `Player` as `Opponents`."""
-    if isinstance(made, Opponents):
-        return made
-    if isinstance(made, str):
-        return Chooser(_at_random)
-    if isinstance(made, FromArrays):
-        return Chooser(made.choose)
-    return Chooser(partial(_ask_each, made))
 
 
 def check_choice(name: str, value: Any, accepted: tuple) -> None:

@@ -145,8 +145,8 @@ def _is_same(known: type[Game], game: type[Game]) -> bool:
     return known is game or (_path(known), known.version) == (_path(game), game.version)
 
 
-def _path(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _path(game_class: type) -> str:
+    return f"{game_class.__module__}.{game_class.__qualname__}"
 
 
 #: The games by name: those of this package, of installed packages, and registered ones.
@@ -203,21 +203,21 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
         ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is not a
             mapping by name.
     """
-    kind = find_game(name)
-    return _shared(kind, check_stored(kind.option_list, stored) | given)
+    game_class = find_game(name)
+    return _shared(game_class, check_stored(game_class.option_list, stored) | given)
 
 
 _in_use: WeakValueDictionary[tuple[type[Game], str], Game] = WeakValueDictionary()
 
 
-def _shared(kind: type[Game], options: dict[str, Any]) -> Game:
+def _shared(game_class: type[Game], options: dict[str, Any]) -> Game:
     """The rules in use with these options, or new ones."""
-    key = kind, repr(check_options(kind.name, kind.option_list, options))
+    key = game_class, repr(check_options(game_class.name, game_class.option_list, options))
     game = _in_use.get(key)
     if game is not None and not game._is_current():
         _in_use.pop(key, None)
         game = None
-    return _in_use.setdefault(key, kind(**options)) if game is None else game
+    return _in_use.setdefault(key, game_class(**options)) if game is None else game
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:

@@ -35,7 +35,7 @@ from ludarium.base.numbers import checked_seed
 
 from .engine.game import Game
 from .one_side import OneSide, agent_space
-from .opponents import SEATS, FromArrays, Opponents, Player, Policy, check_choice
+from .opponents import SEATS, Opponent, check_choice
 from .registry import as_game
 
 _has_warned = False
@@ -93,7 +93,7 @@ class BoardGameVecEnv(VecEnv):
         game: str | Game,
         num_envs: int = 1,
         *,
-        opponent: str | Policy | Player | FromArrays | Opponents = "random",
+        opponent: Opponent = "random",
         seat: int | str = "alternate",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
@@ -106,14 +106,8 @@ class BoardGameVecEnv(VecEnv):
         check_choice("seat", seat, SEATS)  # not "both": SB3 reads all values from one side
         self.game = as_game(game, options)
         self.side = OneSide(
-            self.game,
-            num_envs,
-            opponent,
-            seat,
-            illegal,
-            observation_dtype,
-            opening_plies,
-            canonical,
+            *(self.game, num_envs, opponent, seat, illegal),
+            *(observation_dtype, opening_plies, canonical),
         )
         self._actions = np.zeros(num_envs, np.int64)
         self._has_begun = False
@@ -185,7 +179,7 @@ class BoardGameVecEnv(VecEnv):
             {"action_mask": mask, "illegal_action": action}
             for mask, action in zip(masks, illegal, strict=True)
         ]
-        for game in self.side.observe_ends():
+        for game in self.side.write_final_observations():
             infos[game]["terminal_observation"] = self.side.batch.observations[game].copy()
             infos[game]["TimeLimit.truncated"] = bool(self.side.truncated[game])
         return infos

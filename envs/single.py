@@ -27,17 +27,44 @@ from .engine.record import Forfeit
 from .opponents import (
     MOST_BEGINNINGS,
     SEATS,
-    FromArrays,
-    Player,
-    Policy,
-    ask,
+    Opponent,
     check_choice,
-    end_game,
-    make_opponent,
+    make_opponents,
     no_turn,
     restarted,
 )
 from .registry import as_game
+
+_GAME = np.zeros(1, np.int64)  # the number of the only game
+
+
+class _Table:
+    """The game of a `SingleAgentEnv`, for its opponents; see `ludarium.envs.opponents.Table`."""
+
+    def __init__(self, env: SingleAgentEnv) -> None:
+        self._env, self.game, self.canonical = env, env.game, env.aec.canonical
+
+    @property
+    def records(self) -> np.ndarray:
+        return self._env.aec._current()._states
+
+    @property
+    def observations(self) -> np.ndarray:
+        aec = self._env.aec
+        seen: np.ndarray = aec.observe(aec.agent_selection)["observation"]
+        return seen[None]
+
+    @property
+    def masks(self) -> np.ndarray:
+        return self._env.aec.mask()[None]
+
+    def position(self, index: int) -> Position:
+        return self._env.aec.position
+
+    def random_actions(self) -> np.ndarray:
+        env, legal = self._env, self._env.aec._current().legal_actions
+        action = legal[int(env.np_random.random() * len(legal))]
+        return np.array([env.aec._in_frame(action)], np.int64)
 
 
 class SingleAgentEnv(gymnasium.Env):
@@ -67,7 +94,7 @@ class SingleAgentEnv(gymnasium.Env):
         **options: the game's options, if it is given by name.
 
     Attributes:
-        board: the PettingZoo environment of both sides, with position, notation and records.
+        aec: the PettingZoo environment of both sides, with position, notation and records.
         seat: the player that the agent is in this game, 0 or 1.
         refusal: why the action by which the agent has lost is illegal, as a text; else empty.
 
@@ -82,7 +109,7 @@ class SingleAgentEnv(gymnasium.Env):
         self,
         game: str | Game,
         *,
-        opponent: str | Policy | Player | FromArrays = "random",
+        opponent: Opponent = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         render_mode: str | None = None,
@@ -93,15 +120,16 @@ class SingleAgentEnv(gymnasium.Env):
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
         self._opponent = opponent
-        self._made = make_opponent(opponent, self.game, None)
-        self.board = BoardGameEnv(self.game, render_mode, canonical)
+        self._opponents = make_opponents(opponent, self.game, None, self._handle)
+        self.aec = BoardGameEnv(self.game, render_mode, canonical)
+        self._table = _Table(self)
         self.render_mode = render_mode
         self.observation_space = unit_box(self.game.observation_shape, np.float32)
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.seat = 0
         self._seats = seat
         self._raises = illegal == "raise"
-        self._handle: GameInPlay | None = None  # a `Player`'s handle of the game in play
+        self._in_play = False  # the opponents still have to learn of the end
         self._has_begun = False
         self._is_over = True
 
@@ -124,21 +152,23 @@ class SingleAgentEnv(gymnasium.Env):
         self._is_over = True  # stays so if the opponent fails
         self._finish()
         if begins:
-            self._made = restarted(self._opponent, self._made, self.game, self.np_random)
+            self._opponents = restarted(
+                self._opponent, self._opponents, self.game, self.np_random, self._handle
+            )
         self.seat = 1 if begins else self.seat  # `_begin` swaps the sides
         self._has_begun = True
         for _ in range(MOST_BEGINNINGS):
             self._begin(starts)
-            self._is_over = self.board._current().is_over  # before the agent's first turn
+            self._is_over = self.aec._current().is_over  # before the agent's first turn
             if not self._is_over:
                 return self._observation(), self._info()
-            self._finish()
+            self._finish(self.aec.rewards[AGENTS[self.seat]])
         raise no_turn(self._seats)
 
     @property
     def refusal(self) -> str:
         """See the class."""
-        return self.board.refusal
+        return self.aec.refusal
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play an action, and then the opponent's, up to the agent's next turn or the end.
@@ -151,24 +181,24 @@ class SingleAgentEnv(gymnasium.Env):
         """
         if self._is_over:
             raise ResetNeeded("the game is over or has not begun: call reset() first")
-        board = self.board
+        aec = self.aec
         try:
-            board.step(action)
+            aec.step(action)
         except IllegalActionError as refusal:
-            if self._raises or not board.is_action(action):
+            if self._raises or not aec.is_action(action):
                 raise
-            self._is_over, board.refusal = True, str(refusal)
-            board._forfeit = Forfeit(self.seat, int(board._on_board(action)))
-            self._finish(is_forfeit=True)
+            self._is_over, aec.refusal = True, str(refusal)
+            aec._forfeit = Forfeit(self.seat, int(aec._on_board(action)))
+            self._finish(-1)
             return self._observation(), -1.0, True, False, self._info(int(action))
         self._is_over = True  # stays so if the opponent fails
         self._play_opponent()
         agent = AGENTS[self.seat]
-        terminated, truncated = board.terminations[agent], board.truncations[agent]
+        terminated, truncated = aec.terminations[agent], aec.truncations[agent]
         self._is_over = terminated or truncated
+        reward = float(aec.rewards[agent])
         if self._is_over:
-            self._finish()
-        reward = float(board.rewards[agent])
+            self._finish(reward)
         return self._observation(), reward, terminated, truncated, self._info()
 
     def action_masks(self) -> np.ndarray:
@@ -177,13 +207,13 @@ class SingleAgentEnv(gymnasium.Env):
 
     def render(self) -> Any:
         """Show the position, see `BoardGameEnv.render`."""
-        return self.board.render()
+        return self.aec.render()
 
     def close(self) -> None:
         """Abandon the game in play and close the window, if any; `reset` begins another game."""
         self._is_over = True
         self._finish()
-        self.board.close()
+        self.aec.close()
 
     def _begin(self, starts: list[Position] | None) -> None:
         """Start a new game, up to the agent's first turn."""
@@ -193,51 +223,41 @@ class SingleAgentEnv(gymnasium.Env):
             self.seat = 1 - self.seat
         else:
             self.seat = int(self._seats)
-        board = self.board
-        board._reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0, starts)
-        if isinstance(self._made, Player):
-            states = board._current()._states
-            self._handle = GameInPlay(
-                *(self.game, 0, 1 - self.seat, board.start_seed, states, board.moves),
-                board.start_position,
-            )
-            self._made.begin([self._handle])
+        aec = self.aec
+        aec._reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0, starts)
+        self._in_play = True
+        self._opponents.begin(_GAME)
         self._play_opponent()
 
-    def _finish(self, is_forfeit: bool = False) -> None:
-        """Tell a `Player` once that the game in play is over, or abandoned."""
-        if self._handle is not None:
-            handle, self._handle = self._handle, None
-            end_game(handle, is_forfeit)
-            self._made.finish([handle])
+    def _handle(self, game: int) -> GameInPlay:
+        """A `Player`'s handle of the game."""
+        aec, seat = self.aec, 1 - self.seat
+        states, start = aec._current()._states, aec.start_position
+        return GameInPlay(self.game, game, seat, aec.start_seed, states, aec.moves, start)
+
+    def _finish(self, reward: float = np.nan) -> None:
+        """Tell the opponents once that the game in play is over, or abandoned."""
+        if self._in_play:
+            self._in_play = False
+            self._opponents.finish(_GAME, np.array([reward], np.float32))
 
     def _play_opponent(self) -> None:
-        position = self.board._current()
+        position = self.aec._current()
         while position.mover != self.seat and not position.is_over:
-            action = self._opponents_action(position)
+            actions = np.asarray(self._opponents.choose(self._table, _GAME))
             try:
-                self.board.step_on_board(action)
-            except IllegalActionError as refusal:
+                if actions.shape != (1,):
+                    raise ValueError(
+                        f"actions must be one integer, not an array of {actions.shape}"
+                    )
+                self.aec.step(actions[0])
+            except ValueError as refusal:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
-    def _opponents_action(self, position: Position) -> Any:
-        """The opponent's action in the board's own frame."""
-        made = self._made
-        if isinstance(made, str):
-            legal = position.legal_actions
-            return int(legal[int(self.np_random.random() * len(legal))])
-        if isinstance(made, FromArrays):
-            observation = self.board.observe(AGENTS[position.mover])["observation"]
-            return self.board._on_board(made.choose_alone(observation, self.board.mask()))
-        if isinstance(made, Player):
-            assert self._handle is not None
-            return made.play([self._handle], position.states)[0]
-        return ask(made, position)
-
     def _observation(self) -> np.ndarray:
-        return self.board.observe(AGENTS[self.seat])["observation"]
+        return self.aec.observe(AGENTS[self.seat])["observation"]
 
     def _info(self, illegal_action: int = -1) -> dict[str, Any]:
-        mask = self.board.mask()
+        mask = self.aec.mask()
         shown = np.zeros_like(mask) if self._is_over else mask
         return {"action_mask": shown, "illegal_action": illegal_action}

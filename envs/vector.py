@@ -14,7 +14,7 @@ from ludarium.base.numbers import checked_flag, checked_whole
 
 from .engine.game import Game
 from .one_side import OneSide, agent_space
-from .opponents import FromArrays, Opponents, Player, Policy, check_choice
+from .opponents import Opponent, check_choice
 from .registry import as_game
 
 
@@ -67,7 +67,7 @@ class VectorBoardGameEnv(VectorEnv):
         game: str | Game,
         num_envs: int = 1,
         *,
-        opponent: str | Policy | Player | FromArrays | Opponents = "random",
+        opponent: Opponent = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
@@ -80,13 +80,7 @@ class VectorBoardGameEnv(VectorEnv):
         check_choice("render_mode", render_mode, (None,))
         self.game = as_game(game, options)
         self._side = OneSide(
-            self.game,
-            num_envs,
-            opponent,
-            seat,
-            illegal,
-            observation_dtype,
-            canonical=canonical,
+            self.game, num_envs, opponent, seat, illegal, observation_dtype, canonical=canonical
         )
         self.batch = self._side.batch
         self._other_view = checked_flag("other_view", other_view)
@@ -179,7 +173,7 @@ class VectorBoardGameEnv(VectorEnv):
 
     def _finals(self, is_over: np.ndarray) -> dict[str, Any]:
         """Last observations and infos of the finished games, from the agent's side."""
-        games = self._side.observe_ends()
+        games = self._side.write_final_observations()
         if not len(games):
             return {}
         observations = np.full(self.num_envs, None, object)

@@ -18,7 +18,7 @@ from sb3_contrib import MaskablePPO
 from scoring import score_against_random
 
 import ludarium.envs
-from ludarium.envs.faces import gymnasium_id
+from ludarium.envs.making import gymnasium_id
 
 
 def main() -> None:

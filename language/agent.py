@@ -115,7 +115,9 @@ class LanguageAgent(Agent):
         return chosen
 
     def _decide(self, game: GameInPlay, position: Position) -> Decision:
-        ply, answers, faults, said_so_far = len(game.actions), [], [], []
+        ply, said_so_far = len(game.actions), []
+        answers: list[Answer] = []
+        faults: list[Fault] = []
         messages = PROMPTS.opening(position, _moves(game, position), self.shows_legal)
         action: int | None = None
         while action is None and len(answers) <= self.retries:
@@ -160,7 +162,8 @@ def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
     """
     if count == 1:
         return task(0)
-    numbers, errors, lock = iter(range(count)), [], threading.Lock()
+    numbers, lock = iter(range(count)), threading.Lock()
+    errors: list[BaseException] = []
 
     def work() -> None:
         while True:

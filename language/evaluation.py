@@ -7,7 +7,7 @@ and from what the player says, so a player whose answers are in a journal goes o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from ludarium.analysis.exact_tests import (
 from ludarium.analysis.probing import prober_of
 from ludarium.analysis.thinking import default_agent
 from ludarium.arena.ladder import find_ladder
-from ludarium.base.progress import UNWATCHED, StoppedError, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import RESIGN, Agent, GameInPlay
@@ -35,6 +35,7 @@ from ludarium.training.evaluation import (
     play_match,
 )
 from ludarium.training.evaluation.statistics import mean, wilson
+from ludarium.training.exact_values import ValueBounds
 
 from .agent import Decision
 
@@ -102,7 +103,9 @@ class Rated:
         return self.games >= FEWEST_GAMES and rating.high - rating.low <= 2 * elo
 
 
-def rate(agent: Agent, within: float, most: int, seed: int = 1, task: Task = UNWATCHED) -> Rated:
+def rate(
+    agent: Agent, within: float, most: int, seed: int = 1, progress: Progress = SILENT
+) -> Rated:
     """Rate a player: each round is against the opponent whose rating is nearest to its own so far.
 
     Args:
@@ -110,21 +113,21 @@ def rate(agent: Agent, within: float, most: int, seed: int = 1, task: Task = UNW
         within: it ends when half the interval is at most this many Elo points.
         most: or after so many games.
         seed: seed of openings and opponents.
-        task: task that counts the games.
+        progress: counts the games.
 
     Raises:
         FileNotFoundError: the game has no levels with these options.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     rated = Rated(agent.game, ladder_of(agent.game))
     elo = sorted(rated.elo.values())[len(rated.elo) // 2]
-    task.begin(f"{agent.name} on the ladder", most)
+    progress.begin(f"{agent.name} on the ladder", most)
     while rated.games < most and not (rated.rounds and rated.is_within(within)):
         name = min(rated.elo, key=lambda name: abs(rated.elo[name] - elo))
-        task.advance(0, f"against {name}")
+        progress.advance(0, f"against {name}")
         drawn = int(np.random.SeedSequence([seed, len(rated.rounds)]).generate_state(1)[0])
         rated.opponents.append(name)
-        rated.rounds.append(play_match(agent.game, agent, name, ROUND, drawn, task=task))
+        rated.rounds.append(play_match(agent.game, agent, name, ROUND, drawn, progress=progress))
         rated.decisions.append(sorted_decisions(agent))
         elo = rated.rating.value
     return rated
@@ -155,7 +158,7 @@ class Loss:
     exact: bool
 
 
-def losses(rated: Rated, task: Task = UNWATCHED) -> list[Loss]:
+def losses(rated: Rated, progress: Progress = SILENT) -> list[Loss]:
     """What each of the player's moves lost: exactly where a search proves it, else as estimated.
 
     Estimates are those of the game's shipped agent, or of ``uct``.
@@ -164,7 +167,7 @@ def losses(rated: Rated, task: Task = UNWATCHED) -> list[Loss]:
     prober, judge = prober_of(game, _MEMORY), default_agent(game)
     found: list[Loss] = []
     first = 0
-    task.begin("value of moves", rated.games)
+    progress.begin("value of moves", rated.games)
     for games in rated.rounds:
         for number in range(len(games)):
             judge.restart(number)
@@ -173,17 +176,25 @@ def losses(rated: Rated, task: Task = UNWATCHED) -> list[Loss]:
             for ply, action in enumerate(games.moves(number)):
                 if position.mover == seat and ply >= games.opening_plies[number]:
                     answers = prober.actions(position, _NODES, leads=False)
-                    known = [each.outcome for each in answers.values()]
-                    got = answers[action].outcome
-                    best = 1 if 1 in known else max(known) if None not in known else None
-                    exact = got is not None and best is not None
-                    value = best - got if exact else _estimated(judge, position, action)
+                    value = _proven(answers, action)
+                    exact = value is not None
+                    if value is None:
+                        value = _estimated(judge, position, action)
                     phase = 3 * ply // plies
-                    found.append(Loss(first + number, ply, phase, float(value), exact))
+                    found.append(Loss(first + number, ply, phase, value, exact))
                 position.play(action)
-            task.advance()
+            progress.advance()
         first += len(games)
     return found
+
+
+def _proven(answers: Mapping[int, ValueBounds], action: int) -> float | None:
+    """What an action loses by proven values; None if they do not tell."""
+    known = [each.outcome for each in answers.values() if each.outcome is not None]
+    got = answers[action].outcome
+    if got is None or not (1 in known or len(known) == len(answers)):
+        return None
+    return float(max(known) - got)
 
 
 def _estimated(judge: Agent, position: Position, action: int) -> float:
@@ -229,7 +240,7 @@ class Asked:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: how many moves keep the value, and how many random ones would."""
-        kept, keeping = moves_that_keep(self.actions, self.test), self.test.keeping
+        kept, keeping = moves_that_keep(self.actions, self.test), self.test.optimal_mask
         legal = self.test.results >= -1
         chance = keeping.sum(axis=1) / legal.sum(axis=1)
         rows, said = np.arange(len(kept)), self.actions != RESIGN
@@ -245,51 +256,47 @@ class Asked:
         }
 
 
-def exact_sets(game: Game, count: int, seed: int, task: Task = UNWATCHED) -> dict[str, ExactTest]:
+def exact_sets(
+    game: Game, count: int, seed: int, progress: Progress = SILENT
+) -> dict[str, ExactTest]:
     """Half of the positions from the fixed set that ships, if one does; the others fresh.
 
     Args:
         game: the rules.
         count: how many positions.
         seed: seed of the fresh ones.
-        task: task that counts the fresh ones.
+        progress: counts the fresh ones.
     """
     found, path = {}, shipped_test(game)
     if path is not None:
         whole = read_exact_test(path)
         order = np.sort(np.random.default_rng(0).permutation(len(whole))[: count // 2])
-        found["fixed"] = ExactTest(
-            game,
-            whole.states[order],
-            whole.results[order],
-            tuple(whole.origins[number] for number in order),
-            {**whole.made, "file": path.name},
-        )
+        positions = tuple(whole.positions[number] for number in order.tolist())
+        found["fixed"] = ExactTest(game, positions, {**whole.made, "file": path.name})
     rest = count - sum(map(len, found.values()))
-    found["fresh"] = make_exact_test(game, rest, seed, only_choices=True, task=task)
+    found["fresh"] = make_exact_test(game, rest, seed, only_choices=True, progress=progress)
     return found
 
 
-def ask_positions(agent: Agent, name: str, test: ExactTest, task: Task = UNWATCHED) -> Asked:
+def ask_positions(agent: Agent, name: str, test: ExactTest, progress: Progress = SILENT) -> Asked:
     """Ask a player for its move in each position of a test.
 
     Raises:
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     agent.restart(0)
     states, actions = test.states.copy(), np.full(len(test), RESIGN, np.int64)
     games = [
-        GameInPlay(test.game, number, int(mover), origin.seed, states, list(origin.actions))
-        for number, (mover, origin) in enumerate(zip(states["mover"], test.origins, strict=True))
+        GameInPlay(test.game, number, each.position.mover, each.seed, states, list(each.actions))
+        for number, each in enumerate(test.positions)
     ]
-    task.begin(f"{name} positions", len(test))
+    progress.begin(f"{name} positions", len(test))
     agent.begin(games)
     for begin in range(0, len(test), _PORTION):
-        if task.stopped:
-            raise StoppedError
+        progress.check()
         portion = slice(begin, begin + _PORTION)
         actions[portion] = agent.play(games[portion], states[portion])
-        task.advance(len(games[portion]))
+        progress.advance(len(games[portion]))
     agent.finish(games)
     return Asked(name, test, actions, sorted_decisions(agent))
 

@@ -79,15 +79,15 @@ def read_answer(position: Position, text: str) -> Said:
     move = _cleaned(text)
     if not move or len(move) > _MOST_MOVE:
         return Said("", None, "unread", "no move was found at the end of the answer")
-    game, state = position.game, position.state
+    game = position.game
     try:
-        action = game.text_to_action(state, move.lower())
+        action = game.text_to_action(position, move.lower())
     except ValueError as error:
         fault: Fault = "malformed" if is_marked else "unread"
         fault = "illegal" if move.lower() in game.words else fault
         return Said(move, None, fault, shortened(str(error), _MOST_REASON))
     if not position.mask[action]:
-        reason = f"{quoted(move)} is not legal now: {game.explain(state, action)}"
+        reason = f"{quoted(move)} is not legal now: {position.why_illegal(action)}"
         return Said(move, None, "illegal", shortened(reason, _MOST_REASON))
     return Said(move, action)
 
@@ -125,7 +125,7 @@ class Prompts(msgspec.Struct, frozen=True):
         history: the part of ``turn`` with the moves so far, if they are known.
         legal: the part of ``turn`` with the legal moves, on request.
         again: the question after an answer without a legal move.
-        help: by game, the commands (`Game.terminal_help`) whose answers a question has too.
+        help: by game, the commands (`Terminal.answer`) whose answers a question has too.
     """
 
     version: int
@@ -187,7 +187,7 @@ class Prompts(msgspec.Struct, frozen=True):
 
 def _help(position: Position, command: str) -> str | None:
     try:
-        return position.game.terminal_help(position.state, command.split())
+        return position.game.terminal.answer(position, command.split())
     except ValueError:  # it has no answer here
         return None
 

@@ -12,7 +12,8 @@ import json
 import os
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,9 +26,10 @@ _MAGIC = b"ludarium code 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8
 SUFFIX = ".code"
-_SUFFIXES = (SUFFIX, ".part")  # the second of unfinished files
+_SUFFIXES = (SUFFIX, ".part", ".lock")  # the second of unfinished files
 _DAYS_UNUSED = 3  # code of other sources and unfinished files are removed after so many
 _SECONDS_PER_DAY = 86_400
+_LONGEST_WAIT = 600  # seconds for another process, which may have been stopped
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,30 @@ def read_file(file: Path) -> ObjectCode | None:
     begin = start + _SIZE_BYTES
     forms = json.loads(data[begin : begin + size])
     return ObjectCode(tuple(map(form_of, forms)), data[begin + size :])
+
+
+@contextmanager
+def making(name: str, key: str) -> Iterator[None]:
+    """A context in which one process at a time makes what is to be kept under a key.
+
+    Others wait, and then find it kept. Without a folder that can be written nobody waits.
+    """
+    from filelock import FileLock, Timeout  # slow to import
+
+    where = folder()
+    if where is None or not _is_writable(where):
+        yield
+        return
+    file = where / f"{name}-{key}.lock"
+    lock = FileLock(file)
+    with suppress(OSError, NotImplementedError, Timeout):  # a file system without locks
+        lock.acquire(timeout=_LONGEST_WAIT)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.release()
+            file.unlink()
 
 
 def keep(name: str, key: str, code: ObjectCode) -> None:

@@ -168,6 +168,7 @@ static int write_words(Layout *layout, PyObject *given, int64_t **at) {
         return 1;
     case 'i': case 'u': {
         int is_plain = PyLong_Check(given);
+        if (layout->kind == 'u' && !PyArray_IsScalar(given, UInt64)) return 0;
         if (is_plain ? PyBool_Check(given) : !PyArray_IsScalar(given, Integer)) return 0;
         PyObject *number = is_plain ? given : PyNumber_Index(given);
         if (!number) {            /* numpy counts durations among its integers */

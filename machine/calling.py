@@ -141,15 +141,16 @@ def _words(layout: Layout, given: Any) -> list[int] | None:
     if kind in "fg":
         return list(struct.unpack("q", struct.pack("d", given)))
     number = int(given)
-    lowest = 0 if kind == "u" else -(2**63)
-    return [_value("i", number)] if lowest <= number < lowest + 2**64 else None
+    if kind == "i" and not -(2**63) <= number < 2**63:
+        return None
+    return [_value("i", number)]
 
 
 _TAKEN: dict[str, Any] = {
-    **{"i": (int, np.integer), "u": (int, np.integer), "b": (bool, np.bool_)},
+    **{"i": (int, np.integer), "u": np.uint64, "b": (bool, np.bool_)},
     **{"f": float, "g": np.float32},
 }
-_REFUSED: dict[str, Any] = {"i": (bool, np.timedelta64), "u": (bool, np.timedelta64)}
+_REFUSED: dict[str, Any] = {"i": (bool, np.timedelta64)}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 A child imports the same modules and compiles what is asked for. It compares the digest of its
 sources; where that differs, because a module was edited or loaded again, a new child takes its
 place. Threads that compile at once have a child each, because numba compiles one function at a
-time. Children end with their parent.
+time; more than there are cores would gain nothing. Children end with their parent.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
@@ -22,12 +23,16 @@ from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from typing import IO, Any, TypeVar
 
+from ludarium.base.threads import available_cores
+
 from .cache import Form, form_of
 from .machines import Machine
 from .marks import changed_sources
 from .recipe import Recipe
 
-_MODULE = "ludarium.machine.making"
+_MODULE = "ludarium.machine.making.serving"
+#: A child is replaced after so many answers: numba forgets nothing, some 10 MB each.
+_MOST_ANSWERS = 32
 
 Built = TypeVar("Built")
 
@@ -85,7 +90,8 @@ def compiled(
         "symbols": symbols,
         "machines": [asdict(each) for each in machines],
     }
-    answer, content = _answer_to(request)
+    with _are_free:
+        answer, content = _answer_to(request)
     fault = answer.get("fault")
     if fault == "compile":
         raise CompileError(answer["told"])
@@ -120,12 +126,14 @@ class _Child:
 
     def __init__(self) -> None:
         self._was_ended = False
+        self.answers = 0
+        # In a variable, folders with os.pathsep in their names would be others.
+        start = f"import sys; sys.path[:0] = {_importable()!a}; from {_MODULE} import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", _MODULE],
+            [sys.executable, "-P", "-c", start],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ
-            | {"PYTHONPATH": os.pathsep.join(_importable()), "LUDARIUM_CODE": "plain"},
+            env=os.environ | {"LUDARIUM_CODE": "plain"},
         )
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -149,6 +157,7 @@ class _Child:
         except BaseException:  # such as Ctrl-C: half an answer may be left in the pipe
             self.end()
             raise
+        self.answers += 1
         return answer, content
 
     def end(self) -> None:
@@ -175,6 +184,7 @@ def _importable() -> list[str]:
 #: All children, and those that wait: a thread takes one out while it compiles.
 _children: set[_Child] = set()
 _idle: list[_Child] = []
+_are_free = threading.Semaphore(available_cores())
 
 
 def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -183,7 +193,7 @@ def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         child = _idle.pop()
         answer, content = child.ask(request)
         if answer.get("fault") != "stale":
-            _idle.append(child)
+            _give_back(child)
             return answer, content
         child.end()
     try:
@@ -192,8 +202,15 @@ def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     except OSError as error:
         raise NoCompilerError(f"the compiler cannot be started ({error.strerror})") from error
     answer, content = child.ask(request)
-    _idle.append(child)
+    _give_back(child)
     return answer, content
+
+
+def _give_back(child: _Child) -> None:
+    if child.answers < _MOST_ANSWERS:
+        _idle.append(child)
+    else:
+        child.end()
 
 
 def end_children() -> None:
@@ -205,6 +222,8 @@ def end_children() -> None:
 
 def _forget_children() -> None:
     """Leave the children to the parent of a forked process."""
+    global _are_free
+    _are_free = threading.Semaphore(available_cores())
     _children.clear()
     _idle.clear()
 

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 _in_libraries: dict[str, int] = {}  # addresses by symbol
+_is_loading = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a forked process finds LLVM's loader between two files
+    os.register_at_fork(
+        before=_is_loading.acquire,
+        after_in_parent=_is_loading.release,
+        after_in_child=_is_loading.release,
+    )
 
 
 def load(content: bytes) -> None:
     """Load an object file; it stays as long as the process runs."""
     import llvmlite.binding as llvm
 
-    loader = _loader()
-    loader.add_object_file(llvm.object_file.ObjectFileRef.from_data(content))
-    loader.finalize_object()
+    with _is_loading:
+        loader = _loader()
+        loader.add_object_file(llvm.object_file.ObjectFileRef.from_data(content))
+        loader.finalize_object()
 
 
 def load_library(file: Path, symbols: Iterable[str]) -> None:
@@ -34,7 +44,10 @@ def load_library(file: Path, symbols: Iterable[str]) -> None:
 
 def address_of(symbol: str) -> int:
     """The address of a function that was loaded."""
-    address: int = _in_libraries.get(symbol) or _loader().get_function_address(symbol)
+    address = _in_libraries.get(symbol)
+    if address is None:
+        with _is_loading:
+            address = int(_loader().get_function_address(symbol))
     assert address, f"no code of {symbol} is loaded"
     return address
 

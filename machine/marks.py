@@ -114,11 +114,14 @@ def source_of(file: Path) -> bytes:
 
 
 def changed_sources() -> dict[str, str]:
-    """Sources, by file, that have been edited since their functions were defined."""
+    """Sources, by file, that have been edited since their functions were defined.
+
+    A character stands for each byte, whatever the file's encoding.
+    """
     changed = {}
     for file, (version, content) in list(_remembered.items()):
         with suppress(OSError):
             status = os.stat(file)
             if version != (status.st_size, status.st_mtime_ns):
-                changed[file] = content.decode()
+                changed[file] = content.decode("latin-1")  # any bytes: texts of JSON
     return changed

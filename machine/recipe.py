@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -119,6 +120,10 @@ class Ingredients:
         """Whether each global still has its value; a reload of a module may have changed it."""
         return all(place.get(name, _ABSENT) is value for place, name, value in self._reads)
 
+    def has(self, module: str) -> bool:
+        """Whether a function is of this module."""
+        return module in self._modules
+
     def files(self) -> dict[str, str]:
         """The files of the modules, by the modules' names."""
         return {name: str(module.__file__) for name, module in self._modules.items()}
@@ -186,10 +191,11 @@ class Ingredients:
 
     def _add_emitted(self, part: Emitted) -> None:
         """Add all sources of the folder that a part is emitted from."""
-        spec = find_spec(part.place.partition(":")[0])
-        assert spec is not None
-        assert spec.origin is not None
-        self._files.update(Path(spec.origin).parent.glob("*.py"))
+        module, spec = part.place.partition(":")[0], None
+        with suppress(ImportError):  # a program that a tool has packed, without the compiler
+            spec = find_spec(module)
+        found = [] if spec is None else list(Path(str(spec.origin)).parent.glob("*.py"))
+        self._files.update(found or [Path(module)])  # which nobody can read: see `digest`
 
     def _add_value(self, name: str, value: Any, where: str) -> None:
         """Add a value that is no function; ``where`` names the function that reads it."""

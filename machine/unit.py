@@ -14,9 +14,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache, cached_property, wraps
 from types import FunctionType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from ludarium.base.console import say
 from . import cache as object_cache
 from . import calling, libraries, loading
 from .cache import Form, ObjectCode
-from .compiler import NoCompilerError, compiled, reason_against
+from .compiler import CompileError, NoCompilerError, compiled, reason_against
 from .copies import Copies, template_functions
 from .layouts import fits, layout_of
 from .machines import OF_RULES, kind_of, processor
@@ -61,7 +63,7 @@ class Unit:
     """The kernels of one template module for one game, or for none.
 
     Args:
-        name: the beginning of names of files.
+        name: the beginning of names of files; what follows the first ``-`` names the kernels.
         subject: a game or ``networks``, for messages; empty: none is shown.
         recipe: what the kernels are made of.
         declared: gives kernels' names with arguments of each layout that they are called with.
@@ -72,6 +74,7 @@ class Unit:
     Attributes:
         kernels: callables, by name.
         kinds: the kinds of processors that have code of their own.
+        title: subject and kernels, for messages.
     """
 
     def __init__(
@@ -84,13 +87,17 @@ class Unit:
         needs_code: bool = False,
     ) -> None:
         self.name, self.subject, self.recipe = name, subject, recipe
+        self.title = f"{subject}: {name.partition('-')[2].replace('-', ' ')}"
         self._needs_code = needs_code
         self._declared, self.kinds, self._kind = declared, kinds, kind_of(kinds)
         self.ingredients = recipe.ingredients()
         if is_compiled() and self.ingredients.faults:
             raise ValueError(f"{subject} cannot be compiled: {self.ingredients.faults[0]}")
         self._forms: list[Form] = []
-        self._is_loaded = False
+        self._refused: dict[tuple, CompileError | NoCompilerError] = {}  # by kernels
+        self._is_loaded = self._compiles_quietly = False
+        self._lock = threading.RLock()  # held while it compiles, which other units need not await
+        _units.add(self)
         functions = template_functions(sys.modules[recipe.templates], "kernel")
         if not is_compiled():
             self.kernels = self._plain
@@ -100,9 +107,7 @@ class Unit:
 
     def address_of(self, kernel: str, arguments: tuple[Any, ...]) -> int:
         """The address of a kernel's machine code, for arguments of these layouts."""
-        layouts = tuple(map(layout_of, arguments))
-        form = self._form_of(kernel, layouts)
-        return loading.address_of(form.symbol)
+        return loading.address_of(self._form_of(kernel, arguments).symbol)
 
     @cached_property
     def _plain(self) -> dict[str, Callable[..., Any]]:
@@ -115,17 +120,17 @@ class Unit:
         """A callable that finds machine code when it is first called with arguments of a layout."""
 
         def find(*arguments: Any) -> Any:
-            layouts = tuple(map(layout_of, arguments))
             try:
-                form = self._form_of(name, layouts)
+                form = self._form_of(name, arguments)
             except NoCompilerError as error:
                 if self._needs_code:
                     raise
                 _warn_of_plain(self.subject, str(error))
                 return self._plain[name](*arguments)
             if getattr(_calling_again, "is_set", False):
-                raise TypeError(f"{name} of {self.name} cannot be called with {layouts}")
-            with _is_finding:  # another thread may have found the same
+                given = tuple(map(layout_of, arguments))
+                raise TypeError(f"{name} of {self.name} cannot be called with {given}")
+            with self._lock:  # another thread may have found the same
                 if form.layouts not in added:
                     address = loading.address_of(form.symbol)
                     calling.add(kernel, address, form.layouts, form.returned)
@@ -141,13 +146,35 @@ class Unit:
         kernel: Callable[..., Any] = calling.kernel(name, find, is_brief)
         return kernel
 
-    def _form_of(self, kernel: str, layouts: tuple[Any, ...]) -> Form:
-        with _is_finding:
+    def load(self) -> None:
+        """Load the code of the declared kernels; it is made if it is nowhere.
+
+        Raises:
+            CompileError: numba refuses a function.
+            NoCompilerError: there is no compiler.
+        """
+        if self._compiles_quietly:
+            self._compiles_quietly = False
+            self._announce()
+        with self._lock:
             if not self._is_loaded:
-                self._load_declared()
+                self._load(self._asked)
+                self._is_loaded = True
+
+    def load_quietly(self) -> None:
+        """The same in the background: it is announced once somebody waits, who sees the errors."""
+        with suppress(CompileError, ValueError), self._lock:
+            if not self._is_loaded:
+                self._load(self._asked, is_quiet=True)
+                self._is_loaded = True
+
+    def _form_of(self, kernel: str, arguments: tuple[Any, ...]) -> Form:
+        self.load()
+        layouts = tuple(map(layout_of, arguments))
+        with self._lock:
             found = self._known(kernel, layouts)
             if found is None:
-                self._forms += self._load([(kernel, layouts)])
+                self._load([(kernel, layouts)])
                 found = self._known(kernel, layouts)
             assert found is not None
             return found
@@ -171,31 +198,43 @@ class Unit:
             CompileError: numba refuses a function.
             NoCompilerError: there is no compiler.
         """
-        kernels = self.declared()
-        if kernels:
-            self._find(kernels)
+        if self._asked:
+            self._find(self._asked)
 
-    def _load_declared(self) -> None:
-        asked = self.declared()
-        if asked:
-            self._forms += self._load(asked)
-        self._is_loaded = True
+    @cached_property
+    def _asked(self) -> Kernels:
+        return self.declared()
 
-    def _load(self, kernels: Kernels) -> tuple[Form, ...]:
-        """Forms of kernels, ready to be called."""
-        code = self._find(kernels, self.subject)
-        if code.content:
-            try:
-                loading.load(code.content)
-            except ImportError as error:  # the cache has code of another environment
-                raise NoCompilerError(reason_against() or str(error)) from error
-        return code.forms
+    def _load(self, kernels: Kernels, is_quiet: bool = False) -> None:
+        """Add forms of kernels, ready to be called; what was refused once stays refused."""
+        if not kernels:
+            return
+        refused = self._refused.get(tuple(kernels))
+        if refused is not None:
+            raise refused.with_traceback(None)
+        try:
+            code = self._find(kernels, is_announced=not is_quiet)
+            if code.content:
+                try:
+                    loading.load(code.content)
+                except ImportError as error:  # the cache has code of another environment
+                    raise NoCompilerError(reason_against() or str(error)) from error
+        except (CompileError, NoCompilerError) as error:
+            self._refused[tuple(kernels)] = error
+            raise
+        self._forms += code.forms
 
-    def _find(self, kernels: Kernels, subject: str = "") -> ObjectCode:
-        """Machine code of kernels, without content if it was in a library and is loaded.
+    def _announce(self) -> None:
+        if self.subject:
+            say(f"ludarium: compiling {self.title}")
 
-        Compiling is announced with the subject, if there is one.
-        """
+    def _find(self, kernels: Kernels, is_announced: bool = False) -> ObjectCode:
+        """Machine code of kernels, without content if it was in a library and is loaded."""
+        if self.ingredients.has("__main__"):
+            raise NoCompilerError(
+                "it is in the program that was started, which the process that compiles cannot "
+                "import: put it into a module"
+            )
         if not self._kind:
             raise NoCompilerError(f"there is no code for processors like this ({processor()!r})")
         try:
@@ -216,16 +255,27 @@ class Unit:
         given = (digest, self._kind, sys.platform, kernels)
         key = hashlib.sha256(repr(given).encode()).hexdigest()[:24]
         code = object_cache.read(self.name, key)
-        if code is None:
-            if subject and reason_against() is None:
-                say(f"ludarium: compiling {subject}: {self.name.rpartition('-')[2]}")
-            forms, (content,) = compiled(
-                *(self.recipe, digest, self.ingredients.files(), kernels),
-                *(self._kind, f"ludarium_{key}"),
-            )
-            code = ObjectCode(forms, content)
-            if self.ingredients.is_current():
-                object_cache.keep(self.name, key, code)
+        if code is not None:
+            return code
+        obstacle = reason_against()
+        if obstacle is not None:
+            raise NoCompilerError(obstacle)
+        if is_announced:
+            self._announce()
+        self._compiles_quietly = not is_announced
+        try:
+            with object_cache.making(self.name, key):
+                code = object_cache.read(self.name, key)
+                if code is None:
+                    forms, (content,) = compiled(
+                        *(self.recipe, digest, self.ingredients.files(), kernels),
+                        *(self._kind, f"ludarium_{key}"),
+                    )
+                    code = ObjectCode(forms, content)
+                    if self.ingredients.is_current():
+                        object_cache.keep(self.name, key, code)
+        finally:
+            self._compiles_quietly = False
         return code
 
 
@@ -240,7 +290,14 @@ def _wrapping_round(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_is_finding = threading.RLock()
+def load_in_background(units: Iterable[Unit]) -> None:
+    """Load units, or compile them side by side, while the caller goes on; see `Unit.load`."""
+    for each in units:
+        if is_compiled() and not each._is_loaded:
+            threading.Thread(target=each.load_quietly, daemon=True).start()
+
+
+_units: WeakSet[Unit] = WeakSet()
 _calling_again = threading.local()  # set while a kernel that has its code now is called once more
 
 
@@ -251,3 +308,13 @@ def _warn_of_plain(subject: str, reason: str) -> None:
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def _renew_locks() -> None:
+    """In a forked process nobody would release the locks that other threads held."""
+    for each in _units:
+        each._lock, each._compiles_quietly = threading.RLock(), False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)

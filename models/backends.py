@@ -13,16 +13,16 @@ from torch.nn.utils import fuse_conv_bn_eval
 
 from .cuda_graphs import CapturedNetwork
 from .evaluation import Evaluation, Evaluator
-from .network import Evaluating, Output, PolicyValueNetwork, channels_last
+from .network import InferenceModule, Output, PolicyValueNetwork, channels_last
 
 
 def _with_channels_last(module: nn.Module) -> nn.Module:
     return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-def eager(network: PolicyValueNetwork, device: Any) -> Evaluator:
+def eager_evaluator(network: PolicyValueNetwork, device: Any) -> Evaluator:
     """The network run by PyTorch as written, with channels last; its weights are copied."""
-    module = _with_channels_last(Evaluating(copy.deepcopy(network).to(device))).eval()
+    module = _with_channels_last(InferenceModule(copy.deepcopy(network).to(device))).eval()
 
     @torch.inference_mode()
     def evaluate(observations: np.ndarray) -> Evaluation:
@@ -33,7 +33,7 @@ def eager(network: PolicyValueNetwork, device: Any) -> Evaluator:
 
 
 def evaluation_of(outputs: Sequence[np.ndarray]) -> Evaluation:
-    """The outputs of an `Evaluating` network, with or without a score, as an `Evaluation`."""
+    """The outputs of an `InferenceModule` network, with or without a score, as an `Evaluation`."""
     logits, wdl, values, *score = outputs
     return Evaluation(logits, wdl, score[0] if score else np.full_like(values, np.nan))
 
@@ -74,7 +74,7 @@ class HalfPrecision(nn.Module):
         return Output(output.policy.float(), output.outcome.float(), score)
 
 
-def captured(network: PolicyValueNetwork, shape: tuple[int, ...], device: Any) -> Evaluator:
+def graph_evaluator(network: PolicyValueNetwork, shape: tuple[int, ...], device: Any) -> Evaluator:
     """The network in half precision as a CUDA graph; its weights are copied.
 
     Args:
@@ -82,6 +82,6 @@ def captured(network: PolicyValueNetwork, shape: tuple[int, ...], device: Any) -
         shape: (n, *observation_shape), the shape of every batch.
         device: a GPU, as torch names it.
     """
-    module = Evaluating(HalfPrecision(copy.deepcopy(network).to(device))).eval()
+    module = InferenceModule(HalfPrecision(copy.deepcopy(network).to(device))).eval()
     graph = CapturedNetwork(module, shape, torch.device(device))
     return lambda observations: evaluation_of(graph(observations))

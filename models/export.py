@@ -30,7 +30,7 @@ with needing("export"):
 from .backends import evaluation_of
 from .checkpoint import Checkpoint
 from .evaluation import Evaluation, in_canonical_frame
-from .network import BoardNetwork, Evaluating, VectorNetwork, layers_of
+from .network import BoardNetwork, InferenceModule, VectorNetwork, layers_of
 from .onnx_graph import INPUT, OUTPUTS, onnx_by_torch, onnx_of
 
 #: Suffix of the files.
@@ -106,7 +106,7 @@ def export_checkpoint(
     path = Path(path)
     _check_name(path)
     network = copy.deepcopy(checkpoint.network).cpu()
-    module = Evaluating(network, has_score=bool(description["max_score"])).eval()
+    module = InferenceModule(network, has_score=bool(description["max_score"])).eval()
     with replacing(path) as partial:
         _write(module, checkpoint, description, partial)
         differences = _differences(module, load_exported(partial), observations)
@@ -215,7 +215,7 @@ def _require_onnx() -> Any:
 
 
 def _write(
-    module: Evaluating, checkpoint: Checkpoint, description: Mapping[str, Any], path: Path
+    module: InferenceModule, checkpoint: Checkpoint, description: Mapping[str, Any], path: Path
 ) -> None:
     _require_onnx()
     import onnx

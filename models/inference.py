@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 
 from .evaluation import Evaluation, Evaluator, NetworkInSearch
 from .kernels import CompiledNetwork, ranges_of
@@ -293,8 +293,8 @@ class InferenceEngine:
 
         network = cast("PolicyValueNetwork", self._network)
         if backend == "eager":
-            return _in_few_threads(network, backends.eager(network, self.device))
-        return backends.captured(network, (size, *self._observation_shape), self.device)
+            return _in_few_threads(network, backends.eager_evaluator(network, self.device))
+        return backends.graph_evaluator(network, (size, *self._observation_shape), self.device)
 
     def _compiled_network(self, backend: Backend) -> CompiledNetwork:
         def compiled() -> CompiledNetwork:
@@ -321,7 +321,7 @@ class InferenceEngine:
                 for whole, part in zip(answer, of_share, strict=True):
                     whole[begin:end] = part
 
-            split(share, count, cores)
+            parallel_for(share, count, cores)
             return answer
 
         return evaluate

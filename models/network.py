@@ -138,7 +138,7 @@ class PolicyValueNetwork(nn.Module):
         raise NotImplementedError
 
 
-class Evaluating(nn.Module):
+class InferenceModule(nn.Module):
     """A network in the form used outside training.
 
     Args:

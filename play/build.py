@@ -25,6 +25,7 @@ from typing import Any
 
 from ludarium.base.console import output, say
 from ludarium.base.messages import quoted
+from ludarium.base.progress_bar import progress_bar
 from ludarium.base.storage import write_whole
 from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.draw.scene import describe_scene
@@ -86,11 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _build(folder: Path, game: Game, limits: Limits) -> None:
     began = time.monotonic()
-    content = module_part(game, limits).content(say)
-    path = write_module(folder, game, content)
-    network = network_part(Variant.of(game))
-    if network is not None:
-        write_whole(path.with_suffix(".network"), network.content(say))
+    with progress_bar() as progress:
+        content = module_part(game, limits).content(progress)
+        path = write_module(folder, game, content)
+        network = network_part(Variant.of(game))
+        if network is not None:
+            write_whole(path.with_suffix(".network"), network.content(progress))
     plain, packed = (f"{size / 1e3:.0f} KB" for size in (len(content), len(gzip.compress(content))))
     output(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
 

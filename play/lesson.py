@@ -85,11 +85,11 @@ def small_picture(game: Game, moves: list[str]) -> str:
     """
     position, action, before = game.played(moves)
     scene = describe_scene(game)
-    shown = game.shown(position.state, action, before.state).tolist()
+    slots = position.slots(action, before).tolist()
     left, top, width, height = scene["box"]
     end = top + min(width, height)
     used, drawn = set(), []
-    for (x, y, kind), number in zip(scene["slots"], shown, strict=True):
+    for (x, y, kind), number in zip(scene["slots"], slots, strict=True):
         if y > end + _MARGIN:
             continue
         of_kind = scene["kinds"][kind]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ludarium.arena.ladder import digest_of as digest_of_file
 from ludarium.base import storage
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs import Game, batch
 from ludarium.envs.engine import batch_kernels
 from ludarium.envs.engine.compile import sources_of
@@ -35,8 +36,6 @@ BUILT = Path(__file__).with_name("built")
 
 #: Sources that determine a network's file, besides the kernels, whose digest is in its layout.
 _PACKERS = (layers, options, shape, weights, networks, batch, of_networks)
-
-Say = Callable[[str], None]
 
 
 def cache_folder() -> Path:
@@ -63,7 +62,7 @@ class Part:
         paths = (folder / self.address for folder in (BUILT, cache_folder()))
         return next(filter(Path.is_file, paths), None)
 
-    def content(self, say: Say) -> bytes:
+    def content(self, progress: Progress = SILENT) -> bytes:
         """The content, which is made if it does not exist yet.
 
         Raises:
@@ -72,7 +71,7 @@ class Part:
         kept = self.kept()
         if kept is not None:
             return kept.read_bytes()
-        say(self.message)
+        progress.advance(0, self.message)
         content = self.make()
         with suppress(OSError):  # if this fails, it is made again the next time
             keep(self.address, content)

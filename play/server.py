@@ -35,14 +35,14 @@ class PageServer(ThreadingHTTPServer):
         self.folder = folder
         self.is_kept = is_kept
         if port is not None and not 1 <= port <= 65535:
-            raise ValueError(f"--port is {port}; accepted: 1 to 65535")
+            raise ValueError(f"port is {port}; accepted: 1 to 65535")
         try:
             super().__init__((LOOPBACK, USUAL_PORT if port is None else port), Handler)
         except OSError as error:
             if port is not None:
                 raise ValueError(
                     f"port {port} of {LOOPBACK} cannot be used ({error.strerror}): give another "
-                    "--port, or none"
+                    "port, or none"
                 ) from None
             super().__init__((LOOPBACK, 0), Handler)
 

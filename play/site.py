@@ -27,7 +27,7 @@ from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.arena.puzzles import puzzles_of, read_puzzles
 from ludarium.base.files import MEGABYTE, convert, read_json_file
 from ludarium.base.messages import quoted
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import take_place, writing
 from ludarium.base.threads import available_cores
 from ludarium.envs import Game
@@ -139,27 +139,27 @@ class Site:
         wanted = json.loads(_as_json(_entry(variant)))
         return any(wanted in game["variants"] for game in self.games)
 
-    def with_variant(self, variant: Variant, folder: Path, task: Task = UNWATCHED) -> Site:
+    def with_variant(self, variant: Variant, folder: Path, progress: Progress = SILENT) -> Site:
         """A site with this variant too, in place of one with its id.
 
         Arguments and errors are those of `write_site`, but a folder with files is an ``OSError``.
         """
         files = {address: (self.folder / address).read_bytes() for address in self.files}
         games = {game["name"]: game for game in self.games}
-        more, (added,) = _files_of_games([variant], task)
+        more, (added,) = _files_of_games([variant], progress)
         game = games.setdefault(added["name"], {**added, "variants": []})
         others = [each for each in game["variants"] if each.get("id") != variant.id]
         game["variants"] = others + added["variants"]
         return _write(folder, files | more, list(games.values()))
 
 
-def write_site(folder: Path, variants: Sequence[Variant], task: Task = UNWATCHED) -> Site:
+def write_site(folder: Path, variants: Sequence[Variant], progress: Progress = SILENT) -> Site:
     """Build a site.
 
     Args:
         folder: folder to write, a new or an empty one.
         variants: the variants that it offers, in this order within each game.
-        task: task that counts the parts that are not yet built.
+        progress: counts the parts that are not yet built.
 
     Raises:
         ValueError: the folder is not empty, or a part cannot be made; existing files stay.
@@ -168,7 +168,7 @@ def write_site(folder: Path, variants: Sequence[Variant], task: Task = UNWATCHED
     if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
         name = quoted(str(folder), 100)
         raise ValueError(f"{name} is there already: give a new or an empty folder")
-    files, games = _files_of_games(variants, task)
+    files, games = _files_of_games(variants, progress)
     return _write(folder, page_files() | files, games)
 
 
@@ -189,7 +189,9 @@ def page_files() -> _Files:
     return {address: path.read_bytes() for address, path in paths.items() if path.is_file()}
 
 
-def _files_of_games(variants: Sequence[Variant], task: Task) -> tuple[_Files, list[dict[str, Any]]]:
+def _files_of_games(
+    variants: Sequence[Variant], progress: Progress
+) -> tuple[_Files, list[dict[str, Any]]]:
     """The files of variants, and each game's entry for the list of games."""
     from .rules_page import rules_html  # only a build needs the Markdown reader
 
@@ -200,11 +202,11 @@ def _files_of_games(variants: Sequence[Variant], task: Task) -> tuple[_Files, li
         if part is not None
     }
     missing = {address for address, part in made.items() if part.kept() is None}
-    task.begin("parts of the page", len(missing))
+    progress.begin("parts of the page", len(missing))
 
     def content(part: Part) -> bytes:
-        content = part.content(lambda message: task.advance(0, message))
-        task.advance(part.address in missing)
+        content = part.content(progress)
+        progress.advance(part.address in missing)
         return content
 
     with ThreadPoolExecutor(available_cores()) as pool:  # each compiles in a process of its own

@@ -114,7 +114,10 @@ def usual_variants(name: str) -> list[Variant]:
     These are the default options, its boards, and the options of each shipped agent, each also with
     its clock; then starts that people set up.
     """
-    games = [make_game(name), *(make_game(name, **options) for options in GAMES[name].boards)]
+    games = [
+        make_game(name),
+        *(make_game(name, **options) for options in GAMES[name].featured_options),
+    ]
     trained = [load_header(path).options for path in shipped_agents(name)]
     games += [make_stored_game(name, options) for options in trained]
     clock = games[0].clock

@@ -115,7 +115,7 @@ CALLS = (
 
 
 @levels
-def test_what_is_no_action_is_refused_by_every_face(level: str) -> None:
+def test_what_is_no_action_is_refused_by_every_maker_of(level: str) -> None:
     environment = {"PYTHONOPTIMIZE": level, "LUDARIUM_CODE": "plain"}
     ended = python(FACES, environment=environment)
     assert ended.returncode == 0, ended.stderr + ended.stdout

@@ -14,6 +14,7 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.metadata import EntryPoint
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from packaging.requirements import Requirement
@@ -264,3 +265,22 @@ def test_the_version_is_the_same_wherever_it_is_written() -> None:
     written = project["version"]
     assert f"\nversion: {written}\n" in citation
     assert re.findall(r"^## ([\d.]+\d)", changes, re.MULTILINE)[0] == written
+
+
+def test_lines_of_code_are_counted_without_comments_and_docstrings(monkeypatch, tmp_path, capsys):
+    counter = run_path(str(ROOT / ".ci/lines.py"))
+    python = (
+        '"""Docstring\n\n# text"""\nx = """text\n# text"""  # no\n\n# y\nif x:\n    """Text."""\n'
+    )
+    assert counter["lines_of_python"](python) == 3
+    c = '/* one\n   two */ int x; // x\n\n// y\nchar *s = "//";\nf(/[/*]/);\n'
+    assert counter["lines_of_c"](c) == 3
+
+    limits = tmp_path / "limits.toml"
+    monkeypatch.setitem(counter["main"].__globals__, "LIMITS", limits)
+    monkeypatch.setitem(counter["main"].__globals__, "count", lambda: {"base": 7, "tests": 5})
+    limits.write_text("packages = 7\ntests = 5\n")
+    assert counter["main"]() == 0
+    limits.write_text("packages = 7\ntests = 4\n")
+    assert counter["main"]() == 1
+    assert "tests have 1 lines of code too many" in capsys.readouterr().out

@@ -11,8 +11,8 @@ from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
+from tests.progress import run_until
 
 #: Settings of a tiny run of AlphaZero on Corso.
 ALPHAZERO = (
@@ -80,11 +80,11 @@ class TinyRuns:
 
     def begun(self, folder: Path, *settings: str, restart: bool = False) -> Trainer:
         """A run, new or from its folder, that has yet to go on."""
-        return make_trainer(self.config(*settings), RunFolder(folder, restart), Reporter())
+        return make_trainer(self.config(*settings), RunFolder(folder, restart))
 
     def trained(self, folder: Path, *settings: str, iterations: int = 10**9) -> Trainer:
         """A run that was trained up to so many iterations, or to its end."""
         trainer = self.begun(folder, *settings)
-        trainer.run(stop=lambda: trainer.iteration >= iterations)
+        run_until(trainer, iterations)
         trainer.close()
         return trainer

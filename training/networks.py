@@ -304,7 +304,7 @@ def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
             )
         raise ValueError(
             f"checkpoint {name}, trained with options {quoted(checkpoint.options, 100)}, does not "
-            f"fit the rules of {game}: give its options (--option NAME=VALUE), train one for these "
+            f"fit the rules of {game}: give its options, train one for these "
             "rules, or take another agent (uct:1000)"
         )
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.base.messages import quoted
-from ludarium.base.numbers import checked_flag
-from ludarium.base.progress_bar import as_time
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.progress_bar import as_time, progress_bar
 from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, load_config
 
 from .agents import Agent
-from .agents.network import network_agent
+from .agents.network import NetworkAgent
 from .runs.folder import RunFolder
-from .runs.reporting import Reporter, TerminalReporter, columns_of
+from .runs.reporting import RunLog, columns_of
 from .runs.start import start_settings
 from .runs.trainer import MakeAlgorithm, RunResult, Trainer
 
@@ -40,7 +40,6 @@ class Iteration:
         self.number: int = metrics["iteration"]
         self.metrics = copy.deepcopy(dict(metrics))
         self.folder: Path = trainer.folder.path
-        self.is_stopped = False
         self.is_over = False  # the callback has returned
         self._trainer = trainer
 
@@ -68,11 +67,11 @@ class Iteration:
             simulations = trainer.config.evaluation.simulations
         network = copy.deepcopy(trainer.network_of(trainer.game, trainer.algorithm.agent()))
         name = f"iteration {self.number}:{simulations}"
-        return network_agent(trainer.game, network, simulations, name)
+        return NetworkAgent(trainer.game, network, simulations, name)
 
     def stop(self) -> None:
         """End the run after this iteration; `train` with the same folder resumes it."""
-        self.is_stopped = True
+        self._trainer.progress.stop()
 
 
 Callback = Callable[[Iteration], object]
@@ -85,8 +84,8 @@ def train(
     settings: Mapping[str, Any] | None = None,
     start: str | None = None,
     restart: bool = False,
-    show: bool = True,
     cluster: str | None = None,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Train an agent, or resume the run in the folder, as ``ludarium train`` does.
 
@@ -100,9 +99,10 @@ def train(
         start: a trained agent to begin with, named as for ``--from``.
         restart: begin anew: the run that the folder holds is deleted when the first iteration of
             the new one is saved.
-        show: print a table and a progress bar on standard error, and write TensorBoard curves.
         cluster: address of a Ray cluster to play on, ``auto`` for this machine's; ``""``
             starts one here; None: no cluster.
+        progress: shows what the run does, a table and TensorBoard curves included, and may stop it;
+            default: on standard error; ``SILENT`` shows and writes none of these.
 
     Returns:
         How it ended. The agent is ``agent.safetensors`` in the folder.
@@ -125,7 +125,8 @@ def train(
     for callback in callbacks:
         if not callable(callback):
             raise ValueError(f"a callback is {quoted(callback)}; accepted: a function")
-    show = checked_flag("show", show)
+    if not isinstance(progress, Progress | None):
+        raise ValueError(f"progress is {quoted(progress)}; accepted: a Progress, such as SILENT")
     if not isinstance(config, TrainingConfig):
         config = load_config(config if isinstance(config, str) else Path(config))
     texts = [f"{key}={_as_json(key, value)}" for key, value in (settings or {}).items()]
@@ -133,7 +134,8 @@ def train(
     if start is not None:
         of_start = start_settings(start, config, run_folder.begun())
         config = apply_settings(config, [*of_start, *texts])
-    return train_in(run_folder, config, callbacks, show=show, cluster=cluster)
+    with progress_bar() if progress is None else nullcontext(progress) as shown:
+        return train_in(run_folder, config, callbacks, cluster=cluster, progress=shown)
 
 
 def train_in(
@@ -141,46 +143,51 @@ def train_in(
     config: TrainingConfig,
     callbacks: tuple[Callback, ...] = (),
     *,
-    show: bool = True,
     cluster: str | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    progress: Progress = SILENT,
 ) -> RunResult:
-    """`train` in a `RunFolder`; ``stop`` is called before each iteration and in a bootstrap."""
+    """`train` in a `RunFolder`."""
     on_cluster = cluster is not None
-    columns = columns_of(config.algorithm, on_cluster)
-    reporter = TerminalReporter(folder, columns) if show else Reporter()
-    is_stopped = False
+    log = None
+    if progress is not SILENT:
+        log = RunLog(folder, columns_of(config.algorithm, on_cluster), progress)
 
     def tell(metrics: dict[str, Any]) -> None:
-        nonlocal is_stopped
+        if log is not None:
+            log.iteration(metrics)
         for callback in callbacks:
             iteration = Iteration(trainer, metrics)
             callback(iteration)
             iteration.is_over = True
-            is_stopped |= iteration.is_stopped
 
     try:
         with nullcontext() if cluster is None else _on_cluster(cluster):
-            trainer = make_trainer(config, folder, reporter, on_cluster)
+            trainer = make_trainer(config, folder, progress, on_cluster)
             try:
-                reporter.say(_beginning(trainer))
-                reporter.say(describe_plan(config))
-                return trainer.run(lambda: is_stopped or stop(), tell)
+                progress.say(_beginning(trainer))
+                progress.say(describe_plan(config))
+                if log is not None and trainer.metrics:
+                    log.iteration(trainer.metrics)
+                return trainer.run(tell)
             finally:
                 trainer.close()
     finally:
-        reporter.close()
+        if log is not None:
+            log.close()
 
 
 def make_trainer(
-    config: TrainingConfig, folder: RunFolder, reporter: Reporter, on_cluster: bool = False
+    config: TrainingConfig,
+    folder: RunFolder,
+    progress: Progress = SILENT,
+    on_cluster: bool = False,
 ) -> Trainer:
     """A run, new or resumed from its folder; only the modules of its algorithm are imported.
 
     Args:
         config: the run's configuration.
         folder: the run's folder.
-        reporter: receives the events of the run.
+        progress: shows what the run does, and may stop it.
         on_cluster: play on the Ray cluster that this process has joined, not in this process.
 
     Raises:
@@ -200,7 +207,7 @@ def make_trainer(
             from .cluster.actors import ClusterActors
 
             algorithm = partial(AlphaZero, actors=ClusterActors)
-    return Trainer(config, folder, reporter, algorithm, on_cluster)
+    return Trainer(config, folder, algorithm, progress, on_cluster)
 
 
 def _as_json(key: str, value: Any) -> str:

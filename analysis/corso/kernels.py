@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from ludarium.envs.engine.compile import Arguments
     from ludarium.envs.engine.game import Game
 
+TITLE = "solver"
+
 #: Board sizes whose keys fit into the table.
 SIZES = range(2, 6)
 _LARGEST = SIZES[-1]

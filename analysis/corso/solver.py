@@ -11,8 +11,8 @@ import numpy as np
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.training.exact_values import Value, ValueBounds
 
-from ..answer import Answer, Value
 from ..solver import NO_LIMIT, Solver, after
 from ..window import first_target, is_open, next_target
 from . import kernels
@@ -27,8 +27,8 @@ MEMORY = 1 << 30
 
 
 @dataclass(frozen=True)
-class Known:
-    """Bounds that a solver knows for a position without a search.
+class TableEntry:
+    """What the table of a solver has for a position.
 
     Attributes:
         low: the mover can lead by at least this much at the end.
@@ -101,7 +101,7 @@ class CorsoSolver(Solver):
         asked = [self._kernels.entry_of(*arrays, each) for each in cells]
         return hardest_known(self._table, self._boards[0], asked, count)
 
-    def outcome(self, position: Position, limit: int | None = None) -> Answer:
+    def outcome(self, position: Position, limit: int | None = None) -> ValueBounds:
         """Find out who wins, without the lead; arguments as for `answer_all`."""
         return self.answer(position, limit, leads=False)
 
@@ -111,15 +111,15 @@ class CorsoSolver(Solver):
             return _final_lead(position) >= lead
         return self._bound(0, cells_of(self._checked(position)), lead) >= lead
 
-    def recall(self, position: Position) -> Known:
+    def recall(self, position: Position) -> TableEntry:
         """Bounds of a position's value without a search, from its fixed cells and the table."""
         if position.is_over:
             lead = _final_lead(position)
-            return Known(lead, lead, 0, -1)
+            return TableEntry(lead, lead, 0, -1)
         cells = cells_of(self._checked(position))
-        return Known(*self._kernels.recall(self._boards, self._table, self._workers, cells))
+        return TableEntry(*self._kernels.recall(self._boards, self._table, self._workers, cells))
 
-    def choices(self, position: Position, *answers: Answer) -> list[int]:
+    def choices(self, position: Position, *answers: ValueBounds) -> list[int]:
         """The best of the actions that are known to keep the value of the position.
 
         Call this right after the searches that gave these answers, while the

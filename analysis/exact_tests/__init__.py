@@ -16,7 +16,6 @@ from .positions import (
     LIMIT,
     ExactPosition,
     ExactTest,
-    Origin,
     exact_positions,
     make_exact_test,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "LIMIT",
     "ExactPosition",
     "ExactTest",
-    "Origin",
     "exact_positions",
     "find_exact_test",
     "make_exact_test",

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import numpy as np
 
 from ludarium.base.files import MEGABYTE, load_json
 from ludarium.base.messages import named, quoted
@@ -32,7 +31,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position, contents_of
 
 from ..lines import Head, read_each, read_lines, write_lines
-from .positions import ExactPosition, ExactTest, Origin
+from .positions import ExactPosition, ExactTest
 
 #: The name of a game's shipped test.
 HARD = "hard"
@@ -49,37 +48,34 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    games: dict[Origin, list[int]] = {}
-    order = sorted(range(len(test)), key=lambda index: -len(test.origins[index].actions))
-    for index in order:  # the longest first, so that each finds a game that continues it
-        origin = test.origins[index]
-        game = next((known for known in games if known.continues(origin)), origin)
-        games.setdefault(game, []).append(index)
-    lines = sorted(_game_line(test, game, indices) for game, indices in games.items())
+    games: list[list[ExactPosition]] = []
+    for each in sorted(test.positions, key=lambda each: -len(each.actions)):
+        # The longest come first, so that each finds a game that continues it.
+        game = next((known for known in games if known[0].continues(each)), None)
+        if game is None:
+            games.append([each])
+        else:
+            game.append(each)
+    lines = sorted(_game_line(test.game, game) for game in games)
     body = "".join(f"{line}\n" for line in lines).encode()
     write_lines(path, _FORMAT, test.game, test.made, body)
 
 
-def _game_line(test: ExactTest, game: Origin, indices: list[int]) -> str:
-    position = test.game.start(game.seed)
-    by_ply = {len(test.origins[index].actions): index for index in indices}
-    moves, entries = [], []
-    for ply in range(len(game.actions) + 1):
-        if ply in by_ply:
-            entries.append({"ply": ply, **_worths(test, by_ply[ply], position)})
-        if ply < len(game.actions):
-            moves.append(position.action_to_text(game.actions[ply]))
-            position.play(game.actions[ply])
-    seed = {"seed": game.seed} if test.game.random_start else {}
+def _game_line(game: Game, positions: list[ExactPosition]) -> str:
+    """The line of a game with these positions, of which the first is the last in play."""
+    first = positions[0]
+    entries = [{"ply": len(each.actions), **_worths(each)} for each in reversed(positions)]
+    seed = {"seed": first.seed} if game.random_start else {}
+    moves = game.start(first.seed).play_all(first.actions)
     return json.dumps({**seed, "moves": moves, "positions": entries})
 
 
-def _worths(test: ExactTest, index: int, position: Position) -> dict[str, list[str]]:
+def _worths(found: ExactPosition) -> dict[str, list[str]]:
     """The legal actions by value, the best first."""
     worths = {}
     for word, result in _RESULTS.items():
-        if actions := np.flatnonzero(test.results[index] == result).tolist():
-            worths[word] = [position.action_to_text(action) for action in actions]
+        if actions := sorted(each for each in found.results if found.results[each] == result):
+            worths[word] = [found.position.action_to_text(action) for action in actions]
     return worths
 
 
@@ -103,7 +99,7 @@ def _read_games(game: Game, made: dict[str, Any], lines: Sequence[bytes]) -> Exa
         raise ValueError("it has no positions")
     if len({contents_of(each.position.states[0]) for each in found}) < len(found):
         raise ValueError("two of its positions are alike")
-    return ExactTest.of(game, found, made)
+    return ExactTest(game, tuple(found), made)
 
 
 class _Head(Head):
@@ -140,9 +136,8 @@ def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
     actions: list[int] = []
     for text in [*line.moves, None]:
         if len(actions) in by_ply:
-            origin = Origin(line.seed, tuple(actions))
-            worths = by_ply.pop(len(actions))
-            found.append(_read_position(position.copy(), origin, worths))
+            results = _read_results(position, len(actions), by_ply.pop(len(actions)))
+            found.append(ExactPosition(position.copy(), line.seed, tuple(actions), results))
         if text is not None:
             actions.append(position.text_to_action(text))
             position.play(actions[-1])
@@ -151,9 +146,9 @@ def _read_game(game: Game, line: _GameLine) -> list[ExactPosition]:
     return found
 
 
-def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -> ExactPosition:
+def _read_results(position: Position, ply: int, worths: dict[str, Any]) -> dict[int, int]:
     results: dict[int, int] = {}
-    where = f"the position at ply {len(origin.actions)}"
+    where = f"the position at ply {ply}"
     for word, texts in worths.items():
         if word not in _RESULTS or not isinstance(texts, list):
             raise ValueError(
@@ -167,7 +162,7 @@ def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -
             results[action] = _RESULTS[word]
     if position.is_over or set(results) != set(position.legal_actions.tolist()):
         raise ValueError(f"{where} must give each legal action one value")
-    return ExactPosition(position, origin, results)
+    return results
 
 
 def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:

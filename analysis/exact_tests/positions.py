@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ludarium.base.numbers import checked_flag, checked_whole
-from ludarium.base.progress import UNWATCHED, Task
-from ludarium.envs.engine.compile import specialise
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position, contents_of
-from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, RandomAgent
-from ludarium.training.evaluation.kernels import match as match_kernels
-from ludarium.training.evaluation.openings import draw_openings
+from ludarium.training.evaluation.match import play_games
+from ludarium.training.evaluation.openings import Openings, draw_openings
 
 from ..probing import solver_of
 from ..solution import ILLEGAL, TableSolution
@@ -40,39 +37,29 @@ _MEMORY = 1 << 28  # bytes of a solver's table
 
 
 @dataclass(frozen=True)
-class Origin:
-    """How a position arose.
-
-    Attributes:
-        seed: seed of the game's start; it matters where the start is random.
-        actions: the actions played from the start.
-    """
-
-    seed: int
-    actions: tuple[int, ...]
-
-    def continues(self, earlier: Origin) -> bool:
-        """Whether the game of this position begins like that of the earlier one."""
-        return self.seed == earlier.seed and self.actions[: len(earlier.actions)] == earlier.actions
-
-
-@dataclass(frozen=True)
 class ExactPosition:
-    """One position whose values are known.
+    """One position whose values are known, and how it arose.
 
     Attributes:
         position: the position, not finished.
-        origin: how it arose.
+        seed: seed of the game's start; it matters where the start is random.
+        actions: the actions played from the start.
         results: result of each legal action for the player to move: +1 a win, 0 a draw, -1 a
             loss.
     """
 
     position: Position
-    origin: Origin
+    seed: int
+    actions: tuple[int, ...]
     results: dict[int, int]
 
+    def continues(self, earlier: ExactPosition) -> bool:
+        """Whether the game of this position begins like that of the earlier one."""
+        played = self.actions[: len(earlier.actions)]
+        return (self.seed, played) == (earlier.seed, earlier.actions)
+
     @property
-    def keeping(self) -> list[int]:
+    def optimal(self) -> list[int]:
         """The actions that keep the value."""
         best = max(self.results.values())
         return [action for action, result in self.results.items() if result == best]
@@ -80,7 +67,7 @@ class ExactPosition:
     @property
     def has_choice(self) -> bool:
         """Whether some legal action loses value."""
-        return len(self.keeping) < len(self.results)
+        return len(self.optimal) < len(self.results)
 
     @property
     def is_hard(self) -> bool:
@@ -88,47 +75,51 @@ class ExactPosition:
 
         See ``only_hard`` of `make_exact_test`.
         """
-        keeping = self.keeping
-        if len(keeping) > FEW * len(self.results):
+        optimal = self.optimal
+        if len(optimal) > FEW * len(self.results):
             return False
-        is_won = self.results[keeping[0]] == 1
-        if is_won and any(after(self.position, action).is_over for action in keeping):
+        is_won = self.results[optimal[0]] == 1
+        if is_won and any(after(self.position, action).is_over for action in optimal):
             return False
-        wrong = self.results.keys() - set(keeping)
+        wrong = self.results.keys() - set(optimal)
         return any(not _is_refuted_at_once(self.position, action) for action in wrong)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExactTest:
     """N positions with the exact result of every action.
 
     Attributes:
         game: the rules.
-        states: structured array [N] of ``game.state_dtype``, no two alike, none finished.
-        results: int8 [N, A], the result of each action with best play after it: +1 a win of the
-            player to move, 0 a draw, -1 a loss, `ILLEGAL` where it is not legal.
-        origins: how each position arose.
+        positions: the positions, no two alike.
         made: how the test was made, for people: whose games, the seed, the selection.
     """
 
     game: Game
-    states: np.ndarray
-    results: np.ndarray
-    origins: tuple[Origin, ...]
+    positions: tuple[ExactPosition, ...]
     made: dict[str, Any]
 
-    @classmethod
-    def of(cls, game: Game, found: Sequence[ExactPosition], made: dict[str, Any]) -> ExactTest:
-        """A test of these positions."""
-        states = game.new_states(len(found))
-        results = np.full((len(found), game.num_actions), ILLEGAL, np.int8)
-        for index, each in enumerate(found):
-            states[index] = each.position.states[0]
-            results[index, list(each.results)] = list(each.results.values())
-        return cls(game, states, results, tuple(each.origin for each in found), made)
-
     def __len__(self) -> int:
-        return len(self.states)
+        return len(self.positions)
+
+    @cached_property
+    def states(self) -> np.ndarray:
+        """The positions, structured array [N] of ``game.state_dtype``."""
+        states = self.game.new_states(len(self))
+        for index, each in enumerate(self.positions):
+            states[index] = each.position.states[0]
+        return states
+
+    @cached_property
+    def results(self) -> np.ndarray:
+        """The result of each action with best play after it, for the player to move, int8 [N, A].
+
+        +1 a win, 0 a draw, -1 a loss, `ILLEGAL` where it is not legal.
+        """
+        results = np.full((len(self), self.game.num_actions), ILLEGAL, np.int8)
+        for index, each in enumerate(self.positions):
+            results[index, list(each.results)] = list(each.results.values())
+        return results
 
     @property
     def values(self) -> np.ndarray:
@@ -137,16 +128,16 @@ class ExactTest:
         return values
 
     @property
-    def keeping(self) -> np.ndarray:
+    def optimal_mask(self) -> np.ndarray:
         """bool [N, A], the actions that keep the value."""
-        keeping: np.ndarray = self.results == self.values[:, None]
-        return keeping
+        mask: np.ndarray = self.results == self.values[:, None]
+        return mask
 
     @property
     def has_choice(self) -> np.ndarray:
         """bool [N], whether some legal action loses value."""
         legal = self.results != ILLEGAL
-        choice: np.ndarray = (legal & ~self.keeping).any(axis=1)
+        choice: np.ndarray = (legal & ~self.optimal_mask).any(axis=1)
         return choice
 
 
@@ -159,7 +150,7 @@ def make_exact_test(
     only_choices: bool = False,
     only_hard: bool = False,
     limit: int = LIMIT,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> ExactTest:
     """Positions of played games with exact results; the same arguments give the same positions.
 
@@ -177,7 +168,7 @@ def make_exact_test(
             game nor lets a reply win at once.
         limit: node limit for the actions of one position; without effect in games with a table
             of all values.
-        task: task that counts the positions found.
+        progress: counts the positions found.
 
     Raises:
         ValueError: a number is out of range, or too few positions are found.
@@ -189,7 +180,7 @@ def make_exact_test(
     rng = np.random.default_rng(seed)
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(rng.integers(1 << 32)))
-    task.begin("positions with exact results", count)
+    progress.begin("positions with exact results", count)
     found: dict[bytes, ExactPosition] = {}
     fruitless = 0
     for each_game in exact_positions(game, agent, rng, limit):
@@ -203,7 +194,7 @@ def make_exact_test(
             content = contents_of(wanted[index].position.states[0])
             if content not in found and len(found) < count:
                 found[content] = wanted[index]
-                task.advance()
+                progress.advance()
         if len(found) == count:
             break
         fruitless = 0 if len(found) > before else fruitless + 1
@@ -220,7 +211,7 @@ def make_exact_test(
         "per_game": _PER_GAME,
         "limit": limit,
     }
-    return ExactTest.of(game, list(found.values()), made)
+    return ExactTest(game, tuple(found.values()), made)
 
 
 def exact_positions(
@@ -232,8 +223,22 @@ def exact_positions(
     """
     known = _known_results(game, limit)
     while True:
-        for played in _play_games(game, agent, rng):
-            yield list(known(played))
+        openings = [
+            draw_openings(game, 1, int(plies), int(rng.integers(1 << 32)))
+            for plies in rng.integers(_OPENING_PLIES + 1, size=_GAMES)
+        ]
+        played = play_games(game, (agent, agent), Openings.joined(openings))
+        for number, states in enumerate(played.decisions()):
+            seed, actions = int(played.seeds[number]), played.moves(number)
+            yield [
+                ExactPosition(
+                    Position.of_state(game, states[index]),
+                    seed,
+                    tuple(actions[: len(actions) - len(states) + index]),
+                    results,
+                )
+                for index, results in known(states)
+            ]
 
 
 def _is_refuted_at_once(position: Position, action: int) -> bool:
@@ -245,11 +250,9 @@ def _is_refuted_at_once(position: Position, action: int) -> bool:
     return any(end.is_over and end.rewards[child.mover] > 0 for end in ends)
 
 
-#: A played game: its origin, with all actions, and the positions in which the agent chose those
-#: after the opening.
-_Played = tuple[Origin, np.ndarray]
-#: Maps a played game to those of its positions whose results are known.
-_Known = Callable[[_Played], Iterator[ExactPosition]]
+#: Finds results of actions in a game's positions, structured [P] in the order of play: the index
+#: of a position, with the result of each legal action there.
+_Known = Callable[[np.ndarray], Iterator[tuple[int, dict[int, int]]]]
 
 
 def _known_results(game: Game, limit: int) -> _Known:
@@ -260,63 +263,20 @@ def _known_results(game: Game, limit: int) -> _Known:
     return partial(_walk_back, solver_of(game, _MEMORY), limit)
 
 
-def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]:
-    origin, states = played
-    first = len(origin.actions) - len(states)
+def _looked_up(table: TableSolution, states: np.ndarray) -> Iterator[tuple[int, dict[int, int]]]:
     known = np.flatnonzero(table.knows(states))
     for index, values in zip(known.tolist(), table.action_values(states[known]), strict=True):
         legal = np.flatnonzero(values != ILLEGAL)
-        results = {action: int(np.sign(values[action])) for action in legal.tolist()}
-        position = Position.of_state(table.game, states[index])
-        yield ExactPosition(position, _until(origin, first + index), results)
+        yield index, {action: int(np.sign(values[action])) for action in legal.tolist()}
 
 
-def _walk_back(solver: Solver, limit: int, played: _Played) -> Iterator[ExactPosition]:
+def _walk_back(
+    solver: Solver, limit: int, states: np.ndarray
+) -> Iterator[tuple[int, dict[int, int]]]:
     """Solve positions backwards from the last one, until one has an undecided action."""
-    origin, states = played
-    first = len(origin.actions) - len(states)
     for index in reversed(range(len(states))):
         position = Position.of_state(solver.game, states[index])
         answers = solver.actions(position, limit, leads=False)
         if not all(answer.is_decided for answer in answers.values()):
             return
-        results = {action: answer.low.outcome for action, answer in answers.items()}
-        yield ExactPosition(position, _until(origin, first + index), results)
-
-
-def _until(origin: Origin, plies: int) -> Origin:
-    return Origin(origin.seed, origin.actions[:plies])
-
-
-def _play_games(game: Game, agent: Agent, rng: np.random.Generator) -> list[_Played]:
-    """Play games from random openings; return them with the positions in which the agent moved."""
-    play = specialise(match_kernels, game).play
-    openings = [
-        draw_openings(game, 1, int(plies), int(rng.integers(1 << 32)))
-        for plies in rng.integers(_OPENING_PLIES + 1, size=_GAMES)
-    ]
-    states = np.concatenate([opening.states for opening in openings])
-    actions = [list(opening.actions[0]) for opening in openings]
-    seeds = [opening.seeds[0] if game.random_start else 0 for opening in openings]
-    positions: list[list[np.ndarray]] = [[] for _ in states]
-    handles = [
-        GameInPlay(game, number, seat, seeds[number], states, actions[number])
-        for number in range(len(states))
-        for seat in (0, 1)
-    ]
-    agent.begin(handles)
-    while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
-        now = states[going]
-        movers = 2 * going + now["mover"]
-        chosen = agent.play([handles[number] for number in movers.tolist()], now)
-        for index, state, action in zip(going, now.copy(), chosen.tolist(), strict=True):
-            positions[index].append(state)
-            actions[index].append(action)
-        if play(game.tables, now, chosen, game.num_actions) >= 0:
-            raise ValueError(f"agent {agent.name} chose an action that is not legal, or resigned")
-        states[going] = now
-    agent.finish(handles)
-    return [
-        (Origin(seed, tuple(played)), np.array(each, game.state_dtype))
-        for seed, played, each in zip(seeds, actions, positions, strict=True)
-    ]
+        yield index, {action: answer.low.outcome for action, answer in answers.items()}

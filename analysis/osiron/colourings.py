@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from ludarium.envs.engine.rule import table_record
-from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, PAIR_ENDS, set_of
+from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, PAIR_ENDS, bits_of
 from ludarium.envs.osiron.rules import ALL_SPACES, BORDERING_PAIRS, CIRCLES, NO_PAIR, PAIRS, SPACES
 
 COLOURINGS = 2_704_156  # colourings of 24 spaces, half of which are player 0's
@@ -96,7 +96,7 @@ def all_rule_sets(movement: str) -> list[RuleSet]:
     full = np.zeros(len(light), np.int64)
     for player, circle in product((0, 1), range(CIRCLES)):
         own = light ^ (ALL_SPACES * player)
-        spaces = set_of(CIRCLE_SPACES[circle])
+        spaces = bits_of(CIRCLE_SPACES[circle])
         full |= (own & spaces == spaces).astype(np.int64) << (CIRCLES * player + circle)
     found = {view_of(movement, _excluded_of(code), 0)[0] for code in np.unique(full).tolist()}
     return sorted(found)
@@ -188,7 +188,10 @@ def board_record(rules: RuleSet) -> np.ndarray:
         forbids=np.array(rules.forbids, np.uint8),
         goals=np.array(
             [
-                [UNREACHABLE if c in excluded else set_of(CIRCLE_SPACES[c]) for c in range(CIRCLES)]
+                [
+                    UNREACHABLE if c in excluded else bits_of(CIRCLE_SPACES[c])
+                    for c in range(CIRCLES)
+                ]
                 for excluded in rules.excluded
             ],
             np.int32,

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from ludarium.envs.engine.compile import Arguments
     from ludarium.envs.engine.game import Game
 
+TITLE = "solver"
+
 #: Value of a won finished game; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127
 #: Stands for the value of an action that is not legal.

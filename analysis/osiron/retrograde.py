@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from ludarium.base.console import say
-from ludarium.base.progress import UNWATCHED, Task
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.osiron import Osiron
 
@@ -126,12 +126,12 @@ class SolvedTable:
         return table
 
     @classmethod
-    def solve(cls, rules: RuleSet, task: Task = UNWATCHED, threads: int | None = None) -> Self:
+    def solve(cls, rules: RuleSet, progress: Progress = SILENT, threads: int | None = None) -> Self:
         """Solve from the end backwards.
 
         Args:
             rules: the rule set.
-            task: task that counts the layers.
+            progress: counts the layers.
             threads: how many threads; by default one per core. The result does not depend on it.
 
         Raises:
@@ -141,7 +141,7 @@ class SolvedTable:
         workers = available_cores() if threads is None else threads
         if workers < 1:
             raise ValueError(f"threads are 1 or more, not {workers}")
-        task.begin("plies to the end")
+        progress.begin("plies to the end")
         kernels = specialise(templates, Osiron(movement=rules.movement))
         board, colourings = board_record(rules), all_colourings()
         places = rules.phases * COLOURINGS
@@ -152,7 +152,7 @@ class SolvedTable:
         def start(begin: int, end: int) -> None:
             kernels.start(board, colourings, words, marks, begin, end)
 
-        split(start, places, workers)
+        parallel_for(start, places, workers)
         for layer in range(1, WIN):
             arguments = (board, colourings, words, marks, next_marks, layer)
 
@@ -164,8 +164,8 @@ class SolvedTable:
                         for begin in blocks
                     )
 
-            split(decide, workers, workers)
-            task.advance(1, f"{changed.sum():,} colourings decided in {layer} plies")
+            parallel_for(decide, workers, workers)
+            progress.advance(1, f"{changed.sum():,} colourings decided in {layer} plies")
             if not changed.any():
                 return cls(rules, words)
             marks, next_marks = next_marks, marks

@@ -11,8 +11,8 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.osiron.rules import CIRCLES
+from ludarium.training.exact_values import Value
 
-from ..answer import Value
 from ..solution import ILLEGAL, TableSolution
 from . import kernels as templates
 from .colourings import RuleSet, view_of

@@ -2,7 +2,7 @@
 `EndgameSolver`; WebAssembly modules also use ``kernels`` and ``solver``.
 
     solver = EndgameSolver(make_game("onyx", size=6))
-    solver.actions(position)                     # {action: Answer}, the best first
+    solver.actions(position)                     # {action: ValueBounds}, the best first
 
 ``kernels`` has the search in compiled code, for any game's rule functions; ``solver`` the
 questions that can be asked. `ludarium.analysis.exact_tests` makes sets of positions to test

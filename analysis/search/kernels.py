@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
 
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "endgames"
 
 
 def arguments(game: Game) -> Arguments:

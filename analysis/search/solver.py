@@ -12,8 +12,8 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import reward
+from ludarium.training.exact_values import Value
 
-from ..answer import Value
 from ..solver import Solver
 from ..window import first_target, is_open, next_target
 from . import kernels

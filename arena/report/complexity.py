@@ -72,8 +72,8 @@ def _recaptured(study: Study, sample: Games) -> IntervalEstimate:
     positions as met twice.
     """
     numbers = np.full((len(sample), sample.actions.shape[1]), -1, np.int64)
-    for ply in sample.replay():
-        numbers[ply.games, ply.number] = observation_keys(study.game, ply.before) & _POSITIVE
+    for ply, playing, before, _ in sample.replay():
+        numbers[playing, ply] = observation_keys(study.game, before) & _POSITIVE
     random = np.random.default_rng(study.seed(90))
 
     def total(rows: np.ndarray) -> float:
@@ -99,7 +99,7 @@ def _at_most(study: Study, sample: Games) -> dict[str, Any]:
     game = study.game
     games = min(len(sample), max(1, _OBSERVED // max(1, int(sample.plies.mean()))))
     contents = np.concatenate(
-        [observed(game, ply.before) for ply in sample.replay(np.arange(games))]
+        [observed(game, before) for _, _, before, _ in sample.replay(np.arange(games))]
     )
     uniform = (contents == contents[:, :, :1]).all(axis=(0, 2)) & (contents.shape[2] > 1)
     columns = [contents[:, ~uniform, cell] for cell in range(contents.shape[2])]

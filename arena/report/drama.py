@@ -15,8 +15,8 @@ import numpy as np
 from ludarium.training.evaluation.games import Games
 from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
 
-from .evaluators import expit, logit
 from .study import Study
+from .value_sources import expit, logit
 
 #: A player leads at the first chance or above; the winner is clear once its chance stays at the
 #: second or above. A value v in [-1, 1] stands for a chance of (v + 1) / 2.
@@ -88,11 +88,11 @@ def value_games(study: Study) -> dict[str, Trajectories]:
     who continue from that position.
     """
     most = min(_MOST_SEARCHED_GAMES if study.evaluator.plays_out else _MOST_GAMES, study.games)
-    study.task.begin("values along games", len(study.samples))
+    study.progress.begin("values along games", len(study.samples))
     chances = {}
     for name, sample in study.samples.items():
         chances[name] = (study.evaluator.along(sample, min(len(sample), most)) + 1) / 2
-        study.task.advance()
+        study.progress.advance()
     exact = study.evaluator.is_exact
     if not exact:
         slope = _slope(study.strongest, chances[study.strongest.players[0]])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.analysis.search.solver import key_masks
-from ludarium.envs.engine.codec import shown
+from ludarium.envs.engine.codec import encode_states
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
@@ -34,7 +34,7 @@ def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
 
 def observed(game: Game, states: np.ndarray) -> np.ndarray:
     """The observation of the player to move, float32[N, planes, cells]; see `Game.planes_shape`."""
-    return shown(game, states, canonical=True)[0]
+    return encode_states(game, states, canonical=True)[0]
 
 
 def observation_keys(game: Game, states: np.ndarray) -> np.ndarray:

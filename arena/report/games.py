@@ -10,7 +10,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.training.agents import GameInPlay, RandomAgent, Seed
 from ludarium.training.evaluation.games import Games
-from ludarium.training.evaluation.match import play
+from ludarium.training.evaluation.match import play_games
 from ludarium.training.evaluation.openings import Openings
 
 
@@ -27,14 +27,14 @@ class _IndependentAgent(RandomAgent):
 
     def __init__(self, game: Game, count: int, seed: Seed) -> None:
         super().__init__(game)
-        self._streams = seed_rng(seed, count)
+        self._rngs = seed_rng(seed, count)
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """See `Agent.play`."""
         rows = [each.number for each in games]
-        streams = self._streams[rows]
+        streams = self._rngs[rows]
         chosen = self.draw(states, streams)
-        self._streams[rows] = streams
+        self._rngs[rows] = streams
         return chosen
 
 
@@ -43,4 +43,4 @@ def random_games(game: Game, count: int, seed: int) -> Games:
     for_starts, for_actions = np.random.SeedSequence(seed).spawn(2)
     seeds = for_starts.generate_state(count).tolist()
     agent = _IndependentAgent(game, count, for_actions)
-    return play(game, (agent, agent), Openings.of_seeds(game, seeds))
+    return play_games(game, (agent, agent), Openings.of_seeds(game, seeds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 
 from .complexity import complexity
@@ -22,13 +22,13 @@ from .summary import summarise
 FORMAT = 2
 
 
-def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dict[str, Any]:
+def measure(game: Game, settings: ReportSettings, progress: Progress = SILENT) -> dict[str, Any]:
     """Play games and measure everything; the same settings give the same report.
 
     Args:
         game: the rules.
         settings: how much to measure.
-        task: task that receives the progress.
+        progress: shows what is done.
 
     Returns:
         The report, see ``docs/guide/report.md``.
@@ -36,7 +36,7 @@ def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dic
     Raises:
         ValueError: the agent does not play this game.
     """
-    study = begin_study(game, settings, task)
+    study = begin_study(game, settings, progress)
     trajectories = value_games(study)
     sections: dict[str, Callable[[Study], Any]] = {
         "length": length,

@@ -27,7 +27,7 @@ _AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against th
 class MirrorAgent(Agent):
     """Plays the images of the opponent's last actions, and at random if they are not legal.
 
-    It has no searcher, because only the action is known.
+    It does not `search`, because only the action is known.
 
     Args:
         game: the rules.

@@ -15,8 +15,9 @@ from ludarium.training.evaluation.openings import Openings
 from ludarium.training.evaluation.statistics import Z_95, IntervalEstimate, rounded, wilson
 
 from .enumeration import enumerate_positions
-from .evaluators import (
-    Evaluator,
+from .study import SWAP_OPTION, Study
+from .value_sources import (
+    ValueSource,
     exact_evaluator,
     exact_values,
     expit,
@@ -24,7 +25,6 @@ from .evaluators import (
     playout_values,
     searched_values,
 )
-from .study import SWAP_OPTION, Study
 
 #: A first move is fair if player 0's chance after it is within this of one half.
 FAIR = 0.05
@@ -47,20 +47,20 @@ def openings(study: Study) -> dict[str, Any] | None:
         exact = exact_evaluator(game, enumerate_positions(game, study.settings.positions))
     known = exact_values(game, exact, after)
     orbits = _orbits(game, actions)
-    searcher = exact or _searcher(study, game)
-    chances = _searched(study, searcher, after)
+    source = exact or _source(study, game)
+    chances = _searched(study, source, after)
     searched = _estimates(chances, orbits)
     tried = _spread(searched)
     played = _played(study, game, [int(actions[orbits[number][0]]) for number in tried])
     calibrated = searched
-    if not searcher.is_exact:
+    if not source.is_exact:
         calibrated = fit_chances(
             searched,
             tried,
             np.array([result["points"] for result in played]),
             np.array([result["player_0_score"]["count"] for result in played]),
         )
-    texts = [game.action_to_text(start.state, int(action)) for action in actions]
+    texts = [start.action_to_text(int(action)) for action in actions]
     moves: list[dict[str, Any]] = [
         {
             "moves": [texts[place] for place in orbit],
@@ -83,8 +83,8 @@ def openings(study: Study) -> dict[str, Any] | None:
         "has_swap_rule": SWAP_OPTION in study.game.options,
         "swap_rule_in_this_game": bool(study.game.options.get(SWAP_OPTION, False)),
         "players": study.strong_name,
-        "evaluator": searcher.name,
-        "exact": searcher.is_exact,
+        "evaluator": source.name,
+        "exact": source.is_exact,
         "searches_per_move": chances.shape[1],
         "fair_within": FAIR,
         "moves": ranked,
@@ -179,23 +179,22 @@ def without_swap(game: Game) -> Game:
     return type(game)(**dict(game.options) | {SWAP_OPTION: False})
 
 
-def _searcher(study: Study, game: Game) -> Evaluator:
+def _source(study: Study, game: Game) -> ValueSource:
     settings = study.settings
     if study.trained:
         deeper = study.trained.searching(settings.opening_simulations).make(game, seed=0)
-        assert deeper.searcher is not None, "it has a network"
-        return searched_values(deeper.searcher, deeper.budget, f"searches of {deeper.name}")
+        return searched_values(deeper.search, f"searches of {deeper.name}")
     return playout_values(game, settings.opening_playouts, study.seed(60))
 
 
-def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarray:
+def _searched(study: Study, source: ValueSource, after: np.ndarray) -> np.ndarray:
     """Player 0's chances, float64[first moves, searches]."""
-    repeats = _REPEATS if searcher.plays_out else 1
-    study.task.begin("first moves", repeats)
+    repeats = _REPEATS if source.plays_out else 1
+    study.progress.begin("first moves", repeats)
     columns = []
     for _ in range(repeats):
-        columns.append((searcher.values(after) + 1) / 2)
-        study.task.advance()
+        columns.append((source.values(after) + 1) / 2)
+        study.progress.advance()
     return np.stack(columns, axis=1)
 
 
@@ -256,11 +255,13 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     spec = study.varied_player
     per_move = max(4, study.games // 8 * 2)
     games = per_move * len(actions)
-    study.task.begin(f"first moves played by {study.strong_name}", games)
+    study.progress.begin(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
     first, second = (spec.make(game, seed + number) for number in (0, 1))
     openings = _beginning_with(game, actions, games // 2)
-    played = play_match(game, first, second, games, seed, task=study.task, openings=openings)
+    played = play_match(
+        game, first, second, games, seed, progress=study.progress, openings=openings
+    )
     found = []
     for action in actions:
         begun = np.flatnonzero(played.actions[:, 0] == action)

@@ -28,7 +28,7 @@ def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_withi
         fair_within: how far from one half a fair move may be.
     """
     marks = heat_marks(spots, values, spot_radius(spots), fair_within)
-    picture = _own_ids(game.svg(game.start().state), f"{_name(game)}heat")
+    picture = _own_ids(game.start().svg(), f"{_name(game)}heat")
     return Markup(picture.replace("</svg>", f"{marks}</svg>"))
 
 
@@ -61,7 +61,7 @@ def _replay(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> dict[s
     """A game with its pictures, whose new lines are added to ``lines``."""
     record = replay["record"]
     position = game.start(record["seed"])
-    frames = [game.svg(position.state)]
+    frames = [position.svg()]
     for action in replay["actions"]:
         before = position.copy()
         position.play(action)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.base.messages import quoted
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
 
@@ -62,19 +62,19 @@ class Report:
 
 
 def make_report(
-    game: Game, settings: ReportSettings | None = None, task: Task = UNWATCHED
+    game: Game, settings: ReportSettings | None = None, progress: Progress = SILENT
 ) -> Report:
     """Measure one game; the same settings give the same report.
 
     Args:
         game: the rules.
         settings: how much to measure.
-        task: task that receives the progress.
+        progress: shows what is done.
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
     """
-    return Report((game,), measure(game, settings or ReportSettings(), task))
+    return Report((game,), measure(game, settings or ReportSettings(), progress))
 
 
 def compare_options(
@@ -82,7 +82,7 @@ def compare_options(
     option: str,
     values: Sequence[Any],
     settings: ReportSettings | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> Report:
     """Measure a game with several values of one option.
 
@@ -90,7 +90,7 @@ def compare_options(
         game: the rules, with the other options.
         option: name of the option that differs.
         values: at least two, all different.
-        settings, task: as for `make_report`.
+        settings, progress: as for `make_report`.
 
     Raises:
         ValueError: there is no such option or value, fewer than two values or equal ones, or the
@@ -99,6 +99,6 @@ def compare_options(
     if len(values) < 2 or len({repr(value) for value in values}) < len(values):
         raise ValueError(f"a comparison needs two or more different values of {option}")
     games = tuple(type(game)(**dict(game.options) | {option: value}) for value in values)
-    reports = [measure(each, settings or ReportSettings(), task) for each in games]
+    reports = [measure(each, settings or ReportSettings(), progress) for each in games]
     data = {"comparison": compare(option, values, reports), "reports": reports}
     return Report(games, data)

@@ -10,8 +10,8 @@ from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.training.evaluation.games import Games
 from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
 
-from .evaluators import exact_values
 from .study import Study
+from .value_sources import exact_values
 
 _PERCENTILES = (5, 25, 50, 75, 95)
 _STILL_ON = 0.1  # branching is shown up to the last ply that this share of the games reaches

@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, AgentSpec, read_agent
 from ludarium.training.agents.checkpoints import NetworkSpec, ShippedSpec, shipped_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomSpec
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.networks import learnt_options
-from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, enumerate_positions
-from .evaluators import Evaluator, exact_evaluator, playout_values, searched_values
 from .games import random_games
+from .value_sources import ValueSource, exact_evaluator, playout_values, searched_values
 
 #: The option that only changes who chooses a side.
 SWAP_OPTION = "swap_rule"
@@ -107,7 +106,7 @@ class Study:
     Attributes:
         game: the rules.
         settings: the settings, with ``games`` filled in.
-        task: task that receives the progress.
+        progress: shows what is done.
         agent: the agent of the settings, or else the shipped one; None without either.
         positions: counts of the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
@@ -117,11 +116,11 @@ class Study:
 
     game: Game
     settings: ReportSettings
-    task: Task
+    progress: Progress
     agent: AgentSpec | None
     positions: Enumeration
-    exact: Evaluator | None
-    evaluator: Evaluator
+    exact: ValueSource | None
+    evaluator: ValueSource
     samples: dict[str, Games] = field(default_factory=dict)
 
     @property
@@ -179,8 +178,8 @@ class Study:
         self, title: str, first: Agent, second: Agent, games: int, seed: int, opening: int | None
     ) -> Games:
         """Play a match after ``opening`` random plies; None draws 0 to 3 for each opening."""
-        self.task.begin(title, games)
-        return play_match(self.game, first, second, games, seed, opening, self.task)
+        self.progress.begin(title, games)
+        return play_match(self.game, first, second, games, seed, opening, self.progress)
 
     def play_equals(self, name: str, spec: AgentSpec, games: int, seed: int) -> Games:
         """Play games of a player against itself from the start of the game."""
@@ -189,7 +188,7 @@ class Study:
         return replace(played, players=(name, name))
 
 
-def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> Study:
+def begin_study(game: Game, settings: ReportSettings, progress: Progress = SILENT) -> Study:
     """Play the games between equals on which most sections of a report are based.
 
     Raises:
@@ -201,16 +200,14 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     positions = enumerate_positions(game, settings.positions)
     exact = exact_evaluator(game, positions)
     trained = None if agent is None else agent.make(game, seed=0)
-    searcher = None if trained is None else trained.searcher
-    if trained is not None and isinstance(searcher, NetworkSearcher):
-        policy = Budget(simulations=0)
-        estimator = searched_values(searcher, policy, f"the network of {trained.name}")
+    if isinstance(trained, NetworkAgent):
+        estimator = searched_values(trained.policy, f"the network of {trained.name}")
     else:
         estimator = playout_values(game, settings.value_playouts, settings.seed)
     study = Study(
         game=game,
         settings=settings,
-        task=task,
+        progress=progress,
         agent=agent,
         positions=positions,
         exact=exact,

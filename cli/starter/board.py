@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ludarium.envs import Game, Spec, Symmetries
+from ludarium.envs import Game, Position, Spec, Symmetries, Texts
 from ludarium.envs.engine.draw.grid import cell_name, square_symmetries
 from ludarium.envs.engine.rule import table_record
 
@@ -43,9 +43,8 @@ class TicTacToe(Game):
             board=(_SIDE, _SIDE),
             max_plies=CELLS,
             max_score=1,
-            binary_observation=True,
             action_places=np.arange(CELLS),
-            reasons=("{0} is taken",),
+            reasons=Texts(("{0} is taken",)),
         )
 
     # CHANGE: the next three have defaults; leave out what does not fit.
@@ -53,10 +52,10 @@ class TicTacToe(Game):
     def symmetries(self) -> Symmetries:
         return Symmetries.of_board(square_symmetries(_SIDE), len(PLANES))
 
-    def board_text(self, state: np.record) -> str:
-        marks = [_SYMBOLS[int(content)] for content in state.cells]
+    def board_text(self, position: Position) -> str:
+        marks = [_SYMBOLS[int(content)] for content in position.state.cells]
         ranks = [f"{rank + 1} " + " ".join(marks[_SIDE * rank :][:_SIDE]) for rank in (2, 1, 0)]
-        return "\n".join([*ranks, "  a b c", self.standing(state)])
+        return "\n".join([*ranks, "  a b c", position.standing()])
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[MARK + player]

@@ -173,14 +173,22 @@ def hooks_page() -> str:
         "[A new game](new-game.md) has the first four. They are decorated with `rule` of "
         "`ludarium.envs.engine.rule`, and compiled.\n",
     ]
-    titles = {"rules": "`rules.py`: the game", "view": "`view.py`: what people see"}
-    for module, title in titles.items():
-        rows = [
-            f"| `{hook.name}({', '.join(hook.arguments)})` | {hook.does} |"
-            for hook in HOOKS
-            if hook.module == module
-        ]
-        parts.append(f"## {title}\n\n" + _table(("function", "does"), rows))
+    rules = [
+        f"| `{hook.name}({', '.join(hook.arguments)})` | {hook.does} |"
+        for hook in HOOKS
+        if not hook.given
+    ]
+    parts.append("## `rules.py`: the game\n\n" + _table(("function", "does"), rules))
+    parts.append(
+        "## Functions that objects carry\n\nThey may have any name, and stand in any module, such "
+        "as `view.py`.\n"
+    )
+    carried = [
+        f"| `{hook.name}({', '.join(hook.arguments)})` | `{hook.given}` | {hook.does} |"
+        for hook in HOOKS
+        if hook.given
+    ]
+    parts.append(_table(("function", "given as", "does"), carried))
     entries = re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", _attributes(Spec), re.S | re.M)
     rows = [f"| `{name}` | {' '.join(text.split()).replace('``', '`')} |" for name, text in entries]
     parts.append("## The spec\n\n" + _table(("of a `Spec`", "what"), rows))

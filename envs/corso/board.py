@@ -28,9 +28,10 @@ from ..engine.draw.picture import (
 from ..engine.draw.scene import Role, Scene, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
+from ..engine.position import Position
 from ..engine.position_text import PositionText, rows_text
 from ..engine.rule import table_record
-from ..engine.spec import Spec
+from ..engine.spec import Spec, Texts
 from . import rules, view
 from .rules import DYE, MARBLE, NUM_PLANES, OPEN
 
@@ -64,7 +65,6 @@ class Corso(Game):
     option_list = (Option("size", 5, range(2, 10), "cells on a side of the square board"),)
     notation = "with a ! after it where the action expands a marble: c3!"
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         size: int = self.options["size"]
@@ -82,14 +82,17 @@ class Corso(Game):
             board=(size, size),
             max_plies=cells,  # README.md has the proof
             max_score=cells,
-            binary_observation=True,
             action_places=np.arange(cells),
-            words=[*names, *(f"{name}!" for name in names)],
-            reasons=_REASONS,
+            words=Texts([*names, *(f"{name}!" for name in names)], view.word),
+            reasons=Texts(_REASONS, view.reason),
             event_names=_EVENTS,
+            owner=view.owner,
+            takes=view.takes,
+            give_turn=view.give_turn,
         )
 
-    def text_to_action(self, state: np.record, text: str) -> int:
+    def text_to_action(self, position: Position, text: str) -> int:
+        state = position.state
         match = re.fullmatch(r"([a-z][0-9]+)(!?)", text)
         if not match:
             raise ValueError(
@@ -120,13 +123,13 @@ class Corso(Game):
         counts = [others_marbles, others_dye, expands, set_off > 0, set_off]
         return np.stack(counts, axis=1, dtype=np.int32)
 
-    def board_text(self, state: np.record) -> str:
-        lines = []
+    def board_text(self, position: Position) -> str:
+        lines, cells = [], position.state.cells
         for rank in reversed(range(self.size)):
-            row = state.cells[rank * self.size : (rank + 1) * self.size]
+            row = cells[rank * self.size : (rank + 1) * self.size]
             lines.append(f"{rank + 1} " + " ".join(_TEXT_SYMBOLS[int(c)] for c in row))
         lines.append("  " + " ".join(cell_name(file, self.size)[0] for file in range(self.size)))
-        return "\n".join([*lines, self.standing(state)])
+        return "\n".join([*lines, position.standing()])
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
         return rows_text(state.cells, _TEXT_SYMBOLS, [self.size] * self.size), {}
@@ -138,9 +141,9 @@ class Corso(Game):
         state.ply = _least_plies(cells, text.mover)
         state.mover = text.mover
         if state.open_cells == 0:
-            state.outcome = self.rules._result(self.rules.score(self.tables[0], state))
+            state.outcome = rules._result(rules._lead(self.tables[0], state))
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
 
     def symmetries(self) -> Symmetries:
@@ -157,6 +160,7 @@ class Corso(Game):
                 *slots_at(places, _marks(frame.unit)),
             ],
             roles=[Role(name, _marble(24, player)) for player, name in enumerate(_NAMES)],
+            show=view.show,
             rows=ranks(self.action_names, _WORDS),
         )
 

@@ -32,12 +32,13 @@ NUM_PLANES = 5
 def state_dtype(cells: int) -> np.dtype:
     """The dtype of a position: what each cell holds, and how many cells are open.
 
-    ``wave`` is scratch space for a chain reaction, all zero between plies.
+    ``wave`` is scratch space for a chain reaction.
     """
     return engine.state_dtype(
         ("open_cells", np.int8),
         ("cells", np.int8, (cells,)),
         ("wave", np.uint8, (cells + 1,)),
+        scratch=("wave",),
     )
 
 
@@ -73,7 +74,7 @@ def step(tables, state, action):
     state.ply += 1
     state.mover = 1 - mover
     if state.open_cells == 0:
-        state.outcome = _result(score(tables, state))
+        state.outcome = _result(_lead(tables, state))
 
 
 @rule
@@ -89,12 +90,18 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def score(tables, state):
-    """Cells that player 0 controls, by dye or marble, minus those of player 1."""
-    lead = 0
+def points(tables, state, player):
+    """The cells that the player controls, by dye or marble."""
+    sign = 1 - 2 * player
+    count = 0
     for cell in range(len(state.cells)):
-        lead += tables.owner[state.cells[cell]]
-    return lead
+        count += tables.owner[state.cells[cell]] == sign
+    return count
+
+
+@rule
+def _lead(tables, state):
+    return points(tables, state, 0) - points(tables, state, 1)
 
 
 @rule

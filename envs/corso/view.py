@@ -44,23 +44,13 @@ def reason(tables, state, action):
 
 
 @rule
-def points(tables, state, player):
-    """The number of cells that the player controls."""
-    sign = 1 - 2 * player
-    count = 0
-    for cell in range(len(state.cells)):
-        count += tables.owner[state.cells[cell]] == sign
-    return count
-
-
-@rule
 def owner(tables, state, cell):
     """The owner of the marble or dye on a cell."""
     return tables.owner[state.cells[cell]]
 
 
 @rule
-def at_hand(tables, before, state, cell):
+def takes(tables, before, state, cell):
     """Whether a cell was the opponent's and is now the mover's."""
     opponent = 2 * int(before.mover) - 1
     was_taken = tables.owner[state.cells[cell]] == -opponent
@@ -68,7 +58,7 @@ def at_hand(tables, before, state, cell):
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """Change whose turn it is; nothing else depends on it."""
     state.mover = 1 - state.mover
     return True

@@ -1,9 +1,9 @@
 """Compiled loops over a batch of games, for `ludarium.envs.batch`.
 
 Template functions, see `engine.kernels`. ``batch`` is the tuple (tables, states, choices, planes,
-shown, movers, rewards, terminated, truncated, played, canonical). Only the batch writes ``states``
+masks, movers, rewards, terminated, truncated, played, canonical). Only the batch writes ``states``
 and ``choices``, which has `choice_dtype`. The other arrays are output for the caller, whose changes
-have no effect: ``shown`` is a copy of the masks, and ``played`` the actions. planes, shown and
+have no effect: ``masks`` is a copy of the masks, and ``played`` the actions. planes, shown and
 rewards come from `rows`. ``canonical`` says whether observations, masks and actions are all in the
 frame in which the player to move sees the board, or in the board's own.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .game import Game
 
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "batches"
 
 #: Vectors of 512 bits pay here.
 KINDS = OF_BATCHES
@@ -45,7 +46,7 @@ def arguments(game: Game) -> Arguments:
             *(rows(np.zeros((2, 2), np.float32)), np.zeros(2, np.uint8), np.zeros(2, np.uint8)),
             *(numbers, False),
         )
-        for name in ("batch_start", "batch_show", "batch_step_random"):
+        for name in ("batch_start", "batch_rewrite", "batch_step_random"):
             yield name, (batch, 0, 1)
         for name in ("batch_step", "batch_choose"):
             yield name, (batch, numbers, 0, 1)
@@ -68,27 +69,27 @@ def rows(array: np.ndarray) -> np.ndarray:
 
 
 @leaf
-def write_mask_twice(table, state, mask, shown):
+def write_mask_twice(table, state, mask, copy):
     """`write_mask` into two places at once, which costs less than copying it afterwards."""
     if state.outcome != ONGOING:
         for action in range(mask.shape[0]):
             mask[action] = 0
-            shown[action] = 0
+            copy[action] = 0
     else:
         for action in range(mask.shape[0]):
             legal = rules.is_legal(table, state, action)
             mask[action] = legal
-            shown[action] = legal
+            copy[action] = legal
 
 
 @leaf
-def show_twice(table, state, mask, shown, planes, canonical):
-    """`show`, which also writes the mask into ``shown``, for the caller."""
-    write_mask_twice(table, state, mask, shown)
+def write_observation(table, state, mask, copy, planes, canonical):
+    """`write_mask_and_planes`, which also writes the mask into ``copy``, for the caller."""
+    write_mask_twice(table, state, mask, copy)
     observe_as(table, state, state.mover, planes, canonical)
     if canonical and rules.is_turned(table, state, state.mover):
         swap_entries(mask, table.turned_actions)
-        swap_entries(shown, table.turned_actions)
+        swap_entries(copy, table.turned_actions)
 
 
 @leaf
@@ -183,26 +184,22 @@ def choice_dtype(num_actions: int) -> np.dtype:
 
 @kernel
 def batch_start(batch, begin, end):
-    """Start games ``begin`` to ``end`` anew and show them to their movers."""
-    tables, states, choices, planes, shown, movers = batch[:6]
-    rewards, terminated, truncated, _, canonical = batch[6:]
-    clear_results(rewards, terminated, truncated, begin, end)
+    """Start games ``begin`` to ``end`` anew, with their masks and planes."""
+    tables, states, choices = batch[:3]
     for i in range(begin, end):
-        state, choice = states[i], choices[i]
-        rules.init(tables[0], state, choice.rng)
-        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
-        movers[i] = state.mover
+        rules.init(tables[0], states[i], choices[i].rng)
+    batch_rewrite(batch, begin, end)
 
 
 @kernel
-def batch_show(batch, begin, end):
-    """Show games ``begin`` to ``end`` to their movers, as if they had just begun."""
-    tables, states, choices, planes, shown, movers = batch[:6]
+def batch_rewrite(batch, begin, end):
+    """Write masks and planes of games ``begin`` to ``end``, as if they had just begun."""
+    tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, _, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
-        state = states[i]
-        show_twice(tables[0], state, choices[i].mask, shown[i].row, planes[i].row, canonical)
+        state, mask = states[i], choices[i].mask
+        write_observation(tables[0], state, mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
 
 
@@ -224,7 +221,7 @@ def batch_step(batch, actions, begin, end):
     the position to act in next. Returns the first game whose action is out of range or not legal,
     or -1; if there is one, nothing is played.
     """
-    tables, states, choices, planes, shown, movers = batch[:6]
+    tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, played, canonical = batch[6:]
     for i in range(begin, end):
         if is_refused(choices[i].mask, actions[i]):
@@ -242,7 +239,7 @@ def batch_step(batch, actions, begin, end):
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, choice.rng)
-        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
+        write_observation(tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
     return -1
 
@@ -250,7 +247,7 @@ def batch_step(batch, actions, begin, end):
 @kernel
 def batch_step_random(batch, begin, end):
     """`batch_step` with actions drawn uniformly; no game may be over."""
-    tables, states, choices, planes, shown, movers = batch[:6]
+    tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, played, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
@@ -264,7 +261,7 @@ def batch_step_random(batch, begin, end):
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, choice.rng)
-        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
+        write_observation(tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
 
 
@@ -284,7 +281,7 @@ def batch_play(batch, numbers, actions):
     Returns the first ``j`` whose action is out of range or not legal, or -1; if there is one,
     nothing is played.
     """
-    tables, states, choices, planes, shown, movers = batch[:6]
+    tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, _, canonical = batch[6:]
     for j in range(numbers.shape[0]):
         if is_refused(choices[numbers[j]].mask, actions[j]):
@@ -297,14 +294,14 @@ def batch_play(batch, numbers, actions):
         rules.step(tables[0], state, board_action(tables[0], state, actions[j], canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
-        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
+        write_observation(tables[0], state, choice.mask, masks[i].row, planes[i].row, canonical)
         movers[i] = state.mover
     return -1
 
 
 @kernel
 def batch_restart(batch, numbers):
-    """Start the games with these numbers anew and show them to their movers."""
+    """Start the games with these numbers anew, with their masks and planes."""
     for j in range(numbers.shape[0]):
         batch_start(batch, numbers[j], numbers[j] + 1)
 

@@ -1,4 +1,4 @@
-"""Checks that run whenever a game is made; those of `trial.check_game` play it.
+"""Checks that run whenever a game is made; those of `game_check.check_game` play it.
 
 `check_spec` and `check_hooks` neither compile nor play anything, and take less than a millisecond.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
@@ -17,9 +18,9 @@ from ludarium.base.messages import quoted, shortened
 from ludarium.machine.compiler import CompileError
 from ludarium.machine.marks import plain
 
-from .hooks import HOOKS
+from .hooks import Hook
 from .rule import state_dtype
-from .spec import Spec
+from .spec import Spec, Texts
 
 if TYPE_CHECKING:
     from .game import Game
@@ -35,15 +36,15 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # numba's messages have colours where c
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def fault_of_class(kind: type[Game]) -> str | None:
+def fault_of_class(game_class: type[Game]) -> str | None:
     """The fault in a game's class attributes, as the end of a sentence about the class; or None."""
-    absent = [name for name in ("name", "rules") if not hasattr(kind, name)]
+    absent = [name for name in ("name", "rules") if not hasattr(game_class, name)]
     if absent:
         return f"lacks class attributes of a game: {', '.join(absent)}"
-    if not isinstance(kind.name, str) or not NAME.fullmatch(kind.name):
-        return f"has the name {quoted(kind.name)}; a name is lower-case letters, digits and _"
-    if type(kind.version) is not int or kind.version < 0:
-        return f"has version {quoted(kind.version)}; a version is 0, 1, 2, ..."
+    if not isinstance(game_class.name, str) or not NAME.fullmatch(game_class.name):
+        return f"has the name {quoted(game_class.name)}; a name is lower-case letters, digits and _"
+    if type(game_class.version) is not int or game_class.version < 0:
+        return f"has version {quoted(game_class.version)}; a version is 0, 1, 2, ..."
     return None
 
 
@@ -85,16 +86,21 @@ def _faults_of_spec(game: Game, spec: Any) -> Iterator[str]:
     if not spec.observation_names:
         yield "observation_names is empty; an observation has a plane or a feature"
     for name in ("words", "tasks", "reasons"):
-        yield from _faults_of_texts(name, getattr(spec, name))
+        value = getattr(spec, name)
+        if not isinstance(value, Texts):
+            yield f"{name} is {quoted(value)}; write Texts(texts) or Texts(texts, function)"
+        yield from _faults_of_texts(name, value.texts)
     for name in ("tasks", "reasons"):
-        if not getattr(spec, name):
+        if not getattr(spec, name).texts:
             yield f"{name} is empty; it must have a text"
     yield from _faults_of_clock(game, spec)
     yield from _faults_of_records(spec)
     yield from _faults_of_places(spec)
     yield from _faults_of_turn(spec)
-    if hasattr(game.view, "owner") and spec.board is None:
-        yield "its view has a function owner, but cells have owners only on a board"
+    if spec.owner is not None and spec.board is None:
+        yield "its spec has a function owner, but cells have owners only on a board"
+    if hasattr(game.rules, "points") and hasattr(game.rules, "score"):
+        yield "its rules have points and score; leave out the score, the difference of the points"
 
 
 def _faults_of_turn(spec: Spec) -> Iterator[str]:
@@ -149,11 +155,6 @@ def _faults_of_records(spec: Spec) -> Iterator[str]:
         is_record = isinstance(tables, np.ndarray) and tables.shape == (1,)
         if tables is not None and not is_record:
             yield f"{name} is {quoted(tables)}; make it with engine.rule.table_record(...)"
-    for name in spec.log_fields:
-        if name not in fields or name in (common.names or ()):
-            yield f"log_fields names {quoted(name)}; the game's own fields are " + ", ".join(
-                field for field in fields if field not in (common.names or ())
-            )
 
 
 def _faults_of_places(spec: Spec) -> Iterator[str]:
@@ -180,36 +181,34 @@ def _faults_of_places(spec: Spec) -> Iterator[str]:
         )
 
 
-# The functions of the rules and of the view.
+# The functions.
 
 
-def check_hooks(game: Game, spec: Spec) -> None:
-    """Check the functions of a game's rules and of its view.
+def check_hooks(game: Game, hooks: Sequence[Hook]) -> None:
+    """Check functions of a game.
 
     Raises:
-        ValueError: one is missing, takes another number of arguments, or lacks its counterpart in
-            the spec or the class.
+        ValueError: one is missing, takes another number of arguments, or is not of a module.
     """
-    for fault in _faults_of_hooks(game, spec):
-        raise ValueError(f"{game.name}: {fault}")
-
-
-def _faults_of_hooks(game: Game, spec: Spec) -> Iterator[str]:
-    for hook in HOOKS:
-        function = hook.of(game.rules, game.view)
+    for hook in hooks:
+        function, arguments = plain(hook.own(game)), ", ".join(hook.arguments)
+        taken = getattr(function, "__code__", None)
+        if function is None and hook.default is None:
+            raise ValueError(f"{game.name}: its rules have no function {hook.name}")
         if function is None:
-            yield f"its {hook.module} have no function {hook.name}"
-        else:
-            taken = plain(function).__code__.co_argcount
-            if taken != len(hook.arguments):
-                yield (
-                    f"{hook.name} of its {hook.module} takes {taken} arguments; it is called with "
-                    f"{len(hook.arguments)}: {', '.join(hook.arguments)}"
-                )
-    if (spec.canonical_turn is None) == hasattr(game.rules, "is_turned"):
-        yield "the function is_turned of its rules and the canonical_turn of its spec go together"
-    if hasattr(game.view, "show") != game.draws_scene:
-        yield "the function show of its view and the method scene go together"
+            continue
+        if taken is None or taken.co_argcount != len(hook.arguments):
+            given = quoted(function) if taken is None else f"takes {taken.co_argcount} arguments"
+            raise ValueError(
+                f"{game.name}: {hook.name} {given}; it is called with {len(hook.arguments)}: "
+                f"{arguments}"
+            )
+        home = sys.modules.get(function.__module__)
+        if hook.given and getattr(home, function.__name__, None) is not hook.own(game):
+            raise ValueError(
+                f"{game.name}: {hook.name} is {function.__qualname__}; it must be a function of a "
+                "module, as compiled code finds it by name"
+            )
 
 
 # Errors of the compiler.
@@ -234,14 +233,12 @@ def compile_error(game: Game, error: CompileError) -> RefusedError:
         reason = "it needs memory of its own"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
-    what, line = "view" if hasattr(game.view, name) else "rules", ""
-    for kind, module in (("rules", game.rules), ("view", game.view)):
-        source = re.escape(Path(str(getattr(module, "__file__", ""))).name)
-        place = re.search(rf'File "[^"]*{source}", line (\d+)', text) if source else None
-        if place:
-            what, line = kind, f", line {place[1]}"
+    home = Path(str(getattr(game.rules, "__file__", ""))).parent.name  # files may be relative
+    places = [(Path(file), line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)]
+    own = [f", line {line} of {file.name}" for file, line in places if file.parent.name == home]
+    place = own[-1] if own else ""
     return RefusedError(
-        f"the {what} of {game.name} cannot be compiled ({name}{line}): {shortened(reason)}\n"
+        f"the rules of {game.name} cannot be compiled ({name}{place}): {shortened(reason)}\n"
         "rules compute with numbers and make no list, text or array; with LUDARIUM_CODE=plain they "
         "are plain Python, and an error shows its line"
     )

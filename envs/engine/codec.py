@@ -60,10 +60,10 @@ class Codec:
 
         Args:
             states: structured array [N] of ``game.state_dtype``, contiguous.
-            symmetries: int [N], the symmetry that each is shown in; None shows them as they are.
+            symmetries: int [N], the symmetry of each; None: as they are.
         """
         game, count = self.game, len(states)
-        planes, masks, actions = shown(game, states, canonical=True)
+        planes, masks, actions = encode_states(game, states, canonical=True)
         flat = planes.reshape(count, math.prod(game.planes_shape))
         if symmetries is not None:
             flat = np.take_along_axis(flat, self.symmetries.observation[symmetries], axis=1)
@@ -75,10 +75,10 @@ class Codec:
         )
 
 
-def shown(
+def encode_states(
     game: Game, states: np.ndarray, canonical: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Show positions to their movers, in the board's own frame or in the canonical one.
+    """What movers see of positions, in the board's own frame or in the canonical one.
 
     Args:
         game: the rules.

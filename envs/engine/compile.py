@@ -7,6 +7,7 @@ is made of: two games never share code by accident, and old code never runs.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -14,10 +15,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ludarium.machine.compiler import NoCompilerError
 from ludarium.machine.machines import OF_RULES
-from ludarium.machine.marks import Role
+from ludarium.machine.marks import Role, plain
 from ludarium.machine.recipe import Recipe
-from ludarium.machine.unit import Unit
+from ludarium.machine.unit import Unit, is_compiled, load_in_background
 
 from . import hooks
 from . import rule as rule_module
@@ -69,12 +71,39 @@ def _specialise_by_name(templates: str, game: Game) -> Kernels:
     return specialise(import_module(templates), game)
 
 
+def compile_in_background(game: Game) -> None:
+    """Compile what was specialised for a game and has no code yet, while the caller goes on."""
+    key = type(game), repr(game.options)
+    with _is_specialising:
+        units = [unit for (_, *given), (unit, _) in _specialised.items() if (*given,) == key]
+    load_in_background(units)
+
+
+def reason_for_plain(templates: ModuleType, game: Game) -> str | None:
+    """Why the kernels of a template module run as plain Python; None if they are compiled.
+
+    Raises:
+        CompileError: they cannot be.
+    """
+    if not is_compiled():
+        return "LUDARIUM_CODE=plain"
+    specialise(templates, game)
+    try:
+        _specialised[templates, type(game), repr(game.options)][0].load()
+    except NoCompilerError as error:
+        return str(error)
+    return None
+
+
 def unit_of(templates: ModuleType, game: Game) -> Unit:
-    """The kernels of a template module for one game; see `specialise`."""
+    """The kernels of a template module for one game; see `specialise`.
+
+    In messages and names of files they are called by the module's ``TITLE``, or by its name.
+    """
     declare: Callable[[Game], Arguments] = getattr(templates, "arguments", lambda game: ())
-    place = templates.__name__.rpartition(".")[2].replace("_", "-")
+    title: str = getattr(templates, "TITLE", templates.__name__.rpartition(".")[2])
     return Unit(
-        f"{game.rules.__name__.replace('.', '_')}-{place}",
+        f"{game.rules.__name__.replace('.', '_')}-{title.replace('_', '-').replace(' ', '-')}",
         game.name,
         recipe_of(templates, game),
         lambda: declare(game),
@@ -86,25 +115,25 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
 def recipe_of(templates: ModuleType, game: Game) -> Recipe:
     """What the kernels of a template module for one game are made of.
 
-    Functions of the view are filled in where the module says ``NEEDS_VIEW``. Hooks of the rules are
-    compiled as a `leaf`: their arguments never overlap.
+    Functions that say what people see are filled in where the module says ``NEEDS_VIEW``. The
+    others are compiled as a `leaf`: their arguments never overlap.
     """
-    rules, view = game.rules, game.view if getattr(templates, "NEEDS_VIEW", False) else None
+    needs_view = getattr(templates, "NEEDS_VIEW", False)
     parts: list[tuple[str, str, str, Role]] = []
     for hook in HOOKS:
-        module = rules if hook.module == "rules" else view
-        role: Role = "leaf" if hook.module == "rules" else "part"
-        function = hook.of(rules, view)
-        assert function is not None  # `check.check_hooks` refuses such a game
-        if module is not None and hasattr(module, hook.name):
-            parts.append((hook.name, module.__name__, hook.name, role))
+        if hook.is_seen and not needs_view:
+            continue
+        role: Role = "part" if hook.is_seen else "leaf"
+        if hook.path.startswith("rules.") and hook.own(game) is not None:
+            parts.append((hook.name, game.rules.__name__, hook.name, role))
         else:
+            function = plain(hook.of(game))
             parts.append((hook.name, function.__module__, function.__name__, role))
     return Recipe(
         templates.__name__,
         tuple(parts),
-        (("shows_planes", not hasattr(view, "show")),),
-        tuple(each.__name__ for each in (rules, rule_module, hooks, view) if each is not None),
+        (("shows_planes", game.drawn_scene.show is None),) if needs_view else (),
+        tuple(each.__name__ for each in (game.rules, rule_module, hooks)),
     )
 
 
@@ -116,3 +145,13 @@ def sources_of(templates: ModuleType, game: Game) -> str:
 #: By what `specialise` was asked for.
 _specialised: dict[tuple, tuple[Unit, Kernels]] = {}
 _is_specialising = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a forked process nobody would release the lock that another thread held."""
+    global _is_specialising
+    _is_specialising = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)

@@ -1,8 +1,8 @@
 """`Game`: the base class that a game's package implements and every part of the engine uses.
 
 A game's package is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
-`Game`: geometry, text, symmetries, picture), perhaps ``view.py`` (what a position shows), and a
-README.
+`Game`: geometry, text, symmetries, picture), perhaps ``view.py`` (functions that say what people
+see of a position), and a README.
 ``docs/guide/new-game.md`` builds one step by step.
 """
 
@@ -17,13 +17,12 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ludarium.base.memory import sealed
 from ludarium.base.messages import quoted
-from ludarium.base.numbers import checked_whole, require_seed
 from ludarium.machine.compiler import CompileError
 
 from . import batch_kernels as batch_templates
@@ -31,18 +30,35 @@ from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
+from .draw.planes import planes_scene, planes_text, spots_of_places
+from .draw.scene import Scene
+from .hooks import HOOKS
 from .options import Clock, Option, check_options
 from .position import Position
 from .position_text import PositionText, read_fields, write_fields
-from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
+from .rule import declared_fields, extended_record, table_record, undeclared
 from .spec import Spec
-from .views import NUM_FACTS, POINTS, TASK, Threats
-
-if TYPE_CHECKING:
-    from .draw.scene import Scene
 
 _SOME_NAMES = 6  # actions in a message
 _NOTHING = table_record(nothing=0)
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """What a game has of its own in a terminal.
+
+    Attributes:
+        text: function of a `Position`, the text before each move of a person, where `board_text` is
+            too long.
+        commands: (usage, explanation) of each command that ``answer`` knows.
+        answer: function of a `Position` and a command with its arguments, in lower case, that gives
+            lines of text; None if it is not such a command. A ``ValueError`` says what is wrong
+            with the arguments.
+    """
+
+    text: Callable[[Position], str] = Position.board_text
+    commands: tuple[tuple[str, str], ...] = ()
+    answer: Callable[[Position, Sequence[str]], str | None] = lambda position, words: None
 
 
 @dataclass(frozen=True)
@@ -54,17 +70,16 @@ class Symmetries:
     Attributes:
         actions: int32[symmetries, num_actions], for masks and policies; int32[kinds, symmetries,
             num_actions] if positions of different kinds renumber their actions differently.
-        observation: int32[symmetries, observation size], for the flattened observation.
+        observation: int32[symmetries, observation size], for the flattened observation. A row that
+            treats own and opposing features differently needs its counterpart among the others,
+            which is the same symmetry from the opponent's side.
         kind: function that gives int[N], the kind of each position of a structured array [N];
             needed if there are several.
-        as_other: int[symmetries], for each row the row of the same symmetry from the opponent's
-            side; needed if a row treats own and opposing features differently. None: the same row.
     """
 
     actions: np.ndarray
     observation: np.ndarray
     kind: Callable[[np.ndarray], np.ndarray] | None = None
-    as_other: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         sealed(self)
@@ -130,7 +145,6 @@ class Game(ABC):
     Class attributes:
         name: lower-case name, as in the registry and in ``<name>_v<version>``.
         rules: module with the functions of the rules, see `hooks.HOOKS`.
-        view: module with the functions that describe what people see; None if all are the defaults.
         version: version of rules, observation and action numbers together. A change of any of them
             makes older checkpoints and records unreadable, and so needs a new number.
         title: name for people; by default ``name`` with a capital letter.
@@ -140,18 +154,21 @@ class Game(ABC):
         notation: how the text of an action differs from its name, in a sentence; empty if it
             is the name in every position.
         clock: the `Clock` that an option brings into the game, if one does.
-        boards: sets of options, besides the defaults, that the browser page offers.
-        terminal_commands: (usage, explanation) of each command that `terminal_help` answers.
+        featured_options: sets of options, besides the defaults, that the browser page offers.
+        terminal: what the game has of its own in a terminal.
 
     Attributes:
         options: every option with its value.
+        spec: what `setup` returned.
         num_actions: size of the action space.
         observation_shape: (planes, height, width) or (features,).
         planes_shape: the same shape for the rules: (planes, cells), or (1, features).
+        log_fields: the fields of a position that decide nothing, see `rule.state_dtype`.
         has_points: the players have points, whose difference is ``score``.
+        has_score: the rules tell who is ahead, by points or otherwise.
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
-        words: texts that the hook ``word`` chooses from.
+        words, tasks, reasons: the texts of the spec.
     """
 
     name: ClassVar[str]
@@ -162,10 +179,9 @@ class Game(ABC):
     option_list: ClassVar[tuple[Option, ...]] = ()
     notation: ClassVar[str] = ""
     clock: ClassVar[Clock | None] = None
-    boards: ClassVar[tuple[dict[str, Any], ...]] = ()
-    terminal_commands: ClassVar[tuple[tuple[str, str], ...]] = ()
+    featured_options: ClassVar[tuple[dict[str, Any], ...]] = ()
+    terminal: ClassVar[Terminal] = Terminal()
     rules: ClassVar[ModuleType]
-    view: ClassVar[ModuleType | None] = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -179,21 +195,17 @@ class Game(ABC):
         self.options = check_options(self.name, self.option_list, options)
         spec = self.setup()
         check_spec(self, spec)
-        check_hooks(self, spec)
         self._adopt(spec)
+        check_hooks(self, [hook for hook in HOOKS if not hook.path.startswith("drawn_scene.")])
         for name, value in vars(self).items():
             if not name.startswith("_"):
                 sealed(value)
         self.kernels = specialise(kernel_templates, self)
 
-    @property
-    def draws_scene(self) -> bool:
-        """Whether the game has a picture of its own, rather than the default one of the planes."""
-        return type(self).scene is not Game.scene
-
     def _adopt(self, spec: Spec) -> None:
         """Set the attributes that follow from a spec."""
-        self.state_dtype = spec.state_dtype
+        self.spec = spec
+        self.state_dtype = undeclared(spec.state_dtype)
         self.action_names, self.num_actions = spec.action_names, len(spec.action_names)
         self.observation_names, first = spec.observation_names, len(spec.observation_names)
         self.observation_shape = (first, *(spec.board or ()))
@@ -201,12 +213,14 @@ class Game(ABC):
         self.max_plies, self.max_score = spec.max_plies, spec.max_score
         self.binary_observation, self.random_start = spec.binary_observation, spec.random_start
         self.action_places, self.canonical_turn = spec.action_places, spec.canonical_turn
-        self.words, self.tasks = spec.words or spec.action_names, spec.tasks
-        self.reasons = spec.reasons
-        self.event_names, self.log_fields = spec.event_names, spec.log_fields
+        self.words = spec.words.texts or spec.action_names
+        self.tasks, self.reasons = spec.tasks.texts, spec.reasons.texts
+        self.event_names = spec.event_names
+        self.log_fields = declared_fields(spec.state_dtype, "log")
         self.view_tables = _NOTHING if spec.view_tables is None else spec.view_tables
-        self.has_points = hasattr(self.view, "points")
-        self.has_owners = hasattr(self.view, "owner")
+        self.has_points = hasattr(self.rules, "points")
+        self.has_score = self.has_points or hasattr(self.rules, "score")
+        self.has_owners = spec.owner is not None
         self.tables = self._engine_tables(spec)
 
     def _engine_tables(self, spec: Spec) -> np.ndarray:
@@ -231,29 +245,27 @@ class Game(ABC):
 
     # Methods that it may implement.
 
-    def text_to_action(self, state: np.record, text: str) -> int:
-        """Action number of ``text``, read in lower case, legal in ``state`` or not.
+    def text_to_action(self, position: Position, text: str) -> int:
+        """Action number of ``text``, read in lower case, legal in the position or not.
 
-        `parse_action` also checks that it is legal. By default the text must equal the result of
-        `action_to_text` for one of the actions.
+        `Position.text_to_action` also checks that it is legal. By default the text must equal the
+        result of `Position.action_to_text` for one of the actions.
 
         Raises:
             ValueError: the text is malformed; the message names it and says why.
         """
         for action in range(self.num_actions):
-            if self.action_to_text(state, action) == text:
+            if position.action_to_text(action) == text:
                 return action
         some = ", ".join(self.action_names[:_SOME_NAMES])
         more = "" if self.num_actions <= _SOME_NAMES else f", ... ({self.num_actions} in all)"
         raise ValueError(f"{quoted(text)} is malformed: actions are {some}{more}")
 
-    def board_text(self, state: np.record) -> str:
-        """The position as lines of text, `standing` the last of them; by default its planes."""
-        from .draw.planes import planes_text
+    def board_text(self, position: Position) -> str:
+        """The position as lines of text, with `Position.standing`; by default its planes."""
+        return "\n".join([*planes_text(position), position.standing()])
 
-        return "\n".join([*planes_text(self, state), self.standing(state)])
-
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         """The marks of ``player``'s pieces in `board_text`, such as ``O, o``; or an empty text."""
         return ""
 
@@ -280,35 +292,11 @@ class Game(ABC):
         """
         read_fields(self, text, state)
 
-    def terminal_text(self, state: np.record) -> str:
-        """The text before each move of a person: `board_text`, or a shorter text.
-
-        Games with a lot of text override this, and show the rest through `terminal_help`.
-        """
-        return self.board_text(state)
-
-    def terminal_help(self, state: np.record, words: Sequence[str]) -> str | None:
-        """The answer to a command of the game's own, typed by the player to move.
-
-        Args:
-            state: the position.
-            words: the command and its arguments, in lower case; at least one.
-
-        Returns:
-            Lines of text; None if it is not such a command.
-
-        Raises:
-            ValueError: it is one, but its arguments make no sense; the message says why.
-        """
-        return None
-
     def scene(self) -> Scene:
-        """The parts of the picture; the game's ``view`` says which of them a position shows.
+        """The parts of the picture, and which of them a position shows.
 
         By default they are the planes of the observation, cell by cell.
         """
-        from .draw.planes import planes_scene
-
         return planes_scene(self)
 
     def symmetries(self) -> Symmetries:
@@ -318,13 +306,12 @@ class Game(ABC):
             observation=np.arange(prod(self.observation_shape), dtype=np.int32)[None],
         )
 
-    def why_illegal(self, state: np.record, action: int) -> str:
-        """Why a well-formed action is not legal in ``state``: the end of a sentence.
+    def why_illegal(self, position: Position, action: int) -> str:
+        """Why a well-formed action is not legal in the position: the end of a sentence.
 
-        By default it is the text in ``reasons`` that the hook ``reason`` chooses.
+        By default it is the text among the ``reasons`` of the spec that the function there chooses.
         """
-        number = int(self._ask("reason", self.tables, self._alone(state), action))
-        other, reason = divmod(number, len(self.reasons))
+        other, reason = divmod(position.reason(action), len(self.reasons))
         return self.reasons[reason].format(self.action_names[action], self.action_names[other])
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -351,119 +338,15 @@ class Game(ABC):
             no place (a pass, say); or None, where no action has one. By default it is the place of
             the action's cell in a rectangular frame, as ``action_places`` says.
         """
-        from .draw.planes import spots_of_places
-
         return spots_of_places(self)
 
     # Methods that the engine adds.
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        """Notation of ``action`` in the position ``state``, lower case.
-
-        Messages and tools also ask for illegal actions and in finished games: then it is any text
-        that a person recognises, such as the action's name.
-        """
-        return self.words[self.word(state, action)]
-
-    def word(self, state: np.record, action: int) -> int:
-        """Number of the text of ``action``, among the ``words``."""
-        return int(self._ask("word", self.tables, self._alone(state), action))
 
     @property
     def running_clock(self) -> Clock | None:
         """The clock that this game is played with, or None."""
         clock = self.clock
         return clock if clock is not None and self.options[clock.option] else None
-
-    def owners(self, states: np.ndarray) -> np.ndarray:
-        """The owner of each cell in positions [N], for games with ``has_owners``.
-
-        Returns:
-            int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
-
-        Raises:
-            NotImplementedError: cells of this game have no owners.
-        """
-        self._check_owners()
-        found = np.empty((len(states), self.planes_shape[1]), np.int8)
-        self._ask("owners", self.tables, states, found)
-        return found
-
-    def ownership(self, state: np.record, playouts: int = 200, seed: int = 0) -> np.ndarray:
-        """The expected owner of each cell at the end, estimated by random games from a position.
-
-        Args:
-            state: the position.
-            playouts: random games, 1 or more.
-            seed: seed of the random games.
-
-        Returns:
-            float32[height * width]: the mean of `owners` at their ends, from 1 to -1.
-
-        Raises:
-            NotImplementedError: cells of this game have no owners.
-            ValueError: ``playouts`` is not a whole number from 1 on, or ``seed`` is not a seed.
-        """
-        self._check_owners()
-        playouts = checked_whole("playouts", playouts, 1)
-        sums = np.zeros(self.planes_shape[1], np.int32)
-        rng = seed_rng(require_seed(seed))[0]
-        records = self._alone(state), self.new_states(1)
-        self._ask("ownership", self.tables, *records, rng, self.num_actions, playouts, sums)
-        return (sums / np.float32(playouts)).astype(np.float32)
-
-    def threats(self, state: np.record) -> Threats:
-        """What each player could do at once in a position, if it were their turn."""
-        actions = np.zeros((2, self.num_actions), np.int32)
-        cells = np.zeros((2, self.planes_shape[1]), np.int32)
-        states = self._alone(state)
-        is_passed = self._ask("threats", self.tables, states, self.new_states(2), actions, cells)
-        return Threats(actions, cells, bool(is_passed))
-
-    def _check_owners(self) -> None:
-        if not self.has_owners:
-            raise NotImplementedError(f"cells of {self.name} have no owners")
-
-    def next_pose(self, state: np.record, pose: int, way: int) -> int:
-        """How the mover's piece lies after a turn or a flip, see `draw.scene.Handling`.
-
-        Args:
-            state: the position.
-            pose: how it lies.
-            way: `engine.views.TURN` or ``FLIP``.
-        """
-        states = self._alone(state)
-        return int(self._ask("next_pose", self.tables, self.view_tables, states, pose, way))
-
-    def to_do(self, state: np.record) -> str:
-        """The next task of the player to move, such as ``place the second token``."""
-        return self.tasks[self.facts(state)[TASK]]
-
-    def tally(self, state: np.record) -> tuple[int, int] | None:
-        """Points of both players, whose difference is ``score``; None if the game has none."""
-        if not self.has_points:
-            return None
-        facts = self.facts(state)
-        return int(facts[POINTS]), int(facts[POINTS + 1])
-
-    def standing(self, state: np.record) -> str:
-        """One line: whose turn it is or how the game ended, each player's marks, and points."""
-        outcome = int(state.outcome)
-        if outcome == ONGOING:
-            status = f"player_{int(state.mover)} to {self.to_do(state)}"
-        else:
-            status = RESULTS[outcome]
-        points = self.tally(state)
-        sides = [f"player_{player}" for player in (0, 1)]
-        for player in (0, 1):
-            if marks := self.marks(state, player):
-                sides[player] += f" ({marks})"
-            if points is not None:
-                sides[player] += f" {points[player]}"
-        if points is None and not self.marks(state, 0):
-            return status
-        title = "" if points is None else "points: "
-        return f"{status}; {title}{', '.join(sides)}"
 
     def rules_text(self) -> str:
         """The rules in short, in Markdown: the README's section "Rules" without its subsections."""
@@ -525,45 +408,6 @@ class Game(ABC):
         found = re.search(pattern, text, re.DOTALL | re.M)
         return found[1].strip() if found else ""
 
-    def facts(self, state: np.record) -> np.ndarray:
-        """The mover's task, and both players' roles and points, int32[5]: see `engine.views`."""
-        found = np.empty(NUM_FACTS, np.int32)
-        self._ask("facts", self.tables, self._alone(state), found)
-        return found
-
-    def shown(
-        self, state: np.record, last_action: int | None = None, before: np.record | None = None
-    ) -> np.ndarray:
-        """The number that each slot of the `scene` shows, int32[slots]: see `draw.scene.Slot`.
-
-        Args: as for `svg`.
-        """
-        shown = np.zeros(len(self.drawn_scene.slots), np.int32)
-        states = self._alone(state)
-        action = -1 if last_action is None else last_action
-        since = states if before is None else self._alone(before)
-        planes = np.empty(self.planes_shape, np.float32)
-        self._ask("show", self.tables, self.view_tables, since, states, action, planes, shown)
-        return shown
-
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
-        """The position as an SVG document.
-
-        Args:
-            state: the position.
-            last_action: the action that led to it; it is marked.
-            before: the position in which it was played; what the action changed is then marked
-                too, such as captured stones.
-        """
-        from .draw.scene import scene_document  # drawing imports this module
-
-        return scene_document(self, state, last_action, before)
-
     @cached_property
     def drawn_scene(self) -> Scene:
         """The `scene`, which is made once."""
@@ -571,7 +415,8 @@ class Game(ABC):
 
     @cached_property
     def _viewing(self) -> SimpleNamespace:
-        """The compiled functions of `engine.views` for this game."""
+        """The compiled functions of ``engine.views`` for this game."""
+        check_hooks(self, HOOKS)
         return specialise(view_templates, self)
 
     @cached_property
@@ -586,16 +431,12 @@ class Game(ABC):
             viewing is None or viewing is specialise(view_templates, self)
         )
 
-    def _ask(self, name: str, *arguments: Any) -> Any:
-        """Call a function of `_viewing`; a ``ValueError`` says what cannot be compiled."""
+    def view(self, name: str, *arguments: Any) -> Any:
+        """Call a function of ``engine.views``; a ``ValueError`` says what cannot be compiled."""
         try:
             return getattr(self._viewing, name)(*arguments)
         except CompileError as error:
             raise compile_error(self, error) from None
-
-    def _alone(self, state: np.record) -> np.ndarray:
-        """A record as an array with one entry."""
-        return np.asarray(state, self.state_dtype).reshape(1)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
@@ -625,28 +466,6 @@ class Game(ABC):
     def new_states(self, count: int) -> np.ndarray:
         """Allocate ``count`` zeroed positions: structured array [count]."""
         return np.zeros(count, self.state_dtype)
-
-    def parse_action(self, state: np.record, mask: np.ndarray, text: str) -> int:
-        """Action number of a legal action's text.
-
-        Raises:
-            ValueError: the text is malformed or not legal in ``state``, or it is not a text.
-        """
-        if not isinstance(text, str):
-            raise ValueError(f"an action is written as a text (str), not {quoted(text)}")
-        try:
-            action = self.text_to_action(state, text.strip().lower())
-        except ValueError as error:
-            if quoted(text) in str(error):
-                raise
-            raise ValueError(f"{quoted(text)}: {error}") from None
-        if not mask[action]:
-            raise ValueError(f"{quoted(text)} is not legal now: {self.explain(state, action)}")
-        return action
-
-    def explain(self, state: np.record, action: int) -> str:
-        """Why ``action`` is not legal in ``state``."""
-        return "the game is over" if state.outcome else self.why_illegal(state, action)
 
 
 def _rebuild(game: type[Game], options: dict[str, Any]) -> Game:

@@ -1,40 +1,59 @@
-"""`HOOKS` lists the functions that a game may define.
+"""`HOOKS` lists the functions that a game may have.
 
-The compiler (`compile`), the checks (`check`, `trial`) and a page of the guide use this list.
+Those of the rules are found by name in the game's module ``rules``. Every other one is carried by
+the object that it belongs to: by the `spec.Spec`, or by the picture, a `draw.scene.Scene`.
+The compiler (`compile`), the checks (`check`, `game_check`) and a page of the guide use this list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 from .rule import rule
+
+if TYPE_CHECKING:
+    from .game import Game
+
+rules: Any = None  # one game's functions, filled in as in templates
 
 
 @dataclass(frozen=True)
 class Hook:
-    """A function of a game's module ``rules`` or ``view``, decorated with ``rule.rule``.
+    """A function of a game, decorated with ``rule.rule``.
 
     Attributes:
-        name: the function's name.
-        module: the module that defines it.
+        name: what kernels call it.
+        path: the attributes that lead to it from the game.
         arguments: the arguments' names.
         does: what it does or returns, in words.
         default: the function that replaces a missing one; None if the game must have one.
+        is_seen: it only says what people see: kernels of templates with ``NEEDS_VIEW`` call it.
+        given: how a game gives it, for people; empty if it is a function of the rules.
     """
 
     name: str
-    module: Literal["rules", "view"]
+    path: str
     arguments: tuple[str, ...]
     does: str
     default: Callable | None = None
+    is_seen: bool = False
+    given: str = ""
 
-    def of(self, rules: ModuleType, view: ModuleType | None) -> Callable | None:
-        """The game's function, or the default."""
-        module = rules if self.module == "rules" else view
-        return getattr(module, self.name, self.default)
+    def own(self, game: Game) -> Callable | None:
+        """The game's own function, or None."""
+        *way, name = self.path.split(".")
+        found: Any = game
+        for step in way:
+            found = None if found is None else getattr(found, step)
+        return getattr(found, name, None)
+
+    def of(self, game: Game) -> Callable:
+        """The game's function, or the default; `check.check_hooks` refuses a game without both."""
+        function = self.own(game) or self.default
+        assert function is not None
+        return function
 
 
 @rule
@@ -53,12 +72,17 @@ def _nothing_of(tables, state, what):
 
 
 @rule
+def _lead(tables, state):
+    return rules.points(tables, state, 0) - rules.points(tables, state, 1)
+
+
+@rule
 def _itself(tables, state, number):
     return number
 
 
 @rule
-def _nothing_at_hand(tables, before, state, cell):
+def _takes_nothing(tables, before, state, cell):
     return False
 
 
@@ -73,11 +97,11 @@ def _show_nothing(tables, view, before, state, action, shown):
 
 
 def _rules(name: str, arguments: str, does: str, default: Callable | None = None) -> Hook:
-    return Hook(name, "rules", ("tables", *arguments.split()), does, default)
+    return Hook(name, f"rules.{name}", ("tables", *arguments.split()), does, default)
 
 
-def _view(name: str, arguments: str, does: str, default: Callable) -> Hook:
-    return Hook(name, "view", ("tables", *arguments.split()), does, default)
+def _seen(name: str, path: str, arguments: str, does: str, given: str, default: Callable) -> Hook:
+    return Hook(name, path, ("tables", *arguments.split()), does, default, True, given)
 
 
 HOOKS = (
@@ -96,11 +120,13 @@ HOOKS = (
         "writes what `player` sees into every entry of `planes` [planes, cells], or [1, features], "
         "in the board's own frame",
     ),
+    _rules("points", "state player", "the player's points, if the game counts them", _nothing_of),
     _rules(
         "score",
         "state",
-        "player_0's lead: in points, or an estimate of who is ahead; default: 0",
-        _nothing,
+        "player_0's lead in a game without points, or an estimate of who is ahead; default: the "
+        "difference of the points",
+        _lead,
     ),
     _rules(
         "may_end",
@@ -109,83 +135,98 @@ HOOKS = (
         "a win; default: always",
         _at_any_time,
     ),
-    _rules(
+    Hook(
         "is_turned",
-        "state player",
-        "tells whether `player` sees the board after the `canonical_turn` of the `Spec`, so that "
-        "both play in the same direction; default: never",
+        "spec.canonical_turn.is_turned",
+        ("tables", "state", "player"),
+        "tells whether `player` sees the board turned, so that both play in the same direction",
         _nothing_of,
+        given="Spec(canonical_turn=BoardTurn(cells, actions, is_turned))",
     ),
-    _rules(
-        "set_up",
-        "state places",
-        "writes the start that people have agreed on, if the scene has a `Diagram`: `places` "
-        "has a bit for each place with the first letter",
-        _nothing_of,
-    ),
-    _view(
+    _seen(
         "show",
+        "drawn_scene.show",
         "view before state action shown",
-        "writes for each slot of the scene the number of the shape that it shows; default, if "
-        "there is no scene either: the picture shows the planes of the observation",
+        "writes for each slot of the scene the number of the shape that it shows",
+        "Scene(show=show)",
         _show_nothing,
     ),
-    _view(
-        "word",
-        "state action",
-        "the number, among the `words`, of the text of `action`; default: the action's number",
+    _seen(
+        "role",
+        "drawn_scene.role",
+        "state player",
+        "the number of a player's role, if players may swap roles; default: `player`",
+        "Scene(role=role)",
         _itself,
     ),
-    _view(
+    _seen(
+        "word",
+        "spec.words.choose",
+        "state action",
+        "the number of the text of `action`; default: the action's number",
+        "Spec(words=Texts(texts, word))",
+        _itself,
+    ),
+    _seen(
         "task",
+        "spec.tasks.choose",
         "state",
-        "the number of the mover's task among the `tasks`; default: the first, to move",
+        "the number of the mover's task; default: the first, to move",
+        "Spec(tasks=Texts(texts, task))",
         _nothing,
     ),
-    _view(
+    _seen(
         "reason",
+        "spec.reasons.choose",
         "state action",
-        "the number of the reason, among the `reasons`, why `action` is not legal, plus the number "
-        "of reasons times the action that `{1}` in the text names; default: the first",
+        "the number of the reason why `action` is not legal, plus the number of reasons times the "
+        "action that `{1}` in the text names; default: the first",
+        "Spec(reasons=Texts(texts, reason))",
         _nothing_of,
     ),
-    _view(
-        "role",
-        "state player",
-        "the number of a player's role in the scene, if players may swap roles; default: `player`",
-        _itself,
-    ),
-    _view(
-        "points",
-        "state player",
-        "the player's points, if the game counts them; their difference is `score`",
-        _nothing_of,
-    ),
-    _view(
+    _seen(
         "owner",
+        "spec.owner",
         "state cell",
-        "the owner of a cell of the board, in games with owners: 1 player_0, -1 player_1, 0 nobody",
+        "the owner of a cell of the board: 1 player_0, -1 player_1, 0 nobody; default: cells have "
+        "no owners",
+        "Spec(owner=owner)",
         _nothing_of,
     ),
-    _view(
-        "at_hand",
+    _seen(
+        "takes",
+        "spec.takes",
         "before state cell",
         "tells whether the action that led from `before` to `state` took something on `cell`, such "
         "as a captured piece; default: threats are wins only",
-        _nothing_at_hand,
+        "Spec(takes=takes)",
+        _takes_nothing,
     ),
-    _view(
-        "pass_turn",
+    _seen(
+        "give_turn",
+        "spec.give_turn",
         "state",
         "writes the position in which the other player is to move, and returns `True`. Only "
-        "`threats` uses it; a pass in the game is an action; default: only the mover's threats "
-        "are known",
+        "threats use it; a pass in the game is an action; default: only the mover's threats are "
+        "known",
+        "Spec(give_turn=give_turn)",
         _nothing,
     ),
-    _view(
+    _seen(
         "next_pose",
+        "drawn_scene.handling.next_pose",
         "view state pose way",
-        "the pose of the piece in hand after a turn or a flip, if the scene has a `Handling`",
+        "the pose of the piece in hand after a turn or a flip",
+        "Scene(handling=Handling(next_pose, ...))",
         _same_pose,
+    ),
+    _seen(
+        "set_up",
+        "drawn_scene.diagram.set_up",
+        "state places",
+        "writes the start that people have agreed on; `places` has a bit for each place with the "
+        "first letter",
+        "Scene(diagram=Diagram(set_up, ...))",
+        _nothing_of,
     ),
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .game import Game
 
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "rules"
 
 _TRIES = 12  # draws before a random legal action is found by counting instead
 
@@ -77,7 +78,7 @@ def swap_entries(row, turned):
 
 
 @leaf
-def show(table, state, mask, planes, canonical):
+def write_mask_and_planes(table, state, mask, planes, canonical):
     """Write mask and observation for the player to move."""
     write_mask(table, state, mask)
     observe_as(table, state, state.mover, planes, canonical)
@@ -131,10 +132,10 @@ def start(tables, states, rngs):
 
 @brief_kernel
 def start_one(tables, states, rngs, mask, planes, canonical):
-    """`start` for ``states[0]`` alone, and show it; return ``2 * outcome + mover``."""
+    """`start` for ``states[0]`` alone, with mask and planes; return ``2 * outcome + mover``."""
     state = states[0]
     rules.init(tables[0], state, rngs[0])
-    show(tables[0], state, mask, planes, canonical)
+    write_mask_and_planes(tables[0], state, mask, planes, canonical)
     return 2 * state.outcome + state.mover
 
 
@@ -153,7 +154,7 @@ def play(tables, states, action, mask, planes, canonical):
     if not rules.is_legal(table, state, action):
         return -1
     rules.step(table, state, action)
-    show(table, state, mask, planes, canonical)
+    write_mask_and_planes(table, state, mask, planes, canonical)
     return 2 * state.outcome + state.mover
 
 
@@ -178,7 +179,7 @@ def encode(tables, states, planes, masks, actions, canonical):
     """
     for i in range(states.shape[0]):
         state = states[i]
-        show(tables[0], state, masks[i], planes[i], canonical)
+        write_mask_and_planes(tables[0], state, masks[i], planes[i], canonical)
         for action in range(actions.shape[1]):
             actions[i, action] = board_action(tables[0], state, action, canonical)
 

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.numbers import checked_flag, index, require_seed
+from ludarium.base.numbers import checked_flag, checked_whole, index, require_seed
 from ludarium.machine.compiler import CompileError
 
 from .check import compile_error
+from .draw.layers import add_layers
+from .draw.scene import scene_document
 from .position_text import read_position, write_position
 from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
+from .views import NUM_FACTS, POINTS, TASK, Threats
 
 if TYPE_CHECKING:
     from .game import Game
-    from .views import Threats
 
 _NO_RNG = np.ones((1, 2), np.int64)
 
@@ -347,8 +349,12 @@ class Position:
         count = self.game.num_actions
         if not 0 <= number < count:
             return f"action {quoted(number)} is out of range; actions are 0 to {count - 1}"
-        text = self.game.action_to_text(self.state, number)
-        return f"action {number} ({text}) is not legal: {self.game.explain(self.state, number)}"
+        text = self.action_to_text(number)
+        return f"action {number} ({text}) is not legal: {self.why_illegal(number)}"
+
+    def why_illegal(self, action: int) -> str:
+        """Why an action that is not legal here is not: the end of a sentence."""
+        return "the game is over" if self.is_over else self.game.why_illegal(self, action)
 
     def observation(
         self, player: int | None = None, dtype: Any = np.float32, canonical: bool = False
@@ -411,25 +417,126 @@ class Position:
         next_action = np.zeros(depth + 1, np.int64)
         return int(game.kernels.perft(game.tables, states, next_action, game.num_actions))
 
+    # Texts.
+
     def action_to_text(self, action: int) -> str:
-        """Notation of an action number, legal or not; ``ValueError`` if it is not one."""
-        return self.game.action_to_text(self.state, self._number(action))
+        """Notation of an action number, lower case; ``ValueError`` if it is not one.
+
+        Actions that are not legal, and those of finished games, have any text that a person
+        recognises, such as the action's name.
+        """
+        return self.game.words[self.word(self._number(action))]
 
     def text_to_action(self, text: str) -> int:
-        """Action number of the text of a legal action; ``ValueError`` says what is wrong."""
-        return self.game.parse_action(self.state, self._legal(), text)
+        """Action number of the text of a legal action.
+
+        Raises:
+            ValueError: the text is malformed or not legal here, or it is not a text.
+        """
+        if not isinstance(text, str):
+            raise ValueError(f"an action is written as a text (str), not {quoted(text)}")
+        try:
+            action = self.game.text_to_action(self, text.strip().lower())
+        except ValueError as error:
+            if quoted(text) in str(error):
+                raise
+            raise ValueError(f"{quoted(text)}: {error}") from None
+        if not self._legal()[action]:
+            raise ValueError(f"{quoted(text)} is not legal now: {self.why_illegal(action)}")
+        return action
+
+    def word(self, action: int) -> int:
+        """The number of an action's text among the words, see `spec.Spec`."""
+        return int(self._view("word", action))
+
+    def reason(self, action: int) -> int:
+        """The number that tells why an action is not legal, see `spec.Spec`."""
+        return int(self._view("reason", action))
 
     def board_text(self) -> str:
         """The position as lines of text, see `Game.board_text`."""
-        return self.game.board_text(self.state)
+        return self.game.board_text(self)
+
+    def to_do(self) -> str:
+        """The next task of the player to move, such as ``place the second token``."""
+        return self.game.tasks[self.facts()[TASK]]
+
+    @property
+    def points(self) -> tuple[int, int] | None:
+        """Points of both players, whose difference is `score`; None if the game has none."""
+        if not self.game.has_points:
+            return None
+        facts = self.facts()
+        return int(facts[POINTS]), int(facts[POINTS + 1])
+
+    def standing(self) -> str:
+        """One line: whose turn it is or how the game ended, each player's marks, and points."""
+        is_over, points = self.is_over, self.points
+        status = RESULTS[self.outcome] if is_over else f"player_{self.mover} to {self.to_do()}"
+        marks = [self.game.marks(self, player) for player in (0, 1)]
+        if points is None and not marks[0]:
+            return status
+        sides = [
+            f"player_{player}"
+            + (f" ({marks[player]})" if marks[player] else "")
+            + ("" if points is None else f" {points[player]}")
+            for player in (0, 1)
+        ]
+        return f"{status}; {'' if points is None else 'points: '}{', '.join(sides)}"
+
+    # What is on the board.
+
+    def facts(self) -> np.ndarray:
+        """The mover's task, and both players' roles and points, int32[5]: see `engine.views`."""
+        found = np.empty(NUM_FACTS, np.int32)
+        self._view("facts", found)
+        return found
 
     def threats(self) -> Threats:
-        """What each player could do at once, if it were their turn; see `Game.threats`."""
-        return self.game.threats(self.state)
+        """What each player could do at once, if it were their turn."""
+        game = self.game
+        actions = np.zeros((2, game.num_actions), np.int32)
+        cells = np.zeros((2, game.planes_shape[1]), np.int32)
+        covers = self._view("threats", game.new_states(2), actions, cells)
+        return Threats(actions, cells, bool(covers))
+
+    def owners(self) -> np.ndarray:
+        """The owner of each cell, int8[height * width]: 1 player 0, -1 player 1, 0 nobody.
+
+        Raises:
+            NotImplementedError: cells of this game have no owners.
+        """
+        self._check_owners()
+        found = np.empty(self.game.planes_shape[1], np.int8)
+        self._view("owners", found)
+        return found
 
     def ownership(self, playouts: int = 200, seed: int = 0) -> np.ndarray:
-        """The expected owner of each cell at the end, by random games; see `Game.ownership`."""
-        return self.game.ownership(self.state, playouts, seed)
+        """The expected owner of each cell at the end, estimated by random games from here.
+
+        Args:
+            playouts: random games, 1 or more.
+            seed: seed of the random games.
+
+        Returns:
+            float32[height * width]: the mean of `owners` at their ends, from 1 to -1.
+
+        Raises:
+            NotImplementedError: cells of this game have no owners.
+            ValueError: ``playouts`` is not a whole number from 1 on, or ``seed`` is not a seed.
+        """
+        self._check_owners()
+        game, playouts = self.game, checked_whole("playouts", playouts, 1)
+        sums = np.zeros(game.planes_shape[1], np.int32)
+        rng = seed_rng(require_seed(seed))[0]
+        self._view("ownership", game.new_states(1), rng, game.num_actions, playouts, sums)
+        return (sums / np.float32(playouts)).astype(np.float32)
+
+    def _check_owners(self) -> None:
+        if not self.game.has_owners:
+            raise NotImplementedError(f"cells of {self.game.name} have no owners")
+
+    # The picture.
 
     def svg(
         self,
@@ -449,16 +556,41 @@ class Position:
             ValueError: ``last_action`` is not an action number, ``before`` is of another game, or a
                 layer is unknown or of another shape; the message says which.
         """
+        svg = scene_document(self, last_action, before)
+        return add_layers(svg, self, layers) if layers else svg
+
+    def slots(self, last_action: int | None = None, before: Position | None = None) -> np.ndarray:
+        """The number that each slot of the `Game.scene` shows, int32[slots].
+
+        Args and raises: as for `svg`.
+        """
         if last_action is not None:
             last_action = self._number(last_action)
         if before is not None and before.game != self.game:
             raise ValueError(f"before is a position of {before.game}, not of {self.game}")
-        svg = self.game.svg(self.state, last_action, None if before is None else before.state)
-        if not layers:
-            return svg
-        from .draw.layers import add_layers  # drawing imports this module
+        game = self.game
+        slots = np.zeros(len(game.drawn_scene.slots), np.int32)
+        since = self if before is None else before
+        planes = np.empty(game.planes_shape, np.float32)
+        action = -1 if last_action is None else last_action
+        states = since._states, self._states
+        game.view("show", game.tables, game.view_tables, *states, action, planes, slots)
+        return slots
 
-        return add_layers(svg, self, layers)
+    def next_pose(self, pose: int, way: int) -> int:
+        """How the mover's piece lies after a turn or a flip, see `draw.scene.Handling`.
+
+        Args:
+            pose: how it lies.
+            way: `engine.views.ROTATE` or ``FLIP``.
+        """
+        game = self.game
+        states = game.view_tables, self._states
+        return int(game.view("next_pose", game.tables, *states, pose, way))
+
+    def _view(self, name: str, *arguments: Any) -> Any:
+        """Ask a function of ``engine.views`` about this position."""
+        return self.game.view(name, self.game.tables, self._states, *arguments)
 
     def _repr_svg_(self) -> str:
         """The picture that notebooks show."""

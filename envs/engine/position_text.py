@@ -19,8 +19,8 @@ import numpy as np
 
 from ludarium.base.messages import quoted, shortened
 
+from .guarded import guarded
 from .rule import ONGOING, TRUNCATED
-from .watched import watched
 
 if TYPE_CHECKING:
     from .game import Game
@@ -282,24 +282,24 @@ def _values(name: str, words: Sequence[str], dtype: np.dtype, size: int) -> list
 
 def _try_rules(game: Game, state: np.record) -> None:
     """Refuse a position if rules in plain Python fail within a ply, or in a random game."""
-    rules, table = game.rules, watched(game.tables[0])
+    rules, table = game.rules, guarded(game.tables[0])
 
     def legal_actions(state: np.record) -> list[int]:
         planes = np.zeros(game.planes_shape, np.float32)
         for player in (0, 1):
-            rules.observe(table, watched(state), player, watched(planes))
+            rules.observe(table, guarded(state), player, guarded(planes))
         actions = range(game.num_actions if state.outcome == ONGOING else 0)
-        return [action for action in actions if rules.is_legal(table, watched(state), action)]
+        return [action for action in actions if rules.is_legal(table, guarded(state), action)]
 
     try:
         with np.errstate(all="raise"):
             for action in legal_actions(state):
                 after = np.array(state, game.state_dtype).reshape(1)[0]
-                rules.step(table, watched(after), action)
+                rules.step(table, guarded(after), action)
                 legal_actions(after)
             after, lot = np.array(state, game.state_dtype).reshape(1)[0], random.Random(0)
             while after.outcome == ONGOING:
-                rules.step(table, watched(after), lot.choice(legal_actions(after)))
+                rules.step(table, guarded(after), lot.choice(legal_actions(after)))
                 if after.ply > game.max_plies:
                     raise ValueError(f"a game has at most {game.max_plies} plies")
     except Exception as error:  # a stranger's position may lead the rules anywhere

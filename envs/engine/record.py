@@ -150,11 +150,11 @@ def check_record(
     name, version, seed = record["game"], record["version"], record.get("seed", 0)
     if not isinstance(name, str) or name not in games:
         raise ValueError(f"{what} is of {quoted(name)}; known games: {', '.join(games)}")
-    kind = games[name]
-    if type(version) is not int or version != kind.version:
+    game_class = games[name]
+    if type(version) is not int or version != game_class.version:
         raise ValueError(
             f"{what} is of {name} version {quoted(version)}; this is version "
-            f"{kind.version}, with other rules or notation"
+            f"{game_class.version}, with other rules or notation"
         )
     if type(seed) is not int or not 0 <= seed < SEED_LIMIT:
         raise ValueError(
@@ -162,7 +162,7 @@ def check_record(
         )
     check_line(record, what)
     try:
-        game = kind(**check_stored(kind.option_list, record["options"]))
+        game = game_class(**check_stored(game_class.option_list, record["options"]))
     except ValueError as error:
         raise ValueError(f"{what}: {shortened(str(error), 350)}") from None
     try:

@@ -6,7 +6,9 @@ recursion and no Python randomness; integers are computed as plain ``int``, or a
 `ludarium.envs.engine.bits`).
 """
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -40,22 +42,51 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def state_dtype(*fields: tuple) -> np.dtype:
+def state_dtype(
+    *fields: tuple, scratch: tuple[str, ...] = (), log: tuple[str, ...] = ()
+) -> np.dtype:
     """Structured dtype of one position: the fields that every game has, then the game's own.
 
     The common fields are ``ply`` (actions played so far), ``mover`` (index of the agent to
     act, 0 or 1; without meaning when the game is over) and ``outcome`` (constants above).
     Attribute access works in plain Python too, because the record type is ``np.record``.
+
+    Args:
+        fields: name, type and perhaps shape of each of the game's own fields.
+        scratch: those that are working room, all zero between plies.
+        log: those that only tell how the position arose, for pictures: they decide nothing. Exact
+            search treats positions that differ only there as equal.
+
+    Raises:
+        ValueError: ``scratch`` or ``log`` names another field; or see `record_dtype`.
     """
     common = [("ply", np.int32), ("mover", np.int8), ("outcome", np.int8)]
-    return record_dtype(*common, *fields)
+    own = [name for name, *_ in fields]
+    for title, names in (("scratch", scratch), ("log", log)):
+        for name in names:
+            if name not in own:
+                raise ValueError(f"{title} names {name!r}; the game's own fields are {own}")
+    return record_dtype(*common, *fields, scratch=tuple(scratch), log=tuple(log))
+
+
+def declared_fields(dtype: np.dtype, kind: str) -> tuple[str, ...]:
+    """The fields that `state_dtype` has declared as ``"scratch"`` or ``"log"``."""
+    declared: Mapping[str, Any] = dtype.metadata or {}
+    names: tuple[str, ...] = declared.get(kind, ())
+    return names
+
+
+def undeclared(dtype: np.dtype) -> np.dtype:
+    """The same dtype without `declared_fields`, of which numpy warns when arrays are saved."""
+    return record_dtype(*((name, field[0]) for name, field in (dtype.fields or {}).items()))
 
 
 @cache
-def record_dtype(*fields: tuple) -> np.dtype:
+def record_dtype(*fields: tuple, **declared: tuple[str, ...]) -> np.dtype:
     """A structured dtype whose records have their fields as attributes in plain Python too.
 
-    Equal fields give the same object: calls of compiled code then need not compare them.
+    Equal fields give the same object: calls of compiled code then need not compare them. What is
+    ``declared`` of fields is the dtype's ``metadata``.
 
     Raises:
         ValueError: a field has the name of something that every numpy record has, such as
@@ -67,7 +98,9 @@ def record_dtype(*fields: tuple) -> np.dtype:
                 f"a field cannot be called {name!r}, because every record of numpy has that; "
                 "choose another name"
             )
-    return np.dtype((np.record, np.dtype(list(fields), align=True)))
+    metadata: Any = {"metadata": declared} if declared else {}  # numpy warns even of an empty one
+    plain = np.dtype(list(fields), align=True, **metadata)
+    return np.dtype((np.record, plain))
 
 
 def table_record(**values: object) -> np.ndarray:

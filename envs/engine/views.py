@@ -2,9 +2,9 @@
 
 It also tells who owns the cells, and who may own them at the end.
 
-Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
-view, see `Game`. Programs without Python run the same functions: the game's WebAssembly module has
-all but `owners`, the C library the actions' views and words.
+Template functions (see `compile`): ``rules`` has all functions of one game. Programs without Python
+run the same functions: the game's WebAssembly module has all but `owners`, the C library the
+actions' views and words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .compile import Arguments
     from .game import Game
 
-rules: Any = None  # one game's rules and view, filled in by `specialise`
+rules: Any = None  # one game's functions, filled in by `specialise`
 NEEDS_VIEW = True
 
 
@@ -37,7 +37,7 @@ def arguments(game: Game) -> Arguments:
     yield "next_pose", (tables, view, states, 0, 0)
     yield "threats", (tables, states, states, numbers, numbers)
     if game.has_owners:
-        yield "owners", (tables, states, numbers.astype(np.int8))
+        yield "owners", (tables, states, numbers[0].astype(np.int8))
         yield "ownership", (tables, states, states, np.ones(2, np.int64), 1, 1, numbers[0])
 
 
@@ -47,7 +47,7 @@ NUM_FACTS = 5
 
 # Ways to change the pose of a piece in hand, for `next_pose`: a quarter turn, counterclockwise as
 # seen from above, and a flip.
-TURN, FLIP = 0, 1
+ROTATE, FLIP = 0, 1
 
 #: Marks an action among the `threats` that wins at once.
 WINS = -1
@@ -58,16 +58,16 @@ class Threats(NamedTuple):
 
     Attributes:
         actions: int32[2, num_actions], by player: -1 for an action that wins at once, else the
-            number of cells on which it takes something (hook ``at_hand``): 0 if it takes nothing or
-            is not legal.
+            number of cells on which it takes something (``takes`` of the `Spec`): 0 if it takes
+            nothing or is not legal.
         cells: int32[2, height * width], by player: how many actions take something on each cell.
-        is_passed: whether the arrays cover the player who is not to move: if the game is not over
-            and the hook ``pass_turn`` returns True. Otherwise that player's rows are 0.
+        covers_opponent: whether the arrays cover the player who is not to move: if the game is not
+            over and ``give_turn`` of the `Spec` returns True. Otherwise that player's rows are 0.
     """
 
     actions: np.ndarray
     cells: np.ndarray
-    is_passed: bool
+    covers_opponent: bool
 
 
 @kernel
@@ -136,7 +136,7 @@ def word(tables, states, action):
 
 @kernel
 def reason(tables, states, action):
-    """Number of the reason why an action is not legal, see the hook of this name."""
+    """Number of the reason why an action is not legal, see `hooks.HOOKS`."""
     return int(rules.reason(tables[0], states[0], action))
 
 
@@ -148,10 +148,9 @@ def next_pose(tables, view, states, pose, way):
 
 @kernel
 def owners(tables, states, found):
-    """Write the owner of each cell in positions [N] into ``found`` int8[N, cells]."""
-    for number in range(len(states)):
-        for cell in range(found.shape[1]):
-            found[number, cell] = rules.owner(tables[0], states[number], cell)
+    """Write the owner of each cell into ``found`` int8[cells]."""
+    for cell in range(len(found)):
+        found[cell] = rules.owner(tables[0], states[0], cell)
 
 
 @kernel
@@ -171,7 +170,7 @@ def threats(tables, states, scratch, actions, cells):
     """
     table = tables[0]
     mover = int(states[0].mover)
-    is_passed = False
+    covers_opponent = False
     for player in range(2):
         for action in range(actions.shape[1]):
             actions[player, action] = 0
@@ -180,8 +179,8 @@ def threats(tables, states, scratch, actions, cells):
         scratch[0] = states[0]
         is_asked = states[0].outcome == ONGOING
         if is_asked and player != mover:
-            is_passed = bool(rules.pass_turn(table, scratch[0]))
-            is_asked = is_passed
+            covers_opponent = bool(rules.give_turn(table, scratch[0]))
+            is_asked = covers_opponent
         if is_asked:
             for action in range(actions.shape[1]):
                 if rules.is_legal(table, scratch[0], action):
@@ -189,12 +188,12 @@ def threats(tables, states, scratch, actions, cells):
                     rules.step(table, scratch[1], action)
                     taken = 0
                     for cell in range(cells.shape[1]):
-                        if rules.at_hand(table, scratch[0], scratch[1], cell):
+                        if rules.takes(table, scratch[0], scratch[1], cell):
                             taken += 1
                             cells[player, cell] += 1
                     wins = reward(scratch[1].outcome, player) > 0
                     actions[player, action] = WINS if wins else taken
-    return is_passed
+    return covers_opponent
 
 
 @kernel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -14,11 +13,12 @@ from ludarium.base.messages import quoted
 
 from ..engine.draw.grid import cell_name, read_cell
 from ..engine.draw.scene import Scene
-from ..engine.game import Game, Symmetries
+from ..engine.game import Game, Symmetries, Terminal
 from ..engine.options import Clock, Option, ply_cap
+from ..engine.position import Position
 from ..engine.position_text import PositionText, counted, listed, whole
 from ..engine.rule import ONGOING, TRUNCATED, table_record
-from ..engine.spec import Spec
+from ..engine.spec import Spec, Texts
 from . import picture, rules, terminal, view
 from .blocks import Catalogue, accept_blocks, catalogue
 from .geometry import (
@@ -118,9 +118,8 @@ class Obelisk(Game):
     )
     clock = Clock("hourglass", "hourglass", 60, "timeout", "choose two blocks")
     notation = "after pick, the block's id instead of first or second"
-    terminal_commands = terminal.COMMANDS
+    terminal = Terminal(terminal.before_a_move, terminal.COMMANDS, terminal.answer)
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         self.catalogue = catalogue(self.options["blocks"])
@@ -160,12 +159,10 @@ class Obelisk(Game):
             observation_names=self._feature_names(max_score),
             max_plies=max_plies,
             max_score=max_score,
-            binary_observation=True,
-            words=[*action_names, *(f"pick {block.id}" for block in types)],
-            tasks=_TASKS,
-            reasons=[f"the player to move has to {task}" for task in _TASKS],
+            words=Texts([*action_names, *(f"pick {block.id}" for block in types)], view.word),
+            tasks=Texts(_TASKS, view.task),
+            reasons=Texts([f"the player to move has to {task}" for task in _TASKS], view.reason),
             event_names=_EVENTS[: None if self.options["hourglass"] else -1],
-            log_fields=("logged", "log"),
             view_tables=picture.view_tables(self),
         )
 
@@ -211,7 +208,7 @@ class Obelisk(Game):
 
     # Notation.
 
-    def text_to_action(self, state: np.record, text: str) -> int:
+    def text_to_action(self, position: Position, text: str) -> int:
         types = len(self.catalogue.types)
         if text == "decline":
             return types + DECLINE
@@ -221,7 +218,7 @@ class Obelisk(Game):
         if verb == "choose":
             return self._chosen_type(rest, text)
         if verb == "pick":
-            return self._pick_named(state, rest, text)
+            return self._pick_named(position, rest, text)
         if verb == "black":
             return types + BLACK + read_cell(rest, SIDE, SIDE)
         match = re.fullmatch(r"place (\S+) r([0-3])(f?)", text)
@@ -252,11 +249,12 @@ class Obelisk(Game):
         except ValueError as error:
             raise ValueError(f"{quoted(text)} is malformed: {error}") from None
 
-    def _pick_named(self, state: np.record, name: str, text: str) -> int:
+    def _pick_named(self, position: Position, name: str, text: str) -> int:
+        state = position.state
         if state.phase != PICK:
             if name not in ("first", "second"):
                 self._chosen_type(name, text)
-            raise ValueError(f"{quoted(text)} is not legal now: {self.task(state)}")
+            raise ValueError(f"{quoted(text)} is not legal now: {self.task(position)}")
         zone = [self.catalogue.types[block].id for block in state.zone]
         if name not in zone:
             self._chosen_type(name, text)
@@ -265,7 +263,8 @@ class Obelisk(Game):
             )
         return len(self.catalogue.types) + PICK_FIRST + zone.index(name)
 
-    def why_illegal(self, state: np.record, action: int) -> str:
+    def why_illegal(self, position: Position, action: int) -> str:
+        state = position.state
         types = self.catalogue.types
         phase, kind = int(state.phase), action - len(types)
         if kind < 0 and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
@@ -276,7 +275,7 @@ class Obelisk(Game):
             return self._why_not_there(int(state.hand[state.mover]), kind - PLACE)
         if kind == TIMEOUT and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
             return "the game is played without the hourglass; make it with hourglass=True"
-        return self.task(state)
+        return self.task(position)
 
     def _why_not_there(self, number: int, place: int) -> str:
         """The reason why a block of this number has no such placement."""
@@ -288,9 +287,9 @@ class Obelisk(Game):
         instead = _placement_text(COLUMNS * same + column)
         return f"{block.id} looks the same in a lower orientation; write '{instead}'"
 
-    def task(self, state: np.record) -> str:
+    def task(self, position: Position) -> str:
         """What the game waits for, in one sentence."""
-        return f"player_{int(state.mover)} has to {self.to_do(state)}"
+        return f"player_{position.mover} has to {position.to_do()}"
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         kinds = actions - len(self.catalogue.types)
@@ -481,10 +480,11 @@ class Obelisk(Game):
 
     # Text for people.
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         return ("left tower", "right tower")[player]
 
-    def board_text(self, state: np.record) -> str:
+    def board_text(self, position: Position) -> str:
+        state = position.state
         types = self.catalogue.types
         zone = [types[block].id for block in state.zone if block != NO_BLOCK]
         hands = [
@@ -498,17 +498,9 @@ class Obelisk(Game):
                 *terminal.pile_lines(self, state),
                 f"building zone: {', '.join(zone) or 'empty'}",
                 *hands,
-                self.standing(state),
+                position.standing(),
             ]
         )
-
-    def terminal_text(self, state: np.record) -> str:
-        pile = [terminal.pile_in_short(self, state)] if state.outcome == ONGOING else []
-        blocks = terminal.in_play(self, state)
-        return "\n".join([*terminal.towers(state), *pile, *blocks, self.standing(state)])
-
-    def terminal_help(self, state: np.record, words: Sequence[str]) -> str | None:
-        return terminal.answer(self, state, words)
 
     def action_spots(self) -> np.ndarray:
         return picture.action_spots(self)
@@ -545,7 +537,6 @@ class Obelisk(Game):
             actions=np.array(actions, np.int32),
             observation=np.array(observation, np.int32),
             kind=self._symmetry_kind,
-            as_other=np.array([16 * m + 4 * other + own for m, own, other in rows]),
         )
 
     @staticmethod

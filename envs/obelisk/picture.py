@@ -38,6 +38,7 @@ from ..engine.draw.picture import (
 )
 from ..engine.draw.scene import Aside, Handling, Role, Row, Scene, Slot, slots_at
 from ..engine.rule import table_record
+from . import view
 from .blocks import COLOURS, Block
 from .geometry import (
     COLUMNS,
@@ -111,7 +112,7 @@ _HOLES = ("#ffffff", "#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
 
 
 def view_tables(game: Obelisk) -> np.ndarray:
-    """The tables that the game's view looks up, see `view`."""
+    """The tables that `view` looks up."""
     colours = _colours(game)
     ranks = np.zeros((_levels(game), COLUMNS), np.int16)
     for rank, (x, y, z) in enumerate(_all_cubes(game)):
@@ -174,6 +175,8 @@ def scene(game: Obelisk) -> Scene:
             *_types_left(game),
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
+        show=view.show,
+        role=view.role,
         handling=_handling(game),
         rows=_rows(game),
     )
@@ -218,6 +221,7 @@ def _handling(game: Obelisk) -> Handling:
             aside, up = _point(i + 0.5, j + 0.5, k + 0.5)
             cubes[CUBES + CUBE_SLOTS * rank] = corner[0] + aside, corner[1] + up
     return Handling(
+        next_pose=view.next_pose,
         piece="block",
         poses=[_pose_words(orientation) for orientation in range(ORIENTATIONS)],
         pose_of=np.where(places < 0, -1, places // COLUMNS),

@@ -109,6 +109,7 @@ def state_dtype(types: int, blocks: int, placed: int) -> np.dtype:
         ("open", np.int8, (types + ACTIONS_AFTER_TYPES,)),
         ("logged", np.uint8),
         ("log", np.uint16, (placed,)),
+        log=("logged", "log"),
     )
 
 
@@ -248,9 +249,9 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def score(tables, state):
-    """Points of player 0 minus those of player 1; blocks over the top count as at the end."""
-    return int(state.points[0]) - int(state.points[1])
+def points(tables, state, player):
+    """The points of the player's tower; blocks over the top count as at the end."""
+    return int(state.points[player])
 
 
 @rule
@@ -347,7 +348,7 @@ def _open_actions(tables, state):
 @rule
 def _end_game(tables, state):
     """End the game: with ``topple`` a player alone over the top loses, else points decide."""
-    lead = score(tables, state)
+    lead = points(tables, state, 0) - points(tables, state, 1)
     if tables.topple & (state.over[0] != state.over[1]):
         lead = int(state.over[1]) - int(state.over[0])
     if lead > 0:

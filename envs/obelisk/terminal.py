@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..engine.draw.grid import cell_name
+from ..engine.position import Position
 from ..engine.rule import ONGOING
 from .blocks import Block
 from .geometry import COLUMNS, HEIGHT, SIDE, Cube, orientation_text, oriented, own_orientations
@@ -28,13 +29,21 @@ COMMANDS = (
 )
 
 
-def answer(game: Obelisk, state: np.record, words: Sequence[str]) -> str | None:
-    """The answer to one of `COMMANDS`, None for anything else; see `Game.terminal_help`."""
+def before_a_move(position: Position) -> str:
+    """The text before each move of a person: towers, the pile in short, the blocks in play."""
+    game, state = cast("Obelisk", position.game), position.state
+    pile = [] if position.is_over else [pile_in_short(game, state)]
+    return "\n".join([*towers(state), *pile, *in_play(game, state), position.standing()])
+
+
+def answer(position: Position, words: Sequence[str]) -> str | None:
+    """The answer to one of `COMMANDS`, None for anything else; see `Terminal`."""
+    game, state = cast("Obelisk", position.game), position.state
     command, *rest = words
     if command == "pile" and not rest:
         return "\n".join(pile_lines(game, state))
     if command == "show":
-        numbers = [_number_of(game, name) for name in rest] or _at_hand(game, state)
+        numbers = [_number_of(game, name) for name in rest] or _held(game, state)
         if not numbers:
             raise ValueError("no block lies in the building zone or in a hand; write: show ID")
         shown = [all_orientations(game.catalogue.everything[number]) for number in numbers]
@@ -227,7 +236,7 @@ def _number_of(game: Obelisk, name: str) -> int:
     return game.type_named(name)
 
 
-def _at_hand(game: Obelisk, state: np.record) -> list[int]:
+def _held(game: Obelisk, state: np.record) -> list[int]:
     """The blocks in the zone and in the mover's hand, or else in the other player's, each once."""
     mover = int(state.mover)
     numbers = [*state.zone.tolist(), int(state.hand[mover])]

@@ -26,7 +26,7 @@ in an edge: first edges with two visible sides, then those with one, the visible
 """
 
 from ..engine.rule import ONGOING, rule
-from ..engine.views import TURN
+from ..engine.views import ROTATE
 from .geometry import COLUMNS, HEIGHT, ORIENTATIONS, PLACEMENTS, SIDE
 from .rules import (
     BLACK_ACTIVE,
@@ -121,18 +121,12 @@ def role(tables, state, player):
 
 
 @rule
-def points(tables, state, player):
-    """The points as the rules count them."""
-    return int(state.points[player])
-
-
-@rule
 def next_pose(tables, view, state, pose, way):
     """The orientation of the block to be placed, or of a black one, after a turn or a flip."""
     block = len(state.pile) if state.phase >= BLACK_ACTIVE else int(state.hand[state.mover])
     if block == NO_BLOCK:
         return int(pose)
-    if way == TURN:
+    if way == ROTATE:
         return int(view.turned[block, pose])
     return int(view.flipped[block, pose])
 

@@ -23,9 +23,10 @@ from ..engine.draw.picture import (
 from ..engine.draw.scene import Role, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
+from ..engine.position import Position
 from ..engine.position_text import PositionText, rows_text
 from ..engine.rule import PLAYER_0_WINS, table_record
-from ..engine.spec import Spec
+from ..engine.spec import Spec, Texts
 from . import rules, view
 from .rules import (
     CLAIMING,
@@ -130,7 +131,6 @@ class Obsidio(Game):
         ),
     )
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         size: int = self.options["size"]
@@ -161,11 +161,13 @@ class Obsidio(Game):
             # A token on every cell; a pass before and a done after each claim; the swap.
             max_plies=cells + 2 * len(self.targets) + 1,
             max_score=len(self.targets) // 2 + 1,
-            binary_observation=True,
             action_places=np.r_[0:cells, -1, -1].astype(np.int32),
-            tasks=_TASKS,
-            reasons=_REASONS,
+            tasks=Texts(_TASKS, view.task),
+            reasons=Texts(_REASONS, view.reason),
             event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
+            owner=view.owner,
+            takes=view.takes,
+            give_turn=view.give_turn,
         )
 
     def _runs(self) -> np.ndarray:
@@ -212,7 +214,7 @@ class Obsidio(Game):
     def _is_inside(self, rank: int, file: int) -> bool:
         return 0 <= rank < self.size and 0 <= file < self.size
 
-    def text_to_action(self, state: np.record, text: str) -> int:
+    def text_to_action(self, position: Position, text: str) -> int:
         if text in ("done", "swap"):
             return self.done if text == "done" else self.swap
         try:
@@ -246,8 +248,8 @@ class Obsidio(Game):
         ]
         return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
-    def board_text(self, state: np.record) -> str:
-        lines = []
+    def board_text(self, position: Position) -> str:
+        lines, state = [], position.state
         for rank in reversed(range(self.size)):
             row = range(rank * self.size, (rank + 1) * self.size)
             marked = [
@@ -259,7 +261,7 @@ class Obsidio(Game):
             lines.append(f"{rank + 1:>2} " + "".join(marked).rstrip())
         files = (cell_name(file, self.size)[0] for file in range(self.size))
         lines.append("    " + "  ".join(files))
-        return "\n".join([*lines, self.standing(state)])
+        return "\n".join([*lines, position.standing()])
 
     def _symbol(self, state: np.record, cell: int) -> str:
         content = int(state.cells[cell])
@@ -370,8 +372,8 @@ class Obsidio(Game):
                 + ("one more for player_0" if ahead else "as many for both")
             )
 
-    def marks(self, state: np.record, player: int) -> str:
-        colour = player ^ int(state.black)
+    def marks(self, position: Position, player: int) -> str:
+        colour = player ^ int(position.state.black)
         influence, control = _TEXT_SYMBOLS[INFLUENCE + colour], _TEXT_SYMBOLS[CONTROL + colour]
         return f"{_COLOURS[colour]}: {influence}, {control}"
 
@@ -396,6 +398,8 @@ class Obsidio(Game):
                 *slots_at(places, _marks(frame.unit), several=True),
             ],
             roles=[Role(name, _token(24, number)) for number, name in enumerate(_COLOURS)],
+            show=view.show,
+            role=view.role,
             rows=ranks(
                 [
                     name + " (target)" * (kind == TARGET)

@@ -183,10 +183,9 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def score(tables, state):
-    """Claims of player 0 minus claims of player 1."""
-    black = int(state.black)
-    return int(state.claims[black]) - int(state.claims[1 - black])
+def points(tables, state, player):
+    """The number of targets that the player has claimed."""
+    return int(state.claims[player ^ int(state.black)])
 
 
 @rule

@@ -91,12 +91,6 @@ def role(tables, state, player):
 
 
 @rule
-def points(tables, state, player):
-    """The number of targets that the player has claimed."""
-    return int(state.claims[player ^ int(state.black)])
-
-
-@rule
 def owner(tables, state, cell):
     """1 for a target that player 0 has claimed, -1 for player 1, else 0."""
     content = int(state.cells[cell])
@@ -106,13 +100,13 @@ def owner(tables, state, cell):
 
 
 @rule
-def at_hand(tables, before, state, cell):
+def takes(tables, before, state, cell):
     """Whether the last action claimed the target on this cell."""
     return (before.cells[cell] == EMPTY) & (state.cells[cell] >= CONTROL)
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """End the turn here, so that the other player begins one."""
     state.stage = START
     state.mover = 1 - state.mover

@@ -25,9 +25,10 @@ from ..engine.draw.picture import (
 from ..engine.draw.scene import Role, Row, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option, ply_cap
+from ..engine.position import Position
 from ..engine.position_text import PositionText, rows_text
 from ..engine.rule import ONGOING, PLAYER_0_WINS, TRUNCATED, table_record
-from ..engine.spec import BoardTurn, Spec
+from ..engine.spec import BoardTurn, Spec, Texts
 from . import rules, view
 from .rules import EMPTY, FIRST, JOINED, LAST, MAY_SWAP, STONE, STONES, H, V
 
@@ -82,9 +83,8 @@ class Onyx(Game):
             accepted="a positive integer up to 1,000,000, or None for 4 times the number of points",
         ),
     )
-    boards = ({"swap_rule": True},)
+    featured_options = ({"swap_rule": True},)
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         size: int = self.options["size"]
@@ -117,20 +117,22 @@ class Onyx(Game):
             observation_names=_PLANE_NAMES[: MAY_SWAP + self.options["swap_rule"]],
             board=(size, size),
             max_plies=max_plies,
-            binary_observation=True,
             action_places=np.append(self.places, -1).astype(np.int32),
             canonical_turn=BoardTurn(
                 exchanged,
                 self._actions_at(np.concatenate([exchanged, corners + exchanged])),
+                rules.is_turned,
             ),
-            tasks=("move", "move or swap"),
-            reasons=_REASONS,
+            tasks=Texts(("move", "move or swap"), view.task),
+            reasons=Texts(_REASONS, view.reason),
             event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
+            takes=view.takes,
+            give_turn=view.give_turn,
         )
 
     # Text.
 
-    def text_to_action(self, state: np.record, text: str) -> int:
+    def text_to_action(self, position: Position, text: str) -> int:
         if text == "swap":
             return self.swap
         point = re.fullmatch(r"([a-z]{1,2}[0-9]{1,4})\*{0,2}", text)
@@ -156,8 +158,11 @@ class Onyx(Game):
                 return f"a diagonal divides {text} into triangles, and only squares have midpoints"
         return f"the board's corners go from a1 to {cell_name(self.size**2 - 1, self.size)}"
 
-    def board_text(self, state: np.record) -> str:
-        size, stones = self.size, (state.board & STONES).tolist()  # STONE << colour, or EMPTY
+    def board_text(self, position: Position) -> str:
+        size, stones = (
+            self.size,
+            (position.state.board & STONES).tolist(),
+        )  # STONE << colour, or EMPTY
         letters = "".join(f"   {file_letter(file)}" for file in range(size))
         lines = [letters]
         for rank in reversed(range(size)):
@@ -170,7 +175,7 @@ class Onyx(Game):
                     _diagonal(cell, size) or _letter(stones[size**2 + cell], " ") for cell in below
                 ]
                 lines.append(f"   | {' | '.join(cells)} |")
-        return "\n".join([*lines, letters, self.standing(state)])
+        return "\n".join([*lines, letters, position.standing()])
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
         corners, stones = self.size**2, state.board & STONES
@@ -257,8 +262,8 @@ class Onyx(Game):
             turns = 2
         return 2 * turns + to_move + v_player
 
-    def marks(self, state: np.record, player: int) -> str:
-        return _LETTERS[player ^ int(state.v_player)]
+    def marks(self, position: Position, player: int) -> str:
+        return _LETTERS[player ^ int(position.state.v_player)]
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         stones = [((states["board"] & STONES) != EMPTY).sum(1) for states in (before, after)]
@@ -321,6 +326,8 @@ class Onyx(Game):
             roles=[
                 Role(f"{_NAMES[colour]}, {_GOALS[colour]}", _stone(24, colour)) for colour in (V, H)
             ],
+            show=view.show,
+            role=view.role,
             rows=self._rows(),
         )
 

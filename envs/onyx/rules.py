@@ -64,7 +64,7 @@ def state_dtype(size: int, squares: int) -> np.dtype:
     - ``open``: whether each action may be played; the end of the game does not clear it;
     - ``occupied``: how many corners of each square have stones;
     - ``board``: what each place holds;
-    - ``wave``: scratch space for walks along chains, all zero between plies.
+    - ``wave``: scratch space for walks along chains.
     """
     corners = size**2
     return engine.state_dtype(
@@ -73,6 +73,7 @@ def state_dtype(size: int, squares: int) -> np.dtype:
         ("occupied", np.int8, (squares,)),
         ("board", np.uint8, (2 * corners,)),
         ("wave", np.uint16, (corners + squares,)),
+        scratch=("wave",),
     )
 
 

@@ -64,13 +64,13 @@ def role(tables, state, player):
 
 
 @rule
-def at_hand(tables, before, state, cell):
+def takes(tables, before, state, cell):
     """Whether a stone was captured."""
     return ((before.board[cell] & STONES) != EMPTY) & ((state.board[cell] & STONES) == EMPTY)
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """Let the other player move: the same points are open, but not the swap."""
     state.mover = 1 - state.mover
     state.open[len(state.open) - 1] = 0

@@ -33,9 +33,10 @@ from ..engine.draw.picture import (
 from ..engine.draw.scene import Diagram, Role, Row, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
+from ..engine.position import Position
 from ..engine.position_text import PositionText, counted, listed, rows_text
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED, table_record
-from ..engine.spec import BoardTurn, Spec
+from ..engine.spec import BoardTurn, Spec, Texts
 from . import rules, view
 from .rules import (
     ALL_CIRCLES,
@@ -142,7 +143,7 @@ HEXAGON = _hexagon_symmetries()
 HALF_TURN = np.arange(SPACES)[::-1]
 
 
-def set_of(spaces: Iterable[int]) -> int:
+def bits_of(spaces: Iterable[int]) -> int:
     """A set of spaces, or of pairs, in the form of the rules."""
     return sum(1 << int(space) for space in spaces)
 
@@ -162,7 +163,7 @@ def _cell_images(spaces: np.ndarray) -> np.ndarray:
     return images
 
 
-_UPWARDS = set_of(space for space, place in enumerate(PLACES) if _points_up(*place))
+_UPWARDS = bits_of(space for space, place in enumerate(PLACES) if _points_up(*place))
 
 #: The owner of each space at the start, in index order, by setup.
 _DIAGRAMS = {
@@ -250,14 +251,13 @@ class Osiron(Game):
             accepted=f"0 (never) or an integer from 2 to {_MOST_REPETITIONS}",
         ),
     )
-    boards = tuple(
+    featured_options = tuple(
         {"setup": setup, "movement": movement}
         for movement in ("basic", "advanced")
         for setup in _SETUPS
     )
     notation = "with the mover's own space first"
     rules: ClassVar = rules
-    view: ClassVar = view
 
     def setup(self) -> Spec:
         max_plies: int = self.options["max_plies"]
@@ -277,15 +277,15 @@ class Osiron(Game):
         kept = [*range(self.num_pairs), *range(PAIRS, PAIRS + placements)]
         tables = table_record(
             ends=np.array(PAIR_ENDS, np.uint8),
-            exchange=np.array([*map(set_of, PAIR_ENDS), 0], np.int32),
-            beside=np.array([set_of(_pairs_beside(pair)) for pair in range(PAIRS)], np.int64),
-            kinds=np.array([set_of(pairs) for pairs in _KINDS], np.int64),
+            exchange=np.array([*map(bits_of, PAIR_ENDS), 0], np.int32),
+            beside=np.array([bits_of(_pairs_beside(pair)) for pair in range(PAIRS)], np.int64),
+            kinds=np.array([bits_of(pairs) for pairs in _KINDS], np.int64),
             ones_around=np.array([_ones_around(space) for space in range(SPACES)], np.int32),
             gained=np.array(
                 [_ones_around(higher) - _ones_around(lower) for lower, higher in PAIR_ENDS],
                 np.int32,
             ),
-            start=set_of(space for space, letter in enumerate(letters) if letter == "L"),
+            start=bits_of(space for space, letter in enumerate(letters) if letter == "L"),
             is_random=setup == "random",
             placements=placements,
             is_advanced=is_advanced,
@@ -303,14 +303,16 @@ class Osiron(Game):
             observation_names=_PLANE_NAMES,
             board=(_HEIGHT, _WIDTH),
             max_plies=max_plies,
-            binary_observation=True,
             random_start=setup == "random",
             action_places=_action_places()[kept],
-            canonical_turn=BoardTurn(_cell_images(HALF_TURN), self._action_images(HALF_TURN)),
-            words=[*action_names, *backwards[: self.num_pairs]],
-            tasks=_tasks(is_advanced),
-            reasons=_REASONS,
+            canonical_turn=BoardTurn(
+                _cell_images(HALF_TURN), self._action_images(HALF_TURN), rules.is_turned
+            ),
+            words=Texts([*action_names, *backwards[: self.num_pairs]], view.word),
+            tasks=Texts(_tasks(is_advanced), view.task),
+            reasons=Texts(_REASONS, view.reason),
             event_names=_EVENTS,
+            give_turn=view.give_turn,
         )
 
     def _action_images(self, spaces: np.ndarray) -> np.ndarray:
@@ -318,7 +320,10 @@ class Osiron(Game):
         places = self.num_pairs + spaces[: self.placements]
         return np.concatenate([_pair_images(spaces)[: self.num_pairs], places])
 
-    def text_to_action(self, state: np.record, text: str) -> int:
+    def text_to_action(self, position: Position, text: str) -> int:
+        return self._action_of(text)
+
+    def _action_of(self, text: str) -> int:
         names = text.split("-")
         has_placements = self.num_actions > self.num_pairs
         if len(names) == 1 and names[0] in NAMES and has_placements:
@@ -349,7 +354,8 @@ class Osiron(Game):
         points = f" and points at {far}" if far and self.num_pairs > BORDERING_PAIRS else ""
         return f"{NAMES[space]} borders {near}{points}"
 
-    def board_text(self, state: np.record) -> str:
+    def board_text(self, position: Position) -> str:
+        state = position.state
         letters = _letters(state)
         lines = []
         for row in reversed(range(_HEIGHT)):
@@ -360,7 +366,7 @@ class Osiron(Game):
             centres = self._centre_line(state, row)
             if centres:
                 lines.append(centres)
-        return "\n".join([*lines, self.standing(state), letters])
+        return "\n".join([*lines, position.standing(), letters])
 
     def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
         light, empty, mover = int(state.light), int(state.empty), int(state.mover)
@@ -394,7 +400,8 @@ class Osiron(Game):
         rules, tables, placements = self.rules, self.tables[0], self.placements
         contents = text.rows(".LD", _ROWS)
         light, dark = (
-            set_of(space for space in range(SPACES) if contents[space] == piece) for piece in (1, 2)
+            bits_of(space for space in range(SPACES) if contents[space] == piece)
+            for piece in (1, 2)
         )
         rules.set_up(tables, state, int(tables.start))
         if not self.diagram:
@@ -436,8 +443,8 @@ class Osiron(Game):
         state.mixed = mixed
         forbidden = text.field("forbidden")
         if forbidden:
-            pair = self.text_to_action(state, forbidden)
-            playable = mixed & set_of(_KINDS[rules.movement(tables, state)])
+            pair = self._action_of(forbidden)
+            playable = mixed & bits_of(_KINDS[rules.movement(tables, state)])
             if pair >= self.num_pairs or not exchanges or not playable >> pair & 1:
                 raise ValueError(
                     f"forbidden is {quoted(forbidden)}; it is the pair that was exchanged last, if "
@@ -535,9 +542,9 @@ class Osiron(Game):
                     line[3 + 2 * (x + _WIDTH // 2)] = mark
         return "".join(line).rstrip()
 
-    def marks(self, state: np.record, player: int) -> str:
+    def marks(self, position: Position, player: int) -> str:
         marks = ("light: L", "dark: D")[player]
-        if int(state.counting[player]) == ALL_CIRCLES:
+        if int(position.state.counting[player]) == ALL_CIRCLES:
             return marks
         return f"{marks}, circles that do not count: {'ld'[player]}"
 
@@ -637,9 +644,12 @@ class Osiron(Game):
                 *_stock(),
             ],
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
+            show=view.show,
             note="a cross: the circle does not count for that colour" if may_exclude else "",
             ends=self._ends(),
-            diagram=Diagram("setup", "LD", ("light", "dark"), NAMES, _middles(), self.diagram),
+            diagram=Diagram(
+                rules.set_up, "setup", "LD", ("light", "dark"), NAMES, _middles(), self.diagram
+            ),
             rows=_rows(),
         )
 

@@ -116,7 +116,7 @@ def task(tables, state):
 
 
 @rule
-def pass_turn(tables, state):
+def give_turn(tables, state):
     """Forget the last exchange. Nobody can pass before all pieces are placed."""
     if state.empty:
         return False

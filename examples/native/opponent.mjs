@@ -19,7 +19,7 @@ const game = engine.newGame();
 const played = [];
 while (!game.isOver) {
   const level = levels[game.ply % 2 ? 0 : levels.length - 1];
-  const { action } = await game.search.playLevel(level.knobs, game.ply);
+  const { action } = await game.search.playLevel(level.params, game.ply);
   played.push(words[game.word(action)]);
   game.play(action);
 }

@@ -15,7 +15,7 @@ import inspect
 import re
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -39,12 +39,18 @@ LINE = 64
 
 _WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
 
-#: What code may use of the system; LLVM calls them for copies and for filling memory.
-_SYSTEM = {"memset", "memcpy", "memmove"}
+#: What code may use of the system; LLVM calls them for copies, for filling memory, on macOS with
+#: zeros too, and on Windows for a large stack.
+_SYSTEM = {"memset", "memcpy", "memmove", "bzero", "__bzero", "___chkstk_ms"}
 
 
-# Of the format ELF: the type of a section with symbols, and the bytes of a symbol.
-_SYMBOLS, _SYMBOL_BYTES = 2, 24
+#: Of the format ELF: the type of a section with symbols, and the bytes of a symbol.
+_ELF_SYMBOLS, _ELF_BYTES = 2, 24
+#: Of Mach-O: the command with the places of symbols and names, the bytes of a symbol, the type of
+#: one that another object has.
+_MACH_SYMBOLS, _MACH_BYTES, _MACH_OTHER = 2, 16, 1
+#: Of COFF: the bytes of a symbol, the kind of an external one.
+_COFF_BYTES, _COFF_EXTERNAL = 18, 2
 
 
 def callees(recipe: Recipe, given: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
@@ -339,22 +345,60 @@ def constant(module: ir.Module, name: str, content: bytes) -> ir.GlobalVariable:
 
 
 def undefined_symbols(code: bytes) -> set[str]:
-    """The symbols that an object file needs from elsewhere; none if it is not in the format ELF."""
-    found: set[str] = set()
-    if code[:5] != b"\x7fELF\x02":
-        return found
+    """The symbols that an object file needs from elsewhere; none if it is WebAssembly."""
+    if code[:4] == b"\x7fELF":
+        found = _undefined_in_elf(code)
+    elif code[:4] == b"\xcf\xfa\xed\xfe":
+        found = (each.removeprefix("_") for each in _undefined_in_mach(code))
+    elif code[:4] == b"\0asm":
+        return set()
+    else:
+        found = _undefined_in_coff(code)
+    return set(found)
+
+
+def _undefined_in_elf(code: bytes) -> Iterator[str]:
     (start,) = struct.unpack_from("<Q", code, 40)
     size, count = struct.unpack_from("<HH", code, 58)
     sections = [struct.unpack_from("<IIQQQQII", code, start + k * size) for k in range(count)]
     for _, kind, _, _, at, length, link, _ in sections:
-        if kind == _SYMBOLS:
+        if kind == _ELF_SYMBOLS:
             names = sections[link][4]
-            for symbol in range(at, at + length, _SYMBOL_BYTES):
+            for symbol in range(at, at + length, _ELF_BYTES):
                 name, _, _, section = struct.unpack_from("<IBBH", code, symbol)
                 if name and section == 0:
-                    end = code.index(b"\0", names + name)
-                    found.add(code[names + name : end].decode())
-    return found
+                    yield _text_at(code, names + name)
+
+
+def _undefined_in_mach(code: bytes) -> Iterator[str]:
+    (commands,) = struct.unpack_from("<I", code, 16)
+    at = 32
+    for _ in range(commands):
+        command, size = struct.unpack_from("<II", code, at)
+        if command == _MACH_SYMBOLS:
+            first, count, names, _ = struct.unpack_from("<IIII", code, at + 8)
+            for symbol in range(first, first + count * _MACH_BYTES, _MACH_BYTES):
+                name, kind = struct.unpack_from("<IB", code, symbol)
+                if kind == _MACH_OTHER:
+                    yield _text_at(code, names + name)
+        at += size
+
+
+def _undefined_in_coff(code: bytes) -> Iterator[str]:
+    first, count = struct.unpack_from("<II", code, 8)
+    names = first + count * _COFF_BYTES
+    number = 0
+    while number < count:
+        symbol = first + number * _COFF_BYTES
+        is_short, place, _, section, _, kind, more = struct.unpack_from("<IIIhHBB", code, symbol)
+        if kind == _COFF_EXTERNAL and section == 0:
+            short = code[symbol : symbol + 8].rstrip(b"\0").decode()
+            yield short if is_short else _text_at(code, names + place)
+        number += 1 + more
+
+
+def _text_at(code: bytes, at: int) -> str:
+    return code[at : code.index(b"\0", at)].decode()
 
 
 def _resolved(module: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ludarium.machine.marks import part
 
 from . import target
-from .parts import (
+from .layers_compiled import (
     add_bias,
     convolve,
     convolve_sparse,
@@ -68,14 +68,17 @@ def trunk_of_board(net, observation):
     height, width, channels = size.height, size.width, size.channels
     cells, count = height * width, height * width * channels
     x, y, q, layers = net.x, net.y, net.q, net.trunk
+    # x = relu(stem(observation))
     convolve_sparse(observation, height, width, size.planes, channels, net.stem, net.stem_bias, x)
     for block in range(size.blocks):
+        # A residual block: y = relu(conv(x)); x = relu(x + conv(y)) (He et al., 2016).
         first, second = layers[2 * block], layers[2 * block + 1]
         read_by_layer(net, 2 * block, x, count)
         convolve(
             *(q, height, width, channels, net.weights, net.table, net.scale, first),
             *(net.sums, False, y),
         )
+        # Every other block: y += W pool(y), global pooling as a bias (Wu, "KataGo", 2019).
         bias = net.heads[POOLED_BIASES + block]
         if bias.outputs > 0:
             pool(y, 0, channels, cells, channels, net.pooled, 0)
@@ -93,9 +96,11 @@ def heads_of_board(net, logits, wdl, scores, n):
     """Compute the answer to position ``n`` from the trunk's features."""
     size = net.sizes[0]
     cells, channels, hidden = size.height * size.width, size.channels, size.hidden
+    # Features of the board as a whole, and for the heads of each cell.
     pool(net.x, 0, channels, cells, channels, net.pooled, 0)
     head(net, cells, net.x, channels, CELLS, _ZERO, net.cells, 0)
     of_cell = net.heads[CELLS].outputs  # ``hidden`` each for policy and value, and padding
+    # Policy: a dense layer for each cell if actions belong to cells, else one for all together.
     if size.is_placed:
         head(net, cells, net.cells, of_cell, POLICY, _NONE, net.policy, 0)
         if net.heads[OTHERS].outputs > 0:
@@ -108,6 +113,7 @@ def heads_of_board(net, logits, wdl, scores, n):
         head(net, 1, net.features, 0, POLICY, _NONE, net.policy, 0)
     for action in range(len(net.order)):
         logits[n, action] = net.policy[net.order[action]]
+    # Value: the board's features, and the cells' pooled or all of them, through two dense layers.
     for k in range(2 * channels):
         net.features[k] = net.pooled[k]
     if size.pools_value:
@@ -150,6 +156,7 @@ def answer_vectors(net, rows, logits, wdl, scores, start):
     channels = size.channels
     x, y = net.x, net.y
     feed(net, rows, net.features, 0, net.trunk[0].inputs, False, _NONE, x)
+    # Residual blocks with normalisation first: x += W2 relu(W1 norm(x)); at the end relu(norm(x)).
     of_norm = 2 * channels
     for block in range(size.blocks + 1):
         is_last = block == size.blocks
@@ -188,6 +195,7 @@ def read(planes, n, seen, at):
 @part
 def is_finite_answer(logits, wdl, scores, n):
     """Whether the numbers of answer ``n`` are finite."""
+    # x * 0 is NaN for an infinite x and for NaN, else 0.
     total = scores[n] * 0
     for action in range(logits.shape[1]):
         total += logits[n, action] * 0

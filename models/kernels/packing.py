@@ -23,7 +23,7 @@ from ludarium.models.layers import BoardLayers, Layers, Linear, VectorLayers
 
 from .emitted import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
-from .parts import SUMS
+from .layers_compiled import SUMS
 from .target import HOST, PADDED, PER, RANGES, Target
 
 #: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; both are 0 for an absent

@@ -30,7 +30,14 @@ export const Outcome = Object.freeze({
   TRUNCATED: 4,
 });
 
-const KNOBS = { simulations: Infinity, temperature: 1000, bound: 1000, blur: 1000, sees_wins: 1 };
+/** The largest value of each parameter of a level. */
+const LEVEL_PARAMS = {
+  simulations: Infinity,
+  temperature: 1000,
+  max_value_loss: 1000,
+  logit_noise: 1000,
+  win_detection_prob: 1,
+};
 
 const ARRAYS = {
   int8: Int8Array,
@@ -473,21 +480,21 @@ export class Search {
 
   /**
    * Search and choose a move like a level of strength; see docs/guide/levels.md.
-   * @param {object} knobs the level's knobs, see levels.js.
+   * @param {object} params the level's parameters, see levels.js.
    * @param {number} seed a whole number from 0 to 2**53 - 1, for everything that is drawn: the same
    *   seed gives the same move everywhere.
    * @param {object} [run] evaluate, canonical, signal and onProgress, as for `run`.
    * @returns {Promise<object>} the results, with the level's `action` instead of the best one.
    * @throws {RangeError | Error} as `run`.
    */
-  async playLevel(knobs, seed, run = {}) {
+  async playLevel(params, seed, run = {}) {
     this.#check(run.evaluate);
-    checkWhole("simulations", knobs.simulations, 1, this.limits.simulations);
+    checkWhole("simulations", params.simulations, 1, this.limits.simulations);
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
-    for (const [name, most] of Object.entries(KNOBS)) {
-      const isInRange = Number.isFinite(knobs[name]) && knobs[name] >= 0 && knobs[name] <= most;
-      if (!isInRange) throw new RangeError(`the knob ${name} is ${knobs[name]}, not 0 to ${most}`);
-      this.#memory.view("search_knobs", name)[0] = knobs[name];
+    for (const [name, most] of Object.entries(LEVEL_PARAMS)) {
+      const isInRange = Number.isFinite(params[name]) && params[name] >= 0 && params[name] <= most;
+      if (!isInRange) throw new RangeError(`the parameter ${name} is ${params[name]}, not 0 to ${most}`);
+      this.#memory.view("search_params", name)[0] = params[name];
     }
     const found = await this.#go((canonical) => this.#functions.level_begin(seed, canonical), run);
     return { ...found, action: this.#functions.level_choose() };

@@ -1,11 +1,11 @@
 /**
  * Levels of strength: reads the ladders that `ludarium levels` has measured (NAME.levels.json); a
- * game's search plays by their knobs, see docs/guide/levels.md.
+ * game's search plays by their parameters, see docs/guide/levels.md.
  *
  *     const levels = readLevels(await (await fetch("corso.levels.json")).text());
- *     const { knobs } = levels.find(({ name }) => name === "easy");
+ *     const { params } = levels.find(({ name }) => name === "easy");
  *     const seed = Math.floor(Math.random() * 2 ** 53);
- *     const { action } = await game.search.playLevel(knobs, seed);
+ *     const { action } = await game.search.playLevel(params, seed);
  *
  * This file needs no library; `game` is a `Game` of engine.js.
  */
@@ -13,12 +13,12 @@
 /** Words for levels, spread evenly from the weakest to the strongest. */
 export const WORDS = Object.freeze(["beginner", "easy", "medium", "hard", "expert", "strongest"]);
 
-const FORMAT = 3;
+const FORMAT = 4;
 
 /**
  * The levels in a ladder's file, from the weakest to the strongest.
  * @param {string | object} json the file's text, or its parsed content.
- * @returns {{number: number, name: string, knobs: object, elo: number}[]} `name` is one of WORDS, or
+ * @returns {{number: number, name: string, params: object, elo: number}[]} `name` is one of WORDS, or
  *   empty; `elo` is in points above random play.
  * @throws {Error} its format is another one; nothing else is checked.
  */
@@ -29,10 +29,10 @@ export function readLevels(json) {
   }
   const { levels } = data.ladder;
   const names = namesOf(levels.length);
-  return levels.map(({ knobs, rating }, index) => ({
+  return levels.map(({ params, rating }, index) => ({
     number: index + 1,
     name: names[index],
-    knobs,
+    params,
     elo: rating.value,
   }));
 }

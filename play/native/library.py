@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ludarium.base.messages import quoted
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.machine.compiler import in_own_process
@@ -26,7 +27,7 @@ from .texts import Library
 
 
 def write_library(
-    library: Library, targets: Sequence[str], folder: Path, say: Callable[[str], None]
+    library: Library, targets: Sequence[str], folder: Path, progress: Progress = SILENT
 ) -> list[Path]:
     """Write a folder with libraries for some of `TARGETS` and all that goes with them.
 
@@ -50,7 +51,7 @@ def write_library(
         )
     find_zig()  # check before the long compilation
     chosen = {name: TARGETS[name] for name in targets}
-    say(f"compiling {library.game} and its network")
+    progress.say(f"compiling {library.game} and its network")
     ranges = ranges_of(library.network, calibration_inputs_of(library.game))
     plain = pack(library.network, ranges, PLAIN)
     networks = {
@@ -73,7 +74,7 @@ def write_library(
         write_whole(folder / name, text.encode())
     written = []
     for name, target in chosen.items():
-        say(f"linking for {name}")
+        progress.say(f"linking for {name}")
         sources = {
             header_file.name: header,
             "made.h": texts.made(library, target, layout, plain, build),

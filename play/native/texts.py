@@ -112,7 +112,7 @@ def header(library: Library, layout: Layout) -> str:
     )
     rows = [
         f" *   level {number:2}  {round(level.rating.value):5} Elo above random play, "
-        f"{level.knobs.simulations:4} simulations  {words.get(number, '')}".rstrip()
+        f"{level.params.simulations:4} simulations  {words.get(number, '')}".rstrip()
         for number, level in enumerate(levels, 1)
     ]
     told = {
@@ -189,7 +189,7 @@ def made(
     rules = repr((game.name, game.version, sorted(game.options.items()), game.num_actions))
     names = (
         *("game_rngs", "game_mask", "game_states", "game_before", "game_shown"),
-        *("search_settings", "search_knobs"),
+        *("search_settings", "search_params"),
         *("search_action_values", "search_visits", *PACKED),
     )
     places = {name: at[name] for name in names}
@@ -214,7 +214,7 @@ def made(
     }
     levels = library.ladder.levels if library.ladder else ()
     rows = [
-        f"{{{round(level.rating.value)}, {{{', '.join(map(repr, astuple(level.knobs)))}}}}}"
+        f"{{{round(level.rating.value)}, {{{', '.join(map(repr, astuple(level.params)))}}}}}"
         for level in levels
     ]
     settings = ", ".join(map(str, settings_record(DEFAULTS, game).tobytes()))
@@ -231,7 +231,7 @@ def made(
             f"static const struct order orders[] = {{{', '.join(orders)}}};",
             f"#define LEVELS {len(levels)}",
             f"static const uint8_t settings[] = {{{settings}}};",
-            "static const struct { int32_t elo; double knobs[5]; } levels[] = "
+            "static const struct { int32_t elo; double params[5]; } levels[] = "
             f"{{{', '.join(rows) or '{0}'}}};",
             f"static const char *const words[] = {{{', '.join(map(_quoted, game.words))}}};",
             "",

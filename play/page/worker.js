@@ -31,12 +31,12 @@ async function open({ id, module, network }) {
  * @param {number} job.seed seed of the start.
  * @param {boolean[] | null} job.diagram diagram of the start, as for `Game.start`.
  * @param {number[]} job.actions
- * @param {object} [job.settings] settings of the search, not used with `knobs`.
+ * @param {object} [job.settings] settings of the search, not used with `params`.
  * @param {number} [job.time] most ms.
- * @param {object} [job.knobs] a level's knobs, by which it then searches and chooses.
+ * @param {object} [job.params] a level's parameters, by which it then searches and chooses.
  * @param {boolean} [job.reports] report results on the way, not only the number of simulations.
  */
-async function search({ id, seed, diagram, actions, settings, time, knobs, reports }, stop) {
+async function search({ id, seed, diagram, actions, settings, time, params, reports }, stop) {
   if (!game.search.hasNetwork) {
     throw new Error("there is no network for this board to think with");
   }
@@ -59,8 +59,8 @@ async function search({ id, seed, diagram, actions, settings, time, knobs, repor
     breath = performance.now();
   };
   const run = { signal: stop.signal, onProgress };
-  return knobs
-    ? game.search.playLevel(knobs, Math.floor(Math.random() * 2 ** 53), run)
+  return params
+    ? game.search.playLevel(params, Math.floor(Math.random() * 2 ** 53), run)
     : game.search.run(settings, run);
 }
 

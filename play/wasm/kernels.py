@@ -12,7 +12,12 @@ import numpy as np
 
 from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine import views
-from ludarium.envs.engine.kernels import observe_as, random_action, show, swap_entries
+from ludarium.envs.engine.kernels import (
+    observe_as,
+    random_action,
+    swap_entries,
+    write_mask_and_planes,
+)
 from ludarium.envs.engine.rule import ONGOING, seed_stream
 from ludarium.machine.marks import kernel, part
 from ludarium.training.search import level, simulate
@@ -53,23 +58,23 @@ def game_seed(game, seed):
 
 @kernel
 def game_start(game):
-    """Start a new game and show it; return ``2 * outcome + mover``."""
+    """Start a new game and write its mask and planes; return ``2 * outcome + mover``."""
     return start_one(game.tables, game.states, game.rngs, game.mask, game.planes, False)
 
 
 @kernel
 def game_set_up(game, places):
-    """Replace the start by another diagram, see ``draw.scene.Diagram``, and show it.
+    """Replace the start by another diagram, see ``draw.scene.Diagram``, and write mask and planes.
 
     Bit i of ``places`` is 1 if place i has the first letter; there are at most 53 places.
     """
     rules.set_up(game.tables[0], game.states[0], places)
-    show(game.tables[0], game.states[0], game.mask, game.planes, False)
+    write_mask_and_planes(game.tables[0], game.states[0], game.mask, game.planes, False)
 
 
 @kernel
 def game_play(game, action):
-    """Play an action and show the next position; return ``2 * outcome + mover``.
+    """Play an action and write the next mask and planes; return ``2 * outcome + mover``.
 
     Returns -1 if the action is not legal; then nothing is written.
     """
@@ -79,7 +84,7 @@ def game_play(game, action):
 @kernel
 def game_show(game):
     """Write mask and planes of the position for its mover."""
-    show(game.tables[0], game.states[0], game.mask, game.planes, False)
+    write_mask_and_planes(game.tables[0], game.states[0], game.mask, game.planes, False)
 
 
 @kernel
@@ -133,7 +138,7 @@ def game_word(game, action):
 
 @kernel
 def game_reason(game, action):
-    """The number that tells why an action is not legal, see the hook ``reason``."""
+    """The number that tells why an action is not legal, see `hooks.HOOKS`."""
     return find_reason(game.tables, game.states, action)
 
 
@@ -169,7 +174,7 @@ def game_ownership(game, seed, playouts):
 
 @kernel
 def search_seed(game, search, seed):
-    """Seed the root noise, as the ``seed`` of a ``Search`` of one position does."""
+    """Seed the root noise, as the ``seed`` of a ``BatchSearch`` of one position does."""
     seed_stream(search.rngs[0], seed)
 
 
@@ -353,7 +358,7 @@ def search_forget(game, search):
 
 @kernel
 def level_begin(game, search, seed, canonical):
-    """Begin the search of a level, whose knobs are in memory, from the game's position.
+    """Begin the search of a level, whose parameters are in memory, from the game's position.
 
     This writes the settings and the noise of that search; continue it as after `search_begin`, and
     end with `level_choose`.
@@ -366,14 +371,14 @@ def level_begin(game, search, seed, canonical):
         1, or -1 if this many simulations do not fit, or the game is over; then nothing is
         written.
     """
-    knobs = search.knobs[0]
-    if not 1 <= knobs.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:
+    params = search.params[0]
+    if not 1 <= params.simulations < len(search.tree.nodes[0]) or game.states[0].outcome != ONGOING:
         return -1
     seed_stream(search.rngs[0], seed)
     search.settings[0] = search.level_settings[0]
     settings = search.settings[0]
-    settings.simulations = int(knobs.simulations)
-    settings.solver = draw_search(knobs, search.rngs[0], search.tree.roots[0].noise)
+    settings.simulations = int(params.simulations)
+    settings.solver = draw_search(params, search.rngs[0], search.tree.roots[0].noise)
     return begin_search(game, search, canonical)
 
 
@@ -382,4 +387,4 @@ def level_choose(game, search):
     """Draw and return the action that the level plays, from the search's results so far."""
     best = read_results(game, search)
     policy = search.tree.roots[0].policy
-    return draw_action(search.knobs[0], search.rngs[0], best, policy, search.action_values[0])
+    return draw_action(search.params[0], search.rngs[0], best, policy, search.action_values[0])

@@ -102,8 +102,8 @@ class SearchMemory(NamedTuple):
 
     Attributes:
         settings: structured [1] of `ludarium.training.search.settings.SETTINGS`.
-        level_settings: the same for a level, except for settings that its knobs decide.
-        knobs: structured [1] of `ludarium.training.search.level.KNOBS`, a level's knobs.
+        level_settings: the same for a level, except for settings that its parameters decide.
+        params: structured [1] of `ludarium.training.search.level.LEVEL_PARAMS`.
         rngs: int64 [1, 2], random numbers for the noise and a level's choice.
         planes: float32 [1, planes, cells], the network's input.
         tree: the search tree.
@@ -117,7 +117,7 @@ class SearchMemory(NamedTuple):
 
     settings: np.ndarray
     level_settings: np.ndarray
-    knobs: np.ndarray
+    params: np.ndarray
     rngs: np.ndarray
     planes: np.ndarray
     tree: Tree
@@ -176,7 +176,7 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
     return SearchMemory(
         settings=settings_record(largest, game),
         level_settings=settings_record(level.SETTINGS, game),
-        knobs=np.zeros(1, level.KNOBS),
+        params=np.zeros(1, level.LEVEL_PARAMS),
         rngs=np.ones((1, 2), np.int64),
         planes=planes,
         tree=new_tree(game, 1, largest),

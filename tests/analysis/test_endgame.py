@@ -12,7 +12,7 @@ from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
 from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.analysis.corso_positions import minimax
@@ -114,10 +114,10 @@ def test_the_same_seed_gives_the_same_games():
 def test_games_that_a_player_remembers_are_handed_on():
     game = TicTacToe()
     network = build_network(network_shape(game), 4, 1)
-    agent = EndgameAgent(network_agent(game, network, seconds=0.002, backend="eager"))
+    agent = EndgameAgent(TimedNetworkAgent(game, network, 0.002, backend="eager"))
     match = play_match(game, agent, "random", 10, seed=1)
     assert match.result.losses == 0
-    assert agent.player.searcher._trees._in_play == 0
+    assert agent.player._in_play == 0
     start = game.start().states
     assert agent.preferences(start).shape == (1, 9)
 

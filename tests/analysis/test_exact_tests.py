@@ -15,7 +15,7 @@ from ludarium.analysis.exact_tests import (
     shipped_test,
     write_exact_test,
 )
-from ludarium.analysis.exact_tests.positions import ExactPosition, ExactTest, Origin
+from ludarium.analysis.exact_tests.positions import ExactPosition, ExactTest
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
@@ -48,18 +48,18 @@ def file(corso_test, tmp_path):
     return path
 
 
-def test_origins_lead_to_the_positions(corso_test):
-    for state, origin in zip(corso_test.states, corso_test.origins, strict=True):
-        position = after(corso_test.game.start(origin.seed), *origin.actions)
+def test_actions_lead_to_the_positions(corso_test):
+    for state, each in zip(corso_test.states, corso_test.positions, strict=True):
+        position = after(corso_test.game.start(each.seed), *each.actions)
         assert contents_of(position.states[0]) == contents_of(state)
 
 
 def test_hard_positions_have_few_good_actions_and_no_win_at_once():
     test = make_exact_test(make_game("corso", size=4), 30, seed=1, only_hard=True)
     legal = test.results != ILLEGAL
-    assert (test.keeping.sum(axis=1) <= FEW * legal.sum(axis=1)).all()
-    for state, value, keeping in zip(test.states, test.values, test.keeping, strict=True):
-        for action in np.flatnonzero(keeping) if value == 1 else ():
+    assert (test.optimal_mask.sum(axis=1) <= FEW * legal.sum(axis=1)).all()
+    for state, value, optimal in zip(test.states, test.values, test.optimal_mask, strict=True):
+        for action in np.flatnonzero(optimal) if value == 1 else ():
             assert not after(Position.of_state(test.game, state), action).is_over
 
 
@@ -71,7 +71,7 @@ def test_files_keep_everything(corso_test, file):
     indices = [order[contents_of(state)] for state in corso_test.states]
     assert sorted(indices) == list(range(len(corso_test)))
     np.testing.assert_array_equal(again.results[indices], corso_test.results)
-    assert [again.origins[index] for index in indices] == list(corso_test.origins)
+    assert tuple(again.positions[index] for index in indices) == corso_test.positions
     write_exact_test(file.with_name("again"), again)
     assert file.with_name("again").read_bytes() == file.read_bytes()
 
@@ -79,7 +79,7 @@ def test_files_keep_everything(corso_test, file):
 @pytest.mark.slow
 def test_starts_that_are_drawn_are_kept(tmp_path):
     test = make_exact_test(make_game("osiron", setup="random"), 12, seed=1)
-    assert len({origin.seed for origin in test.origins}) > 1
+    assert len({each.seed for each in test.positions}) > 1
     write_exact_test(tmp_path / "test", test)
     again = read_exact_test(tmp_path / "test")
     assert {contents_of(state) for state in again.states} == {
@@ -94,9 +94,9 @@ def test_actions_of_several_words_are_kept(tmp_path):
     position = after(game.start(0), action)
     drawn = dict.fromkeys(position.legal_actions.tolist(), 0)
     made = {"games_of": "nobody", "positions": "one"}
-    test = ExactTest.of(game, [ExactPosition(position, Origin(0, (action,)), drawn)], made)
+    test = ExactTest(game, (ExactPosition(position, 0, (action,), drawn),), made)
     write_exact_test(tmp_path / "test", test)
-    assert read_exact_test(tmp_path / "test").origins == test.origins
+    assert read_exact_test(tmp_path / "test").positions == test.positions
 
 
 def rewritten(file, change):
@@ -177,7 +177,7 @@ def test_hard_tests_come_along(name, options):
     assert test.game == game
     assert len(test) >= 100
     assert test.made["positions"] == "hard"
-    assert (test.keeping.sum(axis=1) <= FEW * (test.results != ILLEGAL).sum(axis=1)).all()
+    assert (test.optimal_mask.sum(axis=1) <= FEW * (test.results != ILLEGAL).sum(axis=1)).all()
 
 
 @pytest.mark.slow

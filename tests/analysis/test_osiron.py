@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, Answer, Value, solution_of
+from ludarium.analysis import ILLEGAL, Value, ValueBounds, solution_of
 from ludarium.analysis.osiron import (
     OsironSolution,
     SolvedTable,
@@ -25,7 +25,7 @@ from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.osiron.board import HEXAGON
 from ludarium.machine import cache as code_cache
-from ludarium.training.agents import AlphaBetaSearcher, make_agent
+from ludarium.training.agents import AlphaBetaAgent, make_agent
 from ludarium.training.agents.alphabeta import WIN as SEARCH_WIN
 from tests.games import after
 from tests.references.osiron import CIRCLES, INDEX, SPACES, space_name
@@ -234,7 +234,7 @@ def test_forward_search_finds_the_same_wins_and_losses(solution: OsironSolution)
     states = np.concatenate(
         [some_of_each_value(solution, 200), random_states(solution.game, 1500, seed=2)]
     )
-    _, found, _ = AlphaBetaSearcher(solution.game, depth).minimax(states, np.random.default_rng(1))
+    _, found, _ = AlphaBetaAgent(solution.game, depth, seed=1).minimax(states)
     found = found.astype(np.int64)
     found *= 1 - 2 * states["mover"].astype(np.int64)
     is_proven = abs(found) > SEARCH_WIN - 100
@@ -511,7 +511,7 @@ def test_solve_and_probe(cache: Path, capsys: pytest.CaptureFixture) -> None:
     found = [free[name] for name in ("won", "lost", "drawn", "without_exchange", "longest_win")]
     assert found == [464160, 2058, 1996222, 6, 25]
     assert sum(free["wins"].values()) == free["won"]
-    assert result["start"] == Answer.exact(Value(0)).as_json()
+    assert result["start"] == ValueBounds.exact(Value(0)).as_json()
     table = table_path("advanced-0-0")
     assert result["table"] == str(table)
     assert result["bytes"] == table.stat().st_size < 44e6

@@ -13,7 +13,7 @@ import pytest
 
 from ludarium.analysis.probing import prober_of
 from ludarium.base import progress_bar
-from ludarium.base.progress_bar import ShownTask
+from ludarium.base.progress_bar import ProgressBar
 from ludarium.cli import main
 from ludarium.cli.arguments import read_bytes, read_count, read_positive
 from ludarium.envs import make_game
@@ -94,7 +94,7 @@ def test_probe_says_what_is_not_decided_and_what_to_try(capsys: pytest.CaptureFi
     assert "or search with --limit 20000." in printed.err
 
 
-class Interrupted(ShownTask):
+class Interrupted(ProgressBar):
     """Somebody presses Ctrl-C as soon as positions are searched."""
 
     def advance(self, count: int = 1, note: str = "") -> None:
@@ -106,7 +106,7 @@ class Interrupted(ShownTask):
 def test_ctrl_c_ends_a_search_and_prints_what_is_known(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress_bar, "ShownTask", Interrupted)
+    monkeypatch.setattr(progress_bar, "ProgressBar", Interrupted)
     handler = signal.getsignal(signal.SIGINT)
     assert main(["probe", "corso", "--memory", "16MiB", "--json"]) == 130
     printed = capsys.readouterr()

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ludarium.analysis import Answer
+from ludarium.analysis import ValueBounds
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
 from tests.games import ALL_GAMES, children, garbage, random_game, slow_but
-from tests.tasks import Told
+from tests.progress import Told
 
 MEMORY = 1 << 22
 
@@ -65,7 +65,7 @@ def with_results(game: Game, games: int, most: int) -> list[tuple[Position, Resu
     return list(everything.values())
 
 
-def result_of(answer: Answer, mover: int) -> Result | int:
+def result_of(answer: ValueBounds, mover: int) -> Result | int:
     """What an answer says for player 0, without a score if the search does not count."""
     sign = 1 - 2 * mover
     assert answer.is_decided
@@ -130,7 +130,7 @@ def test_actions_are_worth_what_comes_after_them(make: Callable[[], Game]) -> No
             expected = minimax(child, known, 1000)
             found = result_of(answers[action], position.mover)
             assert found == (expected if game.max_score else expected[0])
-        best = result_of(Answer.best(answers.values()), position.mover)
+        best = result_of(ValueBounds.best(answers.values()), position.mover)
         assert best == (result if game.max_score else result[0])
 
 
@@ -184,9 +184,10 @@ def test_a_search_that_is_told_to_stop_says_what_it_knows() -> None:
     solver = EndgameSolver(game, memory=MEMORY, threads=2)
 
     def stop_searching(told: Told) -> None:
-        told.stops = solver.nodes > 0
+        if solver.nodes > 0:
+            told.stop()
 
-    known = solver.actions(game.start(), task=Told(stop_searching))
+    known = solver.actions(game.start(), progress=Told(stop_searching))
     assert set(known) == set(game.start().legal_actions)
     assert not any(answer.is_decided for answer in known.values())
     assert solver.answer(played(game, 1)[-1]).is_decided  # and can be asked again
@@ -201,7 +202,7 @@ def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solver.actions(game.start(), limit=10**12, task=Told(interrupt))
+        solver.actions(game.start(), limit=10**12, progress=Told(interrupt))
     nodes = solver.nodes
     time.sleep(0.1)
     assert solver.nodes == nodes  # nobody searches on

@@ -12,20 +12,21 @@ import pytest
 
 from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
-from ludarium.analysis.perfect import SolvedSearcher
+from ludarium.analysis.perfect import SolvedAgent
 from ludarium.analysis.thinking import Estimate, analyse_position, make_thinker
 from ludarium.analysis.value_graph import plot_values
-from ludarium.arena.knobs import Knobs
-from ludarium.arena.level import LevelSearcher
+from ludarium.arena.level import LevelAgent
+from ludarium.arena.level_params import LevelParams
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.agent import GameInPlay
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.networks import network_shape
 from tests.games import after
 from tests.oddity import Oddity
-from tests.tasks import Told
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -37,7 +38,7 @@ def from_start(*texts: str) -> Position:
 
 @pytest.fixture(scope="module")
 def with_network() -> Agent:
-    return network_agent(GAME, build_network(network_shape(GAME), 4, 1), 50, "mine:50", 0, "eager")
+    return NetworkAgent(GAME, build_network(network_shape(GAME), 4, 1), 50, "mine:50", 0, "eager")
 
 
 def check(analysis: Any, position: Position) -> None:
@@ -140,7 +141,7 @@ class CentreWins(TableSolution):
 
 
 def test_a_solution_tells_exact_values():
-    agent = Agent(GAME, "solved", searcher=SolvedSearcher(CentreWins(GAME)))
+    agent = SolvedAgent(CentreWins(GAME))
     analysis = analyse_position(GAME.start(0), agent)
     check(analysis, GAME.start(0))
     assert analysis.best.text == "b2"
@@ -162,10 +163,9 @@ def test_what_cannot_be_asked(with_network):
 @pytest.mark.slow
 def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
-    knobs = Knobs(16, temperature=1.0)
-    searcher = LevelSearcher(GAME, network, knobs)
-    level = Agent(GAME, "level:1", searcher=searcher)
-    full = network_agent(GAME, network, 30, backend="compiled-int8")
+    params = LevelParams(16, temperature=1.0)
+    level = LevelAgent(GAME, network, params, name="level:1")
+    full = NetworkAgent(GAME, network, 30, backend="compiled-int8")
     analysis = analyse_position(from_start("b2"), level, Budget(simulations=30))
     assert analysis.agent == "level:1"
     priors, expected = (
@@ -219,7 +219,8 @@ def test_a_player_moves_twice_after_a_random_start():
 
 def test_an_analysis_can_be_stopped(with_network):
     def stop_after_two(told: Told) -> None:
-        told.stops = len(told.steps) == 2
+        if sum(told.steps) == 2:
+            told.stop()
 
     told = Told(stop_after_two)
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=30), told)
@@ -250,8 +251,8 @@ def test_the_picture_of_a_game(with_network, tmp_path):
 
 def test_memory_is_shared_by_the_games_in_play(monkeypatch):
     network = build_network(network_shape(GAME), 4, 1)
-    monkeypatch.setattr("ludarium.training.agents.trees._MEMORY", 8_000_000)
-    agent = network_agent(GAME, network, seconds=0.001, backend="eager")
+    monkeypatch.setattr("ludarium.training.agents.timed._MEMORY", 8_000_000)
+    agent = TimedNetworkAgent(GAME, network, 0.001, backend="eager")
     states = np.repeat(GAME.start(0).states, 4)
     moves: list[list[int]] = [[] for _ in range(4)]
     games = [GameInPlay(GAME, number, 0, 0, states, moves[number]) for number in range(4)]

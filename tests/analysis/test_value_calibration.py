@@ -14,7 +14,7 @@ from ludarium.training.agents import make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation.statistics import mean
 from ludarium.training.networks import inference_engine, stored_network
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +53,6 @@ def test_the_value_after_a_search_is_closer_than_before(name, algorithm, simulat
     states, exact = positions(name)
     engine, before = network(name)
     settings = SearchSettings(simulations=simulations, algorithm=algorithm)
-    found = Search(make_game(name), settings, seed=0).run(states, engine)
+    found = BatchSearch(make_game(name), settings, seed=0).run(states, engine)
     gain = mean(before - np.abs(found.values - exact))  # of the same positions, in pairs
     assert gain.low > 0

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from ludarium.arena import chunks
+from ludarium.arena import schedule
 from ludarium.arena.contest import Comparison, Contest, play_contest, read_contest
 from ludarium.arena.sprt import MOST_REPEATS, SPRT, SPRTResult, Verdict
 from ludarium.cli import main
 from ludarium.envs import make_game
-from tests.tasks import Told
+from tests.progress import Told
 
 GAME = make_game("corso", size=3)
 TEST = SPRT(-10, 200, 0.1, 0.05)
@@ -22,9 +22,9 @@ PLAN = Comparison(("uct:50", "random"), **asdict(TEST))
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 2)
-    monkeypatch.setattr(chunks, "BLOCK", 20)
+def small_matches(monkeypatch):
+    monkeypatch.setattr(schedule, "MATCH_OPENINGS", 2)
+    monkeypatch.setattr(schedule, "BLOCK", 20)
 
 
 def compare(folder: Path | None = None, plan: Comparison = PLAN, **others: Any) -> Contest:
@@ -46,7 +46,7 @@ def test_the_stronger_one_is_found_and_the_weaker_one_too():
 
 def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
     told = Told()
-    contest = compare(task=told, workers=1)
+    contest = compare(progress=told, workers=1)
     assert contest.to_dict() == compare(workers=5).to_dict()
     assert told.begun == [("games", PLAN.games_limit)]
     assert told.notes[-1] == contest.line
@@ -54,9 +54,9 @@ def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_pair_counts_after_the_one_that_decides(seed, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 10)
+    monkeypatch.setattr(schedule, "MATCH_OPENINGS", 10)
     found = ended(compare(tmp_path, replace(PLAN, seed=seed), workers=2))
-    assert found.games % 20  # it was decided within a chunk
+    assert found.games % 20  # it was decided within a match
     assert found.verdict is not Verdict.OPEN
     assert not found.repeated
     lines = (tmp_path / "games.jsonl").read_text().splitlines()

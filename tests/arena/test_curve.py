@@ -14,6 +14,7 @@ from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, writ
 from ludarium.arena import curve
 from ludarium.arena.curve import Curve, CurvePlan, Point, measure_curves
 from ludarium.arena.curve_plot import plot_curves
+from ludarium.base.progress import SILENT
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.models import load_checkpoint, save_checkpoint
@@ -57,7 +58,7 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
     test = read_exact_test(base / "corso.test")
     for point in first.points:
         agent = CheckpointSpec(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
-        kept = test.keeping[range(len(test)), agent.actions(test.states)].sum()
+        kept = test.optimal_mask[range(len(test)), agent.actions(test.states)].sum()
         assert point.found["accuracy"] == wilson(int(kept), len(test)).to_dict()
         games = play_match(GAME, agent, "random", 10, seed=plan.seed)
         assert point.found["score"] == games.result.score.to_dict()
@@ -247,5 +248,5 @@ def test_runs_that_cannot_be_compared_are_refused(base, capsys):
 
 def test_a_restart_forgets_what_was_measured(base):
     measure_curves([base / "a"], CurvePlan(("random",), games=4, simulations=2))
-    train(RUNS.config(), base / "a", restart=True, show=False)
+    train(RUNS.config(), base / "a", restart=True, progress=SILENT)
     assert not (base / "a" / "curve.jsonl").exists()

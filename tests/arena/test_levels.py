@@ -14,7 +14,6 @@ import pytest
 from ludarium.arena import calibration
 from ludarium.arena.adaptive import AdaptiveAgent, OpponentEstimate
 from ludarium.arena.calibration import calibrate
-from ludarium.arena.knobs import Knobs, knobs_at, strongest
 from ludarium.arena.ladder import (
     RANDOM_STRENGTH,
     Ladder,
@@ -25,21 +24,22 @@ from ludarium.arena.ladder import (
     rate_levels,
     save_ladder,
 )
-from ludarium.arena.level import LevelSearcher
+from ludarium.arena.level import LevelAgent
+from ludarium.arena.level_params import LevelParams, params_at, strongest
 from ludarium.cli import main
 from ludarium.configs.schema import NetworkConfig
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Checkpoint, save_checkpoint
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
+from ludarium.training.agents import RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import MatchResult, expected_score, play_match
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of
-from tests.tasks import Told
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 
@@ -94,24 +94,24 @@ def open_states(game: Game, count: int) -> np.ndarray:
     return states_of(positions[:count])
 
 
-# Knobs and the choice of a move.
+# Parameters and the choice of a move.
 
 
 def test_the_path_goes_from_random_play_to_the_whole_agent() -> None:
     top = strongest(256)
-    path = [knobs_at(each, 256) for each in np.linspace(-3, top, 50).tolist()]
+    path = [params_at(each, 256) for each in np.linspace(-3, top, 50).tolist()]
     for weaker, stronger in pairwise(path):
         assert weaker.temperature > stronger.temperature
         assert weaker.simulations <= stronger.simulations
-        assert weaker.bound >= stronger.bound
-        assert weaker.sees_wins <= stronger.sees_wins
-    assert path[-1] == Knobs(simulations=256, temperature=0, bound=0, blur=0)
+        assert weaker.max_value_loss >= stronger.max_value_loss
+        assert weaker.win_detection_prob <= stronger.win_detection_prob
+    assert path[-1] == LevelParams(simulations=256, temperature=0, max_value_loss=0, logit_noise=0)
     assert path[0].temperature > 10
-    assert not path[0].sees_wins
+    assert not path[0].win_detection_prob
     top_temperature = 2.0 ** (1 - top)
-    for temperature, sees_wins in ((0.99, 1), (1.5, 0.5), (2.01, 0)):  # wins are overlooked late
+    for temperature, prob in ((0.99, 1), (1.5, 0.5), (2.01, 0)):  # wins are overlooked late
         strength = 1 - math.log2(temperature + top_temperature)
-        assert knobs_at(strength, 256).sees_wins == pytest.approx(sees_wins, abs=1e-4)
+        assert params_at(strength, 256).win_detection_prob == pytest.approx(prob, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -122,22 +122,21 @@ def test_the_path_goes_from_random_play_to_the_whole_agent() -> None:
         {"simulations": 16.0},
         {"temperature": -1.0},
         {"temperature": float("nan")},
-        {"bound": True},
-        {"blur": "1"},
-        {"sees_wins": 1.5},
-        {"sees_wins": True},
+        {"max_value_loss": True},
+        {"logit_noise": "1"},
+        {"win_detection_prob": 1.5},
+        {"win_detection_prob": True},
     ],
 )
-def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Knobs(**{"simulations": 16, **wrong})
+        LevelParams(**{"simulations": 16, **wrong})
 
 
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    searcher = LevelSearcher(game, network, knobs_at(1.0, 16))
-    agent = Agent(game, "level", 3, searcher)
+    agent = LevelAgent(game, network, params_at(1.0, 16), seed=3)
     states = open_states(game, 40)
     together = agent.actions(states)
     agent.restart(3)
@@ -148,7 +147,7 @@ def test_positions_get_the_same_moves_one_by_one_and_together(
 
 
 def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> None:
-    agent = Agent(game, "level", 3, LevelSearcher(game, network, knobs_at(1.0, 16)))
+    agent = LevelAgent(game, network, params_at(1.0, 16), seed=3)
     over = random_positions(game, 10)[-1].states
     assert agent.actions(over).tolist() == [-1]
 
@@ -166,11 +165,10 @@ def test_wins_at_once_are_found_from_a_strength_on(game: Game, network: PolicyVa
             states.append(position.states)
             wins.append(won)
     assert len(states) >= 10
-    searcher = LevelSearcher(game, network, knobs_at(3.0, 16))
-    agent = Agent(game, "level", 1, searcher)
+    agent = LevelAgent(game, network, params_at(3.0, 16), seed=1)
     found = agent.actions(np.concatenate(states))
     assert all(action in won for action, won in zip(found.tolist(), wins, strict=True))
-    searcher.adjust(knobs_at(-3.0, 16))
+    agent.adjust(params_at(-3.0, 16))
     missed = agent.actions(np.concatenate(states))
     assert not all(action in won for action, won in zip(missed.tolist(), wins, strict=True))
 
@@ -179,9 +177,8 @@ def test_the_strongest_level_plays_as_the_trained_agent(
     game: Game, network: PolicyValueNetwork
 ) -> None:
     states = open_states(game, 30)
-    searcher = LevelSearcher(game, network, knobs_at(strongest(32), 32))
-    level = Agent(game, "level", searcher=searcher)
-    whole = network_agent(game, network, 32, backend="compiled-int8")
+    level = LevelAgent(game, network, params_at(strongest(32), 32))
+    whole = NetworkAgent(game, network, 32, backend="compiled-int8")
     assert level.actions(states).tolist() == whole.actions(states).tolist()
 
 
@@ -229,12 +226,20 @@ def test_a_file_that_holds_no_ladder_is_refused(
     assert "bad.json" in str(caught.value)
 
 
+def test_a_file_with_the_old_word_is_refused_with_the_new_one(game: Game, tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    save_ladder(a_ladder(game), path)
+    path.write_text(path.read_text().replace('"params"', '"knobs"').replace(":4,", ":3,", 1))
+    with pytest.raises(ValueError, match="knobs are called params now; measure levels anew"):
+        load_ladder(path)
+
+
 def test_a_level_that_its_matches_do_not_make_is_refused(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "bent.json"
     save_ladder(a_ladder(game), path)
     stored = json.loads(path.read_text())
     level, result = stored["ladder"]["levels"][3], stored["ladder"]["matches"][3]["result"]
-    for part in (level, level["knobs"], level["rating"], result):
+    for part in (level, level["params"], level["rating"], result):
         for key, value in part.items():
             if isinstance(value, int | float):
                 part[key] = value + 1 if type(value) is int else value * 0.99
@@ -282,9 +287,9 @@ def test_a_ladder_of_ones_own_names_levels(
     settings = f"ladder={tmp_path / 'mine.json'}&agent={agent}"
     assert read_agent(f"level:hard?{settings}").choose_game({}) == game
     weak, strong = (make_agent(f"level:{each}?{settings}", game, 1) for each in ("1", "strongest"))
-    assert isinstance(weak.searcher, LevelSearcher)
-    assert isinstance(strong.searcher, LevelSearcher)
-    assert weak.searcher.knobs.temperature > strong.searcher.knobs.temperature == 0
+    assert isinstance(weak, LevelAgent)
+    assert isinstance(strong, LevelAgent)
+    assert weak.params.temperature > strong.params.temperature == 0
     assert isinstance(make_agent(f"level:auto?{settings}", game), AdaptiveAgent)
     with pytest.raises(ValueError, match=r"elo of level:auto is 0 to 10,000, not 10000\.5"):
         make_agent(f"level:auto?{settings}&elo=10000.5", game)
@@ -416,7 +421,9 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
         weights.detach().zero_()
     told = Told()
     first, second = (
-        calibrate(game, network, "0" * 64, simulations=16, games=40, levels=3, seed=1, task=told)
+        calibrate(
+            game, network, "0" * 64, simulations=16, games=40, levels=3, seed=1, progress=told
+        )
         for _ in range(2)
     )
     assert replace(first, seconds=0) == replace(second, seconds=0)
@@ -456,16 +463,16 @@ def test_what_it_finds_is_of_the_strength_that_a_new_game_has(
     agent = AdaptiveAgent(game, network, a_ladder(game), start=0.0, seed=1)
     states = game.start(0).states
     agent.search(states)
-    weak = agent.searcher.knobs
+    weak = agent.level.params
     for _ in range(20):
         agent.estimate.learn(agent.elo, 1.0)
     agent.search(states)
-    assert agent.searcher.knobs != weak
+    assert agent.level.params != weak
     agent.actions(states)
-    strong = agent.searcher.knobs
-    agent.searcher.adjust(weak)  # as a game that began before
+    strong = agent.level.params
+    agent.level.adjust(weak)  # as a game that began before
     agent.search(states)
-    assert agent.searcher.knobs == strong
+    assert agent.level.params == strong
 
 
 def test_it_adapts_from_game_to_game_and_restart_forgets(
@@ -480,7 +487,7 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
         env.reset(seed=1 if number == 0 else None)
         reward, is_over = 0.0, False
         while not is_over:
-            _, reward, is_over, truncated, _ = env.step(weak.choose(env.board.position))
+            _, reward, is_over, truncated, _ = env.step(weak.choose(env.aec.position))
             is_over = is_over or truncated
         assert (agent.estimate.elo - before) * reward > 0  # up after a loss
     assert agent.elo != middle
@@ -512,8 +519,8 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     )  # whoever plays at random wins at times
     assert against_random.result.games >= 400
     shares = [each / elo[-1] for each in elo]
-    sees_wins = [level.knobs.sees_wins for level in ladder.levels]
-    assert all(sees == 1 for sees, share in zip(sees_wins, shares, strict=True) if share > 0.4)
+    probs = [level.params.win_detection_prob for level in ladder.levels]
+    assert all(prob == 1 for prob, share in zip(probs, shares, strict=True) if share > 0.4)
 
 
 def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:

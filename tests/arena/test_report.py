@@ -82,7 +82,7 @@ def play(game: Any, *moves: str) -> Games:
         position.play(actions[-1])
     agent = RandomAgent(game)
     opening = Openings(position.states, (0,), (tuple(actions),))
-    games = match.play(game, (agent, agent), opening)  # played on to the end
+    games = match.play_games(game, (agent, agent), opening)  # played on to the end
     return replace(
         games,
         players=("test", "test"),
@@ -206,8 +206,8 @@ def test_every_game_names_its_events_and_spots(name: str) -> None:
 def last_states(sample: Games) -> np.ndarray:
     """How each game ended."""
     states = sample.starts()
-    for ply in sample.replay():
-        states[ply.games] = ply.after
+    for _, playing, _, after in sample.replay():
+        states[playing] = after
     return states
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.arena import chunks
+from ludarium.arena import schedule
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.arena.results import ROW, Crosstable
 from ludarium.arena.standings import Standings
@@ -24,18 +24,18 @@ from ludarium.envs import from_record, make_game
 from ludarium.training.agents import RESIGN, Agent, RandomAgent, read_agent
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.lock import FolderLock
+from tests.progress import Told
 from tests.survival.faults import FailingOS, Killed
-from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
 AGENTS = ("random", "greedy", "uct:5")
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    """So that a few games are many chunks."""
-    monkeypatch.setattr(chunks, "CHUNK", 2)
-    monkeypatch.setattr(chunks, "BLOCK", 6)
+def small_matches(monkeypatch):
+    """So that a few games are many matches."""
+    monkeypatch.setattr(schedule, "MATCH_OPENINGS", 2)
+    monkeypatch.setattr(schedule, "BLOCK", 6)
 
 
 def play(folder: Path | None = None, **others: Any) -> Contest:
@@ -68,8 +68,8 @@ def whole(tmp_path_factory) -> Path:
     """A tournament that nobody interrupted, on one core."""
     folder = tmp_path_factory.mktemp("tournament") / "whole"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK", 2)
-        patch.setattr(chunks, "BLOCK", 6)
+        patch.setattr(schedule, "MATCH_OPENINGS", 2)
+        patch.setattr(schedule, "BLOCK", 6)
         play(folder, workers=1)
     return folder
 
@@ -270,7 +270,7 @@ def test_games_that_are_there_are_not_played_again(whole, tmp_path):
     lines = (folder / "games.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "games.jsonl").write_bytes(b"".join(lines[:8]))
     told = Told()
-    play(folder, task=told)
+    play(folder, progress=told)
     assert told.begun == [("games", 24)]
     assert told.steps[0] == 8
     assert sum(told.steps) == 24

@@ -1,4 +1,4 @@
-"""`take_turns`: a queue of tasks for the standing team of threads."""
+"""`run_tasks`: a queue of tasks for the standing team of threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from ludarium.base.threads import available_cores, one_core, results_of, split, take_turns
+from ludarium.base.progress import Progress
+from ludarium.base.threads import available_cores, one_core, parallel_for, results_of, run_tasks
 
 
 @pytest.mark.parametrize(("count", "threads"), [(0, 2), (1, 4), (7, 1), (20, 3)])
@@ -19,7 +20,7 @@ def test_every_task_is_done_once(count: int, threads: int) -> None:
         done.append(number)
         return number * number
 
-    found = take_turns(task, count, threads)
+    found = run_tasks(task, count, threads)
     assert found == {number: number * number for number in range(count)}
     assert sorted(done) == list(range(count))
 
@@ -42,37 +43,43 @@ def test_a_free_thread_takes_the_next_task() -> None:
         elif number == 9:
             released.set()
 
-    take_turns(task, 10, 2)
+    run_tasks(task, 10, 2)
     assert {workers[number] for number in range(1, 10)} == {1 - workers[0]}
 
 
-def test_watch_can_end_it_and_what_is_finished_stays() -> None:
-    stopped = threading.Event()
-    stops: list[int] = []
+def until_stopped(progress: Progress) -> None:
+    """Wait as a long task does, but not for ever."""
+    end = time.monotonic() + 300
+    while not progress.stopped:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_progress_can_end_it_and_what_is_finished_stays() -> None:
+    progress = Progress()
 
     def task(thread: int, number: int) -> int:
         if number:
-            assert stopped.wait(300)
+            until_stopped(progress)
         return number
 
-    def stop() -> None:
-        stops.append(1)
-        stopped.set()
+    def watch(done: int) -> None:
+        if done == 1:
+            progress.stop()
 
-    found = take_turns(task, 100, 2, lambda done: done == 1, stop)
+    found = run_tasks(task, 100, 2, progress, watch)
     assert 0 in found
     assert len(found) <= 3
-    assert stops == [1]
 
 
 def test_ctrl_c_stops_the_tasks_before_it_goes_on() -> None:
-    stopped = threading.Event()
+    progress = Progress()
     begun: list[int] = []
     ended: list[int] = []
 
     def task(thread: int, number: int) -> None:
         begun.append(number)
-        assert stopped.wait(300)
+        until_stopped(progress)
         time.sleep(0.02)
         ended.append(number)
 
@@ -81,36 +88,39 @@ def test_ctrl_c_stops_the_tasks_before_it_goes_on() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        take_turns(task, 8, 2, watch, stopped.set)
+        run_tasks(task, 8, 2, progress, watch)
     assert sorted(ended) == [0, 1]
 
 
 def test_a_failed_task_ends_the_others() -> None:
-    stopped = threading.Event()
+    progress = Progress()
 
     def task(thread: int, number: int) -> None:
         if number == 1:
             raise KeyError("one")
-        assert stopped.wait(300)
+        until_stopped(progress)
 
     with pytest.raises(KeyError, match="one"):
-        take_turns(task, 8, 2, stop=stopped.set)
+        run_tasks(task, 8, 2, progress)
 
 
 def test_within_other_work_the_caller_does_all_itself() -> None:
     names: set[str] = set()
     found: list[dict[int, int]] = []
+    progress = Progress()
 
     def task(thread: int, number: int) -> int:
         names.add(threading.current_thread().name)
+        if number == 3:
+            progress.stop()
         return number
 
     def outer(begin: int, end: int) -> None:
         if begin == 0:
             names.add(threading.current_thread().name)
-            found.append(take_turns(task, 5, 3, lambda done: done == 4))
+            found.append(run_tasks(task, 5, 3, progress))
 
-    split(outer, 2, 2)
+    parallel_for(outer, 2, 2)
     assert found == [{number: number for number in range(4)}]
     assert names == {threading.current_thread().name}
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from ludarium.base.progress import Progress
 from ludarium.cli import analyse, main, progress
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import make_record
@@ -108,19 +110,12 @@ def test_it_is_shown_meanwhile_on_a_terminal(monkeypatch, capsys):
 
 
 def test_ctrl_c_prints_what_was_found(monkeypatch, capsys):
-    class Pressed:
-        is_set = True
-
-        def __call__(self) -> bool:
-            return True
-
-        def __enter__(self) -> Pressed:
-            return self
-
-        def __exit__(self, *error: object) -> None: ...
+    def pressed(progress: Progress, message: str = "") -> AbstractContextManager[None]:
+        progress.stop()
+        return nullcontext()
 
     for module in (analyse, progress):
-        monkeypatch.setattr(module, "stop_on_ctrl_c", Pressed)
+        monkeypatch.setattr(module, "stop_on_ctrl_c", pressed)
     assert main(["analyse", "tictactoe", "--seconds", "1000", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["stopped"]
     assert main(["analyse", "tictactoe", "--record", "game.json", "--seconds", "1000"]) == 130

@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 
 from ludarium import cli
+from ludarium.base.progress import Progress
 from ludarium.cli import main, train
 from ludarium.cli.common import read_options
 from ludarium.cli.evaluate import _usual_opponents
 from ludarium.cli.games import play_command
-from ludarium.cli.interrupt import StopFlag
+from ludarium.configs import load_config
 from ludarium.envs import GAMES
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import selecting_options
 from ludarium.training.run import describe_plan
+from ludarium.training.runs.folder import RunFolder
 from tests.processes import python
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
@@ -126,7 +128,9 @@ def test_an_option_is_the_same_as_its_key(run_folder, capsys):
     assert main([*arguments, "--set=options.size=3", "--set=budget={iterations: 3}"]) == 2
     told = capsys.readouterr().err
     assert "configuration (budget.iterations: 2 there, 3 now);" in told
-    assert "--restart" in told
+    assert "give another --folder, or --restart to throw that run away" in told
+    with pytest.raises(ValueError, match="give another folder, or restart=True to throw that run"):
+        RunFolder(run_folder).open(load_config("corso/demo"))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,7 @@ def test_what_cannot_be_trained_leaves_no_folder(arguments, message, capsys, tmp
 
 
 def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(StopFlag, "__call__", lambda flag: True)
+    monkeypatch.setattr(Progress, "stopped", True)
     arguments = ["train", "corso", "--folder", str(tmp_path / "run"), *ARGUMENTS]
     assert main(arguments) == 0
     out = capsys.readouterr().out
@@ -190,7 +194,7 @@ def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
     own = read_agent("uct:7")
     usual = [str(spec) for spec in _usual_opponents(game, own)]
     assert usual == ["random", "greedy", "uct:1000", "alphabeta:4"]
-    monkeypatch.delattr(game.rules, "score")
+    monkeypatch.setattr(game, "has_score", False)
     assert [str(spec) for spec in _usual_opponents(game, own)] == ["random", "uct:1000"]
 
 
@@ -244,7 +248,7 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
             "not a seed from 0 to 18,446,744,073,709,551,615",
         ),
         (["train", "corso", "--config", "nowhere.yaml"], "no configuration 'nowhere.yaml'"),
-        (["train", "corso", "--set", "algorithm=ppo"], "give --algorithm ppo"),
+        (["train", "corso", "--set", "algorithm=ppo"], "begin with one whose algorithm is ppo"),
         (["train", "corso", "--set", "game=onyx"], "the game is corso; name onyx instead"),
         (["train", "corso", "--config", ""], "the name of the configuration is empty"),
         (["train", "--folder", "nowhere"], "'nowhere' holds no run"),

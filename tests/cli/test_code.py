@@ -32,7 +32,7 @@ def test_a_game_is_compiled_beforehand_listed_and_cleared(
     line = ["code", "corso", "--option", "size=3"]
     assert main(line) == 0
     told = capsys.readouterr()
-    assert told.err == "corso: match, 1 of 1\n"
+    assert told.err == "corso: matches, 1 of 1\n"
     assert told.out == "Corso(size=3): all code is ready, 1 units\n"
     (file,) = few.iterdir()
     assert main(line) == 0

@@ -82,17 +82,14 @@ def run_unread(program: str, stream: str, **settings: object) -> subprocess.Comp
 def test_a_run_and_a_progress_bar_go_on_where_nobody_reads_them(tmp_path: Path, color: str) -> None:
     program = f"""
 from pathlib import Path
-from ludarium.cli.progress import progress
+from ludarium.cli.progress import shown_progress
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import TerminalReporter, columns_of
-reporter = TerminalReporter(RunFolder(Path({str(tmp_path)!r})), columns_of("alphazero"))
-reporter.begin("self-play", 10)
-reporter.advance(1)
-reporter.say("a message")
-reporter.close()
-with progress() as task:
-    task.begin("games", 10)
-    task.advance(1)
+from ludarium.training.runs.reporting import RunLog, columns_of
+with shown_progress() as progress:
+    RunLog(RunFolder(Path({str(tmp_path)!r})), columns_of("alphazero"), progress).close()
+    progress.begin("games", 10)
+    progress.advance(1)
+    progress.say("a message")
 print("goes on")
 """
     done = run_unread(program, "stderr", env={**os.environ, "FORCE_COLOR": color})

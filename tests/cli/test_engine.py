@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from ludarium.analysis import engine as engine_module
-from ludarium.analysis.engine import LONGEST_LINE, Engine, write_line
+from ludarium.analysis.engine import LONGEST_LINE, Engine, format_line
 from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.networks import network_shape
 from tests.games import after
 from tests.oddity import Oddity
@@ -38,7 +38,7 @@ class Session:
         self.engine = Engine(agent, self._hear, simulations)
 
     def _hear(self, answer: dict[str, Any]) -> None:
-        assert write_line(answer).count("\n") == 1
+        assert format_line(answer).count("\n") == 1
         with self.heard:
             self.answers.append(answer)
             self.heard.notify_all()
@@ -90,7 +90,7 @@ def test_positions_of_a_game(session):
 
 def test_a_search_tree_is_kept_along_a_game(session):
     network = build_network(network_shape(GAME), 4, 1)
-    one = session(network_agent(GAME, network, 50, "mine", backend="eager"))
+    one = session(NetworkAgent(GAME, network, 50, "mine", backend="eager"))
     one.send(id="a", moves=["b2"], simulations=60)
     best = one.wait(id="a")["moveInfos"][0]
     one.send(id="b", moves=["b2", best["move"]], simulations=0)

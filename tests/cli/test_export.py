@@ -18,7 +18,7 @@ from ludarium.envs import GAMES
 from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.export import TOLERANCE, load_exported
 from ludarium.training.agents.checkpoints import shipped_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.networks import fitted, random_observations
 from tests.games import slow_but
 
@@ -75,7 +75,7 @@ def test_the_file_has_the_favourite_that_the_agent_plays(name, exported):
     checkpoint = load_checkpoint(shipped_agent(name))
     game = GAMES[name](**checkpoint.options)
     checkpoint = fitted(checkpoint, game, name)
-    agent = network_agent(game, checkpoint.network, simulations=0, backend="eager")
+    agent = NetworkAgent(game, checkpoint.network, simulations=0, backend="eager")
     session = onnxruntime.InferenceSession(exported(name))
     random, position = np.random.default_rng(1), game.start(1)
     while not position.is_over:

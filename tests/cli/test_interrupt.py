@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ludarium.base.progress import Progress
 from ludarium.cli import main
 from ludarium.cli.interrupt import stop_on_ctrl_c
 from tests.processes import python
@@ -21,6 +22,7 @@ def interrupted(self, request):
     threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     return ask(self, request)
 compiler._Child.ask = interrupted
+from ludarium.base.progress import Progress
 from ludarium.cli import main
 sys.argv = ["ludarium", "evaluate", "random", "--game", "corso", "--against", "greedy"]
 sys.exit(main())
@@ -28,20 +30,21 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_sets_the_flag_and_the_second_interrupts(
+def test_the_first_stops_and_the_second_interrupts(
     number: signal.Signals, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left: list[int] = []
     monkeypatch.setattr("ludarium.cli.interrupt.os._exit", left.append)
     handler = signal.getsignal(number)
-    with stop_on_ctrl_c("stopping soon") as stop:
-        assert not stop()
+    progress = Progress()
+    with stop_on_ctrl_c(progress, "stopping soon"):
+        assert not progress.stopped
         signal.raise_signal(number)
-        assert stop()
+        assert progress.stopped
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
         with pytest.raises(KeyboardInterrupt):  # where it was dropped, as by a finalizer
-            stop()
+            assert progress.stopped
         assert not left
         with pytest.raises(KeyboardInterrupt):  # for the process of this test does not end
             signal.raise_signal(number)
@@ -52,8 +55,9 @@ def test_the_first_sets_the_flag_and_the_second_interrupts(
 
 def test_other_threads_are_not_told() -> None:
     def work() -> bool:
-        with stop_on_ctrl_c() as stop:
-            return stop()
+        progress = Progress()
+        with stop_on_ctrl_c(progress):
+            return progress.stopped
 
     with ThreadPoolExecutor(1) as pool:
         assert not pool.submit(work).result()

@@ -114,6 +114,7 @@ def test_findings_are_printed_and_are_status_1(
         (["half"], "subclasses of Game: Half, which lacks setup ("),
         (["mine:Other"], "there is no game 'Other' in it; subclasses of Game: TicTacToe, Mine"),
         (["mine:Mine", "--option", "size=4"], "has no option 'size'"),
+        (["corso", "--option", "size=99"], "size"),
         (["corso", "--games", "0"], "argument --games: '0' is not 1 or more"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +113,14 @@ def test_a_run_is_played_against_its_own_network(served, tmp_path):
     assert fragment.startswith("g=corso&o=corso&seat=")
     assert fragment.endswith("&opponent=network:8")
     assert variant.agent == shipped_agents("corso")[0]
+
+
+def test_page_and_terminal_choose_the_same_board(served, monkeypatch, capsys):
+    arguments = ["play", "onyx", "--opponent", "random", "--option", "swap_rule=true"]
+    assert main([*arguments, "--no-browser"]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["options"] == dict(served[-1][1].game.options)
 
 
 def test_a_file_named_like_a_game_is_the_file(served, tmp_path, monkeypatch):

@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.cli import common, main
+from ludarium.cli import main
 from ludarium.cli.common import why_untrained
 from ludarium.envs import GAMES, from_record, make_game
+from ludarium.envs.engine import compile as compile_module
+from ludarium.machine.unit import Unit
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents.uniform import RandomSpec
 from tests.tictactoe import TicTacToe
 
 QUICK = ("tictactoe", "--opponent", "random", "--seat", "0")
@@ -63,15 +66,17 @@ def _line_of(keyboard: Typed) -> str:
     return line.rstrip("\n")
 
 
+def test_the_opponent_s_search_is_compiled_while_the_person_thinks(play, monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(Unit, "load_quietly", lambda unit: asked.append(unit.title))
+    monkeypatch.setattr(compile_module, "_specialised", {})
+    play(["quit"], "tictactoe", "--opponent", "uct:10", "--seat", "0")
+    assert "tictactoe: uct" in asked
+
+
 def opponent(monkeypatch, agent: type[Agent]) -> None:
     """Lets ``--opponent random`` be another agent."""
-    monkeypatch.setattr(
-        common, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
-    )
-
-
-def _made(agent: Any, game: Any) -> tuple[Any, Agent]:
-    return game, agent(game, "test")
+    monkeypatch.setattr(RandomSpec, "make", lambda _, game: agent(game, "test"))
 
 
 def test_moves_and_commands(play, here):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
 
 from ludarium.cli import main
+
+_ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -107,3 +111,18 @@ def test_what_takes_too_much_memory_is_refused_in_a_line(
     assert main(["games"]) == 2
     said = "ludarium: there is not enough memory: ask for less (Unable to allocate 7 GiB)\n"
     assert capsys.readouterr().err == said
+
+
+def test_messages_of_the_library_name_no_options_of_the_command_line() -> None:
+    """A Python caller has arguments; a whole command, ``ludarium play --port 8000``, may stand."""
+    rooms = ("analysis", "arena", "base", "configs", "envs", "models", "play", "training")
+    found = []
+    for file in (file for room in rooms for file in (_ROOT / room).rglob("*.py")):
+        raised = [
+            node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Raise)
+        ]
+        for node in raised:
+            parts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+            text = re.sub(r"(ludarium|engine:)[^,;]*", "", "".join(map(str, parts)))
+            found += [f"{file}:{node.lineno}"] * bool(re.search(r"(?<!\S)\W?--[a-z]", text))
+    assert not found

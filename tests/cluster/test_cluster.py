@@ -21,7 +21,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
 from tests.cluster.conftest import STORE
 from tests.processes import LUDARIUM
-from tests.survival.tiny import Listener
+from tests.progress import Told, run_until
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 pytest.importorskip("ray", reason='Ray is not installed: pip install "ludarium[cluster]"')
@@ -42,7 +42,7 @@ class Run:
 
     def __init__(self, cluster, folder: Path, *settings: str) -> None:
         config = RUNS.config(*settings)
-        self.listener = Listener()
+        self.listener = Told()
         self._cluster = ExitStack()
         self._cluster.enter_context(joined(cluster.address))
         with self._cluster.pop_all() as stack:
@@ -52,8 +52,7 @@ class Run:
 
     def iterate(self, iterations: int) -> list[dict]:
         """Train so many iterations; the lines of the log."""
-        goal = self.trainer.iteration + iterations
-        self.trainer.run(stop=lambda: self.trainer.iteration >= goal)
+        run_until(self.trainer, self.trainer.iteration + iterations)
         return lines(self.trainer.folder.path)
 
     def processes(self) -> set[int]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ludarium.base.progress import SILENT
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import ClusterConfig
 from ludarium.models import kernels
 from ludarium.models.kernels import target
 from ludarium.training.alphazero.actors import Weights, search_settings
-from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.cluster import actors, connection, joined
 from ludarium.training.cluster.actors import ClusterActors, part_of, room_in
 from ludarium.training.cluster.worker import PlayedChunk, SelfPlayer, identity_of
@@ -36,20 +38,20 @@ def new_player(measures=True, backend="eager", identity=None):
     config = apply_settings(load_config("corso/demo"), [*SETTINGS, f"backend={backend}"])
     games = games_of(config)
     (game, _) = games[0]
-    mixture = Mixture([game])
+    packer = VariantPacker([game])
     inputs = random_observations(game, 64, 1)
     weights = []
     for version in (3, 4):
         network = fresh_network(game, config.network)
         weights.append(Weights(version, (network,), (inputs,)))
     part = part_of(config, 2, 1)
-    told = (games, mixture, part, identity or identity_of(game), measures)
+    told = (games, packer, part, identity or identity_of(game), measures)
     told, weights = pickle.loads(pickle.dumps((told, weights)))
     return SelfPlayer(*told), config, weights
 
 
 @pytest.mark.slow
-def test_an_actor_plays_every_game_of_a_mixture():
+def test_an_actor_plays_every_variant():
     settings = [*SETTINGS, "backend=eager", "variants=[{options: {size: [2, 3]}}]"]
     settings += ["self_play.positions=512", "bootstrap.positions=256"]
     config = apply_settings(load_config("corso/demo"), settings)
@@ -58,7 +60,7 @@ def test_an_actor_plays_every_game_of_a_mixture():
     networks = tuple(fresh_network(game, config.network) for game in made)
     weights = Weights(3, networks, tuple(random_observations(game, 64, 1) for game in made))
     part = part_of(config, 2, 2)
-    player = SelfPlayer(games, Mixture(made), part, identity_of(made[0]), True)
+    player = SelfPlayer(games, VariantPacker(made), part, identity_of(made[0]), True)
     for searched in (None, search_settings(config, 0.0)):
         assert set(player.play(weights, searched, part).result.samples["game"]) == {0, 1}
 
@@ -70,7 +72,7 @@ def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     chunks = [player.play(weights, settings, part) for weights in (first, second, second)]
     assert [chunk.version for chunk in chunks] == [3, 4, 4]
     most = 16 if backend == "eager" else 16 + 9  # whole games
-    assert all(16 <= chunk.result.positions <= most for chunk in chunks)
+    assert all(16 <= chunk.result.counts["positions"] <= most for chunk in chunks)
     assert chunks[1].result.samples.tobytes() != chunks[2].result.samples.tobytes()
     assert all(np.isfinite(chunk.result.samples["policy"]).all() for chunk in chunks)
     # The first actor tells what its backend makes of a version, once.
@@ -88,19 +90,19 @@ def test_an_actor_keeps_up_with_its_part_of_the_work(backend):
     for count, wanted in ((1, 32), (2, 16), (1, 32), (1, 32), (2, 16)):
         part = part_of(config, count, 1)
         chunk = player.play(weights, search_settings(config, 0.0), part).result
-        assert wanted <= chunk.positions <= wanted + (0 if backend == "eager" else 9)
-        played, ended = played + chunk.positions, ended + len(chunk.samples)
+        assert wanted <= chunk.counts["positions"] <= wanted + (0 if backend == "eager" else 9)
+        played, ended = played + chunk.counts["positions"], ended + len(chunk.samples)
     states = player._actors.state().items()
     going = sum(len(array) for name, array in states if name.endswith(".pending"))
     assert ended + going == played
-    assert player.play(weights, None, part_of(config, 1, 1)).result.positions >= 32
+    assert player.play(weights, None, part_of(config, 1, 1)).result.counts["positions"] >= 32
 
 
 def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
     player, config, (weights, _) = new_player()
     part = part_of(config, 2, 1)
     first, second = (player.play(weights, None, part).result for _ in range(2))
-    assert first.positions >= 16
+    assert first.counts["positions"] >= 16
     assert first.samples.tobytes() != second.samples.tobytes()
 
 
@@ -230,24 +232,24 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     )
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    result = SelfPlayResult(np.zeros(16), positions=16, simulations=0)
+    result = SelfPlayResult(np.zeros(16), Counter(positions=16))
     monkeypatch.setattr(
         actors, "received", lambda chunk: PlayedChunk(result, chunk[2], 1 + chunk[0], {})
     )
     _, config, (weights, _) = new_player()
     config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
     games = games_of(config)
-    reporter = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    progress = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     cluster = ClusterActors(run, None, weights)
-    found = cluster.bootstrap(lambda _: None)
-    assert found.positions == 64
+    found = cluster.bootstrap(SILENT)
+    assert found.counts["positions"] == 64
     assert [orders.count(number) for number in range(2)] == played
     assert bool(said) == is_dead
     assert "staleness" not in cluster.publish(weights)
     dead.clear()
-    found = cluster.play(search_settings(config, 0.0), lambda _: None)
-    assert (found.positions, len(found.samples)) == (64, 80 if is_dead else 64)
+    found = cluster.play(search_settings(config, 0.0), SILENT)
+    assert (found.counts["positions"], len(found.samples)) == (64, 80 if is_dead else 64)
     assert cluster.publish(weights)["staleness"] == 0
 
 
@@ -266,8 +268,8 @@ def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     _, config, (weights, _) = new_player()
     games = games_of(config)
-    reporter = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    progress = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     waiting = ClusterActors(run, None, weights)
     for second in range(0, 700, 50):
         now[0] = float(second)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 
 import msgspec
 import pytest
@@ -22,6 +24,21 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
     for name in GAMES:
         assert load_config(f"{name}/default").algorithm == "alphazero"
         assert load_config(f"{name}/ppo").algorithm == "ppo"
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_configurations_hold_only_what_differs_from_the_defaults(name):
+    def repeated(given, default, place=""):
+        if isinstance(given, dict) and isinstance(default, dict):
+            parts = (repeated(given[key], default.get(key), f"{place}.{key}") for key in given)
+            return list(itertools.chain(*parts))
+        return [place] if given == default else []
+
+    text = files("ludarium.configs").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    given = read_yaml(text, name)
+    bare = {key: given.pop(key) for key in ("game", "algorithm") if key in given}
+    default = parse_config(write_yaml(bare), name)
+    assert repeated(given, msgspec.to_builtins(default)) == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +106,7 @@ def test_networks_have_a_name_or_numbers_and_keep_them(text, size, numbers):
 
 def test_settings_change_numbers_of_a_network_to_a_name_as_the_error_says():
     config = load_config("corso/demo")
-    with pytest.raises(ValueError, match=r'--set "network=\{size: small\}"'):
+    with pytest.raises(ValueError, match=r"as in network=\{size: small\}"):
         apply_settings(config, ["network.size=small"])
     assert apply_settings(config, ["network={size: small}"]).network.size == "small"
 
@@ -118,7 +135,7 @@ def test_settings_change_single_keys(tmp_path):
             "variants=[{options: {size: 4}, sed: 2}]",
             r"variants\[0\]: contains unknown field `sed`$",
         ),
-        ("algorithm=ppo", "give --algorithm ppo"),
+        ("algorithm=ppo", "begin with one whose algorithm is ppo"),
         ("seed=[", "not YAML"),
     ],
 )

@@ -281,7 +281,7 @@ def test_some_games_can_be_played_and_restarted_alone(default_game: Game) -> Non
 def test_work_is_cut_into_even_parts_that_cover_it() -> None:
     for count, parts in ((10, 3), (2, 5), (7, 7), (0, 2), (100, 1)):
         done: list[tuple[int, int]] = []
-        threads.split(lambda begin, end, done=done: done.append((begin, end)), count, parts)
+        threads.parallel_for(lambda begin, end, done=done: done.append((begin, end)), count, parts)
         covered = [i for begin, end in sorted(done) for i in range(begin, end)]
         assert covered == list(range(count))
         sizes = [end - begin for begin, end in done]
@@ -300,7 +300,7 @@ def test_an_error_in_a_share_is_raised_when_all_have_ended() -> None:
     for _ in range(3):
         ended.clear()
         with pytest.raises(KeyError, match="one"):
-            threads.split(share, 3, 3)
+            threads.parallel_for(share, 3, 3)
         assert sorted(ended) == [0, 2]
 
 
@@ -308,16 +308,16 @@ def test_work_within_work_and_from_two_threads_is_done() -> None:
     done: set[tuple[int, int]] = set()
 
     def outer(begin: int, end: int) -> None:
-        threads.split(lambda first, last: done.add((begin, first)), 4, 2)
+        threads.parallel_for(lambda first, last: done.add((begin, first)), 4, 2)
 
-    threads.split(outer, 3, 3)
+    threads.parallel_for(outer, 3, 3)
     assert done == {(outer, inner) for outer in range(3) for inner in (0, 2)}
 
     total = []
     callers = [
         threading.Thread(
             target=lambda: [
-                threads.split(lambda *part: total.append(part), 4, 2) for _ in range(50)
+                threads.parallel_for(lambda *part: total.append(part), 4, 2) for _ in range(50)
             ]
         )
         for _ in range(4)

@@ -14,7 +14,7 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.spec import BoardTurn
 from tests.games import random_game, random_positions, slow_but, states_of
-from tests.oddity import Oddity
+from tests.oddity import Oddity, rules
 
 TURNED = {"oddity": Oddity(), "onyx": make_game("onyx", size=6, swap_rule=True)}
 
@@ -32,19 +32,19 @@ def turned_game(request: pytest.FixtureRequest) -> Game:
 def test_a_turn_undoes_itself(table: list[int]) -> None:
     identity = np.arange(3)
     with pytest.raises(ValueError, match="actions of a turn of the board"):
-        BoardTurn(identity, np.array(table))
+        BoardTurn(identity, np.array(table), rules.is_turned)
     with pytest.raises(ValueError, match="cells of a turn of the board"):
-        BoardTurn(np.array(table), identity)
+        BoardTurn(np.array(table), identity, rules.is_turned)
 
 
 @pytest.mark.parametrize(
     ("turn", "problem"),
     [
-        (None, "go together"),
-        (BoardTurn(np.arange(4), np.arange(7)), "4 cells and 7 actions"),
+        (BoardTurn(np.arange(4), np.arange(7), rules.is_turned), "4 cells and 7 actions"),
+        (BoardTurn(np.arange(5)[::-1], np.arange(7), rules.observe), "is_turned takes 4 arguments"),
     ],
 )
-def test_a_game_whose_turn_does_not_fit_is_refused(turn: BoardTurn | None, problem: str) -> None:
+def test_a_game_whose_turn_does_not_fit_is_refused(turn: BoardTurn, problem: str) -> None:
     class Misfit(Oddity):
         def setup(self) -> Spec:
             return replace(super().setup(), canonical_turn=turn)

@@ -184,7 +184,7 @@ def test_who_has_one_cell_more_wins(
 ) -> None:
     """Dyed ones and those with a marble."""
     position = after(moves, size=3)
-    assert position.game.tally(position.state) == points
+    assert position.points == points
     assert position.rewards == rewards
 
 

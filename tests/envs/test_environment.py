@@ -139,7 +139,7 @@ def test_pixels_have_the_size_of_the_drawing(default_game: Game) -> None:
     play_random(env, 0, plies=2)
     picture = env.render()
     assert picture.dtype == np.uint8
-    svg = default_game.svg(env.position.state)
+    svg = env.position.svg()
     width, height = (float(svg.split(f'{side}="')[1].split('"')[0]) for side in ("width", "height"))
     assert picture.shape == (2 * ceil(round(height) / 2), 2 * ceil(round(width) / 2), 3)
     assert (picture != before).any()

@@ -34,20 +34,20 @@ def test_the_movers_threats_are_what_its_actions_do(game: Game) -> None:
             if action is None:
                 assert not threats.actions.any()
                 assert not threats.cells.any()
-                assert not threats.is_passed
+                assert not threats.covers_opponent
                 continue
             if position.ply % 5:
                 continue
             record = position.copy()
             own = threats.actions[position.mover]
-            assert threats.is_passed == PASSED.get(game.name, False)
+            assert threats.covers_opponent == PASSED.get(game.name, False)
             assert not own[position.mask == 0].any()
             for each in position.legal_actions.tolist():
                 child = position.copy()
                 child.play(each)
                 assert (own[each] == WINS) == (child.rewards[position.mover] > 0)
             assert position == record
-            if not threats.is_passed:
+            if not threats.covers_opponent:
                 assert not threats.actions[1 - position.mover].any()
 
 
@@ -101,7 +101,7 @@ def test_who_will_own_what_is_known_at_the_end() -> None:
         game = make_game(name)
         for position, action in random_game(game, 1):
             if action is None:
-                expected = game.owners(position.states)[0]
+                expected = position.owners()
                 np.testing.assert_array_equal(position.ownership(3), expected)
         start = game.start()
         found = start.ownership(50, seed=2)
@@ -122,7 +122,7 @@ def test_owners_are_expected_over_the_playouts() -> None:
 
     def follow(place: Position, share: float) -> None:
         if place.is_over:
-            ends.append((share, game.owners(place.states)[0]))
+            ends.append((share, place.owners()))
             return
         for action in place.legal_actions.tolist():
             child = place.copy()

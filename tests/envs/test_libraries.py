@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, make
@@ -70,17 +69,6 @@ def test_stable_baselines_takes_a_gymnasium_environment(name: str) -> None:
         warnings.filterwarnings("ignore", r"It seems that your observation|The minimal resolution")
         warnings.filterwarnings("ignore", "Treating image space as channels-last")
         checker.check_env(gymnasium.make(gym_id(name)).unwrapped, skip_render_check=True)
-
-
-@each_game
-def test_tianshou_takes_a_pettingzoo_environment(name: str) -> None:
-    environments = pytest.importorskip("tianshou.env")
-    env = environments.PettingZooEnv(make(name))
-    observation, _ = env.reset()
-    for _ in range(30):
-        observation, _, terminated, truncated, _ = env.step(int(np.argmax(observation["mask"])))
-        if terminated or truncated:
-            break
 
 
 def test_gymnasium_makes_many_games_in_every_way() -> None:

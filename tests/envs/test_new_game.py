@@ -47,10 +47,10 @@ def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_texts_are_the_names_of_actions() -> None:
     game = TicTacToe()
-    state = game.start().state
-    assert [game.text_to_action(state, name) for name in game.action_names] == list(range(9))
+    start = game.start()
+    assert [game.text_to_action(start, name) for name in game.action_names] == list(range(9))
     with pytest.raises(ValueError, match=r"'z9' is malformed: actions are a1, b1, .* \(9 in all\)"):
-        game.text_to_action(state, "z9")
+        game.text_to_action(start, "z9")
 
 
 def test_board_and_picture_are_the_planes() -> None:
@@ -59,11 +59,11 @@ def test_board_and_picture_are_the_planes() -> None:
     for text in ("b2", "a1", "c3"):
         before, action = position.copy(), position.text_to_action(text)
         position.play(action)
-    assert Game.board_text(game, position.state).splitlines()[:5] == [
+    assert Game.board_text(game, position).splitlines()[:5] == [
         *(" 3 c c a", " 2 c a c", " 1 b c c", "   a b c"),
         "player_0 sees: a own marks, b other marks, c empty cells",
     ]
-    shown = game.shown(position.state, action, before.state).reshape(4, 9)
+    shown = position.slots(action, before).reshape(4, 9)
     planes = position.observation(0).reshape(3, 9)
     assert (shown == [*planes, np.arange(9) == action]).all()
     svg = position.svg(action, before)
@@ -81,10 +81,10 @@ def test_a_piece_that_comes_to_rest_elsewhere_is_marked_where_it_lies() -> None:
     game = Falling()
     before, position = game.start(), game.start()
     position.play(4)
-    marked = game.shown(position.state, 4, before.state)[27:]
+    marked = position.slots(4, before)[27:]
     assert np.flatnonzero(marked).tolist() == [4]  # not 1, the place of the action
-    assert np.flatnonzero(game.shown(position.state, 4)[27:]).tolist() == [1]
-    assert not game.shown(position.state, None, before.state)[27:].any()
+    assert np.flatnonzero(position.slots(4)[27:]).tolist() == [1]
+    assert not position.slots(None, before)[27:].any()
 
 
 def test_features_that_are_no_board_are_named() -> None:
@@ -93,7 +93,7 @@ def test_features_that_are_no_board_are_named() -> None:
     assert position.board_text().splitlines()[0] == "player_0 sees: "
     position.play(position.legal_actions[0])
     assert position.board_text().splitlines()[0] == "player_0 sees: node"
-    assert game.shown(position.state).tolist() == [1, 0]
+    assert position.slots().tolist() == [1, 0]
     assert game.action_spots() is None
     assert len(game.symmetries()) == 1
 

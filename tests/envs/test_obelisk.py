@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW, TRUNCATED
-from ludarium.envs.engine.views import FLIP, TURN
+from ludarium.envs.engine.views import FLIP, ROTATE
 from ludarium.envs.obelisk import Obelisk, rules, view
 from ludarium.envs.obelisk import __file__ as room
 from ludarium.envs.obelisk.geometry import (
@@ -710,7 +710,7 @@ def slots_of_cubes(position: Position, action: int | None = None) -> np.ndarray:
     """What the picture shows of each cube, and its edges, int32[2, levels, 9, 2]."""
     game = position.game
     ranks = game.view_tables[0].rank
-    slots = game.shown(position.state, action)[view.CUBES :][: 2 * ranks.size * view.CUBE_SLOTS]
+    slots = position.slots(action)[view.CUBES :][: 2 * ranks.size * view.CUBE_SLOTS]
     return slots.reshape(2, ranks.size, view.CUBE_SLOTS)[:, ranks]
 
 
@@ -744,7 +744,7 @@ def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position
     sides = [tuple(step) for step in tables.step.tolist()]
     logged = state.log[: state.logged].tolist()
     placing = len(state.pile) + rules.PLACE
-    slots, shown = slots_of_cubes(position, placing), position.game.shown(position.state)
+    slots, shown = slots_of_cubes(position, placing), position.slots()
     for player, tower in enumerate(towers_of_the_log(position)):
         numbers = [number for number, entry in enumerate(logged) if entry % 2 == player]
         blocks = zip(numbers, tower.blocks, strict=True)
@@ -786,7 +786,7 @@ def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position
 def test_the_picture_has_the_places_where_a_block_can_land(position: Position) -> None:
     game, state = position.game, position.state
     assert isinstance(game, Obelisk)
-    shown = game.shown(state)
+    shown = position.slots()
     blocks, owner, first = len(state.pile), int(state.mover), len(state.pile) + rules.PLACE
     if state.phase >= rules.BLACK_ACTIVE:
         owner, first = 1 - owner, blocks + rules.BLACK
@@ -836,7 +836,7 @@ def test_black_blocks_come_to_rest_on_the_other_tower(phase: int, words: str, re
     game = make_game("obelisk", blocks=FEW)
     state = game.start().state
     state.phase, state.heights[1] = phase, 4
-    told = game.terminal_help(state, words.split())
+    told = game.terminal.answer(Position.of_state(game, state), words.split())
     assert told is not None
     assert told.splitlines()[-1].split() == ["r0", *[rest] * 9]
 
@@ -853,7 +853,7 @@ def block_in_hand(position: Position) -> tuple[int, int, int] | None:
 
 def turned_by_hand(cubes: tuple[Cube, ...], way: int) -> tuple[Cube, ...]:
     """Cubes after a quarter turn or a flip, from the corner of the space on."""
-    moved = [(-y, x, z) if way == TURN else (x, -y, -z) for x, y, z in cubes]
+    moved = [(-y, x, z) if way == ROTATE else (x, -y, -z) for x, y, z in cubes]
     least = [min(cube[axis] for cube in moved) for axis in range(3)]
     return tuple(sorted((x - least[0], y - least[1], z - least[2]) for x, y, z in moved))
 
@@ -869,12 +869,12 @@ def test_a_block_in_hand_is_turned_and_flipped(position: Position) -> None:
     held = block_in_hand(position)
     if held is None:
         assert (legal == -1).all()
-        assert position.is_over or game.next_pose(position.state, 3, TURN) == 3
+        assert position.is_over or position.next_pose(3, ROTATE) == 3
         return
     cubes = game.catalogue.everything[held[0]].cubes
     for pose in set(legal[legal >= 0].tolist()):
-        for way in (TURN, FLIP):
-            after = game.next_pose(position.state, pose, way)
+        for way in (ROTATE, FLIP):
+            after = position.next_pose(pose, way)
             assert after in legal
             assert oriented(cubes, after) == turned_by_hand(oriented(cubes, pose), way)
 
@@ -889,7 +889,7 @@ def test_a_preview_shows_where_a_block_comes_to_rest(position: Position) -> None
     if held is None:
         return
     block, owner, first = held
-    shown, corners = game.shown(position.state), np.array(handling.stands)
+    shown, corners = position.slots(), np.array(handling.stands)
     for action in position.legal_actions.tolist():
         if handling.pose_of[action] < 0:
             continue
@@ -897,7 +897,7 @@ def test_a_preview_shows_where_a_block_comes_to_rest(position: Position) -> None
         rest = where_it_rests(position, owner, cubes)
         after = position.copy()
         after.play(action)
-        changed = game.shown(after.state, action, position.state) != shown
+        changed = after.slots(action, position) != shown
         from_above, from_a_corner = (
             {slot: place for slot, place in drawing.items() if changed[slot]}
             for drawing in handling.drawings

@@ -653,7 +653,7 @@ def test_threats_tell_of_every_target_that_is_claimed() -> None:
             played = position.copy()
             played.play(action)
             if at_hand != WINS:
-                owned = [np.count_nonzero(game.owners(each.states)) for each in (position, played)]
+                owned = [np.count_nonzero(each.owners()) for each in (position, played)]
                 assert at_hand == owned[1] - owned[0]
                 told += at_hand
     assert told > 0

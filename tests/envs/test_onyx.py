@@ -509,7 +509,7 @@ def test_open_midpoints_are_shown_until_the_game_is_over() -> None:
     for more, is_shown in (("", True), (" c6", False)):
         position = play_texts(open_board(6), f"bc34 {texts}{more}")
         places = len(position.state.board)
-        shown = position.game.shown(position.state)[:places]
+        shown = position.slots()[:places]
         assert (shown == view.MIDPOINT).any() == is_shown
 
 
@@ -806,7 +806,7 @@ def test_board_text_says_who_is_to_move_or_has_won() -> None:
 def test_the_picture_shows_true_squares_and_equilateral_triangles(size: int) -> None:
     game = make_game("onyx", size=size)
     cells = {"squares": 0, "pairs of triangles": 0}
-    for area in re.findall(r'<path d="([^"]*Z)"', game.svg(game.start().state)):
+    for area in re.findall(r'<path d="([^"]*Z)"', game.start().svg()):
         for outline in area.split("Z")[:-1]:
             corners = [tuple(map(float, corner.split())) for corner in outline[1:].split("L")]
             sides = [dist(one, other) for one, other in pairwise([*corners, corners[0]])]

@@ -122,7 +122,7 @@ class Face:
     @property
     def positions(self) -> list[Position]:
         if not self.is_vector:
-            return [self.env.board.position.copy()]
+            return [self.env.aec.position.copy()]
         batch = getattr(self.env, "side", self.env).batch
         return [batch.position(number) for number in range(batch.num_envs)]
 
@@ -328,7 +328,7 @@ def face_mask(face: Face) -> np.ndarray:
 
 
 def is_over(face: Face) -> bool:
-    return not face.is_vector and face.env.board.position.is_over
+    return not face.is_vector and face.env.aec.position.is_over
 
 
 @each_face
@@ -471,13 +471,13 @@ def test_a_copy_in_mid_game_tells_its_opponent_of_its_own_game(
     for action in actions:
         twin.step(np.array([action]) if face.is_vector else action)
     side = twin._side if hasattr(twin, "_side") else getattr(twin, "side", twin)
-    assert side._made.rewards == [-1]
-    assert len(side._made.told[0][0].actions) == 5
+    assert side._opponents.player.rewards == [-1]
+    assert len(side._opponents.player.told[0][0].actions) == 5
     original = face.env._side if hasattr(face.env, "_side") else getattr(face.env, "side", face.env)
-    assert original._made.rewards == []
+    assert original._opponents.player.rewards == []
     for action in (1, 4):
         face.step(action)
-    assert original._made.told == []
+    assert original._opponents.player.told == []
 
 
 QUICK_AGENTS = ["uct:20", "greedy", "corso:8", "corso:0", "level:2", "level:auto?elo=960"]

@@ -18,7 +18,7 @@ from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.draw.picture import GOLD, LIGHT
 from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED, seed_rng
 from ludarium.envs.osiron import Osiron, rules
-from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, NAMES, PAIR_ENDS, PLACES, set_of
+from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, NAMES, PAIR_ENDS, PLACES, bits_of
 from ludarium.envs.osiron.rules import (
     ALL_CIRCLES,
     BOARD,
@@ -132,7 +132,7 @@ def begun_with(light: str, **options: Any) -> Position:
     usual = make_game("osiron", **options).start()
     game = Osiron(**options)  # of its own, for it is changed
     game.tables = game.tables.copy()
-    game.tables["start"] = set_of(spaces)
+    game.tables["start"] = bits_of(spaces)
     states = game.start().states
     states["counting"] = usual.states["counting"]
     return Position.of_state(game, states)
@@ -484,8 +484,8 @@ def test_what_holds_in_every_position(
     position, exchanges = game.start(seed), []
     for choice in choices:
         state, spaces = position.state, letters(position)
-        assert set_of(k for k in range(24) if spaces[k] == "L") == state.light
-        assert set_of(k for k in range(24) if spaces[k] == ".") == state.empty
+        assert bits_of(k for k in range(24) if spaces[k] == "L") == state.light
+        assert bits_of(k for k in range(24) if spaces[k] == ".") == state.empty
         for player, letter in enumerate("LD"):
             counts = [sum(spaces[k] == letter for k in circle) for circle in CIRCLE_SPACES]
             around = sum(count << 4 * circle for circle, count in enumerate(counts))
@@ -500,7 +500,7 @@ def test_what_holds_in_every_position(
         else:
             assert spaces.count("L") == 12
             mixed = {k for k, ends in enumerate(PAIR_ENDS) if len({spaces[j] for j in ends}) == 2}
-            assert set_of(mixed) == state.mixed
+            assert bits_of(mixed) == state.mixed
             is_even_round = len(exchanges) % 4 >= 2
             kind = (
                 range(BORDERING_PAIRS, 51)
@@ -764,7 +764,7 @@ def random_starts(count: int, seed: int = 0) -> np.ndarray:
 def has_full_circle(light: np.ndarray) -> np.ndarray:
     full = np.zeros(len(light), bool)
     for circle in CIRCLE_SPACES:
-        spaces = np.uint32(set_of(circle))
+        spaces = np.uint32(bits_of(circle))
         full |= (light & spaces == spaces) | (light & spaces == 0)
     return full
 
@@ -784,7 +784,7 @@ def test_random_starts_are_uniform() -> None:
     drawn = random_starts(40_000)
     upward = [space for space, place in enumerate(PLACES) if sum(place) % 2 == 0]
     for spaces in [*CIRCLE_SPACES, upward, range(12), [0], [4, 5], [11, 18], [1, 2, 8, 15]]:
-        part = np.uint32(set_of(spaces))
+        part = np.uint32(bits_of(spaces))
         expected = np.bincount(np.bitwise_count(allowed & part)) * (len(drawn) / len(allowed))
         found = np.bincount(np.bitwise_count(drawn & part), minlength=len(expected))
         likely = expected > 5
@@ -887,7 +887,7 @@ def test_the_beginners_game_can_be_set_up_with_any_diagram(movement: str) -> Non
     places = zip(range(24), about.start, strict=True)
     game = make_game("osiron", movement=movement)
     states = game.start().states
-    first = set_of(place for place, letter in places if letter == about.letters[0])
+    first = bits_of(place for place, letter in places if letter == about.letters[0])
     rules.set_up(game.tables[0], states[0], first)
     assert states == own.start().states
     assert list(about.places) == NAMES
@@ -1144,17 +1144,17 @@ def test_score_is_a_guess_at_who_is_ahead() -> None:
 def test_picture_shows_exclusions_last_exchange_and_winning_circle() -> None:
     game = make_game("osiron")
     crosses, gold, marks = 'stroke-width="3.4"', GOLD, f'stroke="{LIGHT}" stroke-width="5"'
-    start = game.svg(game.start().state)
+    start = game.start().svg()
     assert (start.count(crosses), start.count(gold), start.count(marks)) == (4, 0, 0)
     assert all(f">{name}</text>" in start for name in NAMES)
     open_game = make_game("osiron", setup="alternating")
-    assert crosses not in open_game.svg(open_game.start().state)
+    assert crosses not in open_game.start().svg()
     for action in range(game.num_actions):
-        assert game.svg(game.start().state, action).count(marks) == 2
+        assert game.start().svg(action).count(marks) == 2
     position = begun_with(BOTH)
     action = position.text_to_action("b4-b3")
     position.play(action)
-    picture = position.game.svg(position.state, action)
+    picture = position.svg(action)
     assert (picture.count(f'stroke="{gold}"'), picture.count(marks)) == (2, 2)
 
 

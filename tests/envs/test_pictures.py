@@ -48,16 +48,16 @@ def played(game: Game, *moves: str) -> tuple[Position, int, Position]:
 def test_a_picture_tells_whose_turn_it_is_the_points_and_the_result(drawn_game: Game) -> None:
     for position, _ in random_game(drawn_game, 1):
         svg = position.svg()
-        words, points = texts(svg), drawn_game.tally(position.state)
+        words, points = texts(svg), position.points
         assert size_of(svg)[0] == WIDTH
-        assert drawn_game.standing(position.state) in ElementTree.fromstring(svg).itertext()
+        assert position.standing() in ElementTree.fromstring(svg).itertext()
         if points is not None:
             assert [word for word in words if re.fullmatch(r"-?\d+", word)][:2] == [
                 *map(str, points)
             ]
         results = {"has won", "drawn", "drawn at the ply cap"} & set(words)
         assert bool(results) == position.is_over
-        to_do = f"to {drawn_game.to_do(position.state)}"
+        to_do = f"to {position.to_do()}"
         assert (to_do in words) == (not position.is_over)
 
 
@@ -89,18 +89,18 @@ def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
         before, last_action = None, None
         for position, action in random_game(any_game, seed):
             for last, since in ((None, None), (last_action, None), (last_action, before)):
-                shown = any_game.shown(position.state, last, since)
+                shown = position.slots(last, since)
                 assert shown.shape == choices.shape
                 assert ((shown >= 0) & (shown < choices)).all()
-            words = [any_game.word(position.state, each) for each in range(any_game.num_actions)]
+            words = [position.word(each) for each in range(any_game.num_actions)]
             assert min(words) >= 0
             assert max(words) < len(any_game.words)
-            facts = any_game.facts(position.state)
+            facts = position.facts()
             assert 0 <= facts[TASK] < len(any_game.tasks)
             assert ((facts[ROLE:POINTS] >= 0) & (facts[ROLE:POINTS] < len(scene.roles))).all()
             if any_game.has_points:
                 assert facts[POINTS] - facts[POINTS + 1] == position.score
-            before, last_action = position.copy().state, action
+            before, last_action = position.copy(), action
 
 
 @pytest.mark.parametrize(

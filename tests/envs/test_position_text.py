@@ -281,7 +281,7 @@ def test_one_side_begins_at_a_position_and_opponents_know_it(seat: int) -> None:
     envs = VectorBoardGameEnv("corso", 2, opponent=first, seat=seat)
     envs.reset(seed=1, options={"position": CORSO})
     expected = CORSO if seat == 0 else "5/2O2/1X3/5/O4 1"
-    assert single.board.position.text == expected
+    assert single.aec.position.text == expected
     assert [envs.batch.position(number).text for number in (0, 1)] == [expected] * 2
     assert asked == [CORSO] * 3 * seat
     assert not np.any(envs.batch.terminated)

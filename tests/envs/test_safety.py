@@ -73,7 +73,7 @@ def shows_its_rules(game: Game) -> Iterator[Any]:
         action = int(position.legal_actions[-1])
         handed = [position.states, position.state, position.mask, position.legal_actions]
         handed += [position.observation(), position.observation(canonical=True)]
-        handed += [game.symmetries(), game.action_spots(), game.shown(position.state)]
+        handed += [game.symmetries(), game.action_spots(), position.slots()]
         handed += [position.svg(), position.threats(), [position.turned_action(action)]]
         yield [*handed, position, game]
         position.play(action)
@@ -104,7 +104,7 @@ def plays_one_side(game: Game) -> Iterator[Any]:
     handed: tuple = env.reset(seed=1)
     for _ in range(30):
         masks, action = env.action_masks(), int(env.action_masks().argmax())
-        yield [*handed, masks, env.board.to_record(), env]
+        yield [*handed, masks, env.aec.to_record(), env]
         handed = env.step(action) if env.action_masks().any() else env.reset()
 
 
@@ -129,7 +129,7 @@ def plays_one_side_of_many(game: Game) -> Iterator[Any]:
         yield [*shown, side.is_over, side.batch.observations, side.batch.masks, side]
         side.play(actions)
         others = side.other_views(np.arange(3))
-        yield [*shown, side.observe_ends(), others, side]
+        yield [*shown, side.write_final_observations(), others, side]
         side.renew()
 
 
@@ -159,7 +159,7 @@ def plays_for_stable_baselines(game: Game) -> Iterator[Any]:
 
 
 def searches(game: Game) -> Iterator[Any]:
-    names = ["uct:20", *["alphabeta:1"] * hasattr(game.rules, "score")]
+    names = ["uct:20", *["alphabeta:1"] * game.has_score]
     agents = [make_agent(name, game, seed=1) for name in names]
     position = game.start(1)
     while not position.is_over and position.ply < 6:
@@ -408,4 +408,4 @@ def test_an_opponent_that_writes_into_the_moves_changes_no_record() -> None:
     env = SingleAgentEnv(game, opponent=Writer(game, "writer"), seat=0)
     env.reset(seed=1)
     env.step(8)
-    assert len(env.board.moves) == 2
+    assert len(env.aec.moves) == 2

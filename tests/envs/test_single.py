@@ -128,10 +128,10 @@ def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
     is_over = False
     env.reset(seed=0)
     while not is_over:
-        assert env.board.position.mover == seat
-        _, _, terminated, truncated, _ = env.step(act(env.board.position))
+        assert env.aec.position.mover == seat
+        _, _, terminated, truncated, _ = env.step(act(env.aec.position))
         is_over = terminated or truncated
-    assert sorted(plies[0] + plies[1]) == list(range(env.board.position.ply))
+    assert sorted(plies[0] + plies[1]) == list(range(env.aec.position.ply))
     assert 1 in np.diff(plies[0])
     assert 1 in np.diff(plies[1])
 
@@ -139,9 +139,9 @@ def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
 def test_the_games_can_be_recorded_and_read(default_game: Game) -> None:
     env = SingleAgentEnv(default_game, seat=1)
     play_one(env, np.random.default_rng(0), seed=4)
-    record = env.board.to_record()
+    record = env.aec.to_record()
     _, _, actions, _ = check_record(record, {default_game.name: type(default_game)})
-    assert len(actions) == env.board.position.ply
+    assert len(actions) == env.aec.position.ply
 
 
 # Opponents.
@@ -208,7 +208,7 @@ def test_an_illegal_action_loses_the_game() -> None:
     env = SingleAgentEnv("corso", size=3, seat=0, opponent=first_legal)
     env.reset(seed=0)
     env.step(np.array(8))
-    before = env.board.position
+    before = env.aec.position
     observation, reward, terminated, truncated, info = env.step(np.int64(0))
     assert (reward, terminated, truncated) == (-1, True, False)
     reason = "action 0 (a1!) is not legal: the marble on a1 is the opponent's"
@@ -216,8 +216,8 @@ def test_an_illegal_action_loses_the_game() -> None:
     assert info["illegal_action"] == 0
     assert not info["action_mask"].any()
     assert not env.action_masks().any()
-    assert env.board.position == before
-    record = env.board.to_record()
+    assert env.aec.position == before
+    record = env.aec.to_record()
     assert (record["result"], record["illegal_action"]) == ([-1, 1], "a1")
     assert observation in env.observation_space
     with pytest.raises(ResetNeeded):
@@ -228,17 +228,17 @@ def test_an_illegal_action_can_raise_and_change_nothing() -> None:
     env = SingleAgentEnv("corso", size=3, seat=0, opponent=first_legal, illegal="raise")
     env.reset(seed=0)
     env.step(8)
-    before = env.board.position.copy()
+    before = env.aec.position.copy()
     with pytest.raises(ValueError, match=r"action 0 \(a1!\) is not legal"):
         env.step(0)
-    assert env.board.position == before
+    assert env.aec.position == before
     _, reward, terminated, _, _ = env.step(4)
     assert (reward, terminated) == (0, False)
 
 
 def test_stepping_needs_a_game() -> None:
     env = SingleAgentEnv("corso", size=2)
-    for call in (lambda: env.step(0), env.action_masks, env.board.to_record, env.board.board_text):
+    for call in (lambda: env.step(0), env.action_masks, env.aec.to_record, env.aec.board_text):
         with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
             call()
     play_one(env, np.random.default_rng(0))
@@ -272,7 +272,7 @@ def test_render_modes() -> None:
     env = SingleAgentEnv("corso", size=3, seat=0, render_mode="ansi", opponent=first_legal)
     env.reset(seed=0)
     env.step(8)
-    assert env.render() == env.board.position.board_text()
+    assert env.render() == env.aec.position.board_text()
     svg = gymnasium.make("ludarium/Corso-v0", render_mode="svg", disable_env_checker=True)
     svg.reset(seed=0)
     assert str(svg.render()).startswith("<svg")

@@ -19,11 +19,27 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 #: Script: the modules it needs, its arguments here, and the least share of points to be trained to.
 LEARNERS = {
-    "batch_ppo.py": (["torch"], ["--steps", "150000"], 80),
     "sb3_maskable_ppo.py": (["sb3_contrib"], ["--steps", "6000"], 75),
     "torchrl_ppo.py": (["torchrl"], ["--frames", "4000"], 75),
     "tianshou_dqn.py": (["tianshou"], ["--steps", "8000"], 78),
     "rllib_ppo.py": (["ray.rllib", "tree"], ["--iterations", "2"], 75),
+}
+#: Algorithms on a page: their arguments here; at most of it untrained, at least of it trained.
+ALGORITHMS = {
+    "alphazero.py": (
+        ["--iterations", "8"],
+        {
+            r"([\d.]+)% of moves keep the exact value": (50, 60),
+            r"value, ([\d.]+)% with search": (75, 85),
+        },
+    ),
+    "ppo.py": (
+        ["--steps", "150000"],
+        {
+            r"score ([\d.]+)% against random": (70, 75),
+            r"score ([\d.]+)% against uct:100": (15, 20),
+        },
+    ),
 }
 
 
@@ -57,7 +73,7 @@ def test_every_script_is_tested_and_documented():
     # What they share; tested where networks are exported; what other pages of the guide explain.
     others = {"scoring.py", "play_onnx.py", "own_agent.py", "own_logger.py"}
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
-    assert scripts == {*LEARNERS, "openspiel_algorithms.py"}
+    assert scripts == {*LEARNERS, *ALGORITHMS, "openspiel_algorithms.py"}
     text = (EXAMPLES.parent / "docs" / "guide" / "plugs.md").read_text(encoding="utf-8")
     assert [script for script in scripts if f"examples/{script}" not in text] == []
 
@@ -68,6 +84,18 @@ def test_what_learns_beats_random_play(script):
     modules, arguments, least = LEARNERS[script]
     require(modules)
     assert percent(r"([\d.]+)% trained", run(script, *arguments)) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ALGORITHMS)
+def test_algorithms_on_a_page_learn(script):
+    require(["torch"])
+    assert len((EXAMPLES / script).read_text(encoding="utf-8").splitlines()) <= 170
+    arguments, expected = ALGORITHMS[script]
+    output = run(script, *arguments)
+    for pattern, (most, least) in expected.items():
+        assert percent(rf"untrained: .*?{pattern}", output) <= most
+        assert percent(rf"\ntrained: .*?{pattern}", output) >= least
 
 
 def test_openspiels_algorithms_play_and_solve():

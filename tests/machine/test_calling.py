@@ -94,6 +94,15 @@ def test_what_fits_no_form_goes_elsewhere() -> None:
 
 
 @pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("other", [1, np.int64(1), True])
+def test_a_number_without_a_sign_is_no_other_integer(other: Any) -> None:
+    """Code for it would compute otherwise."""
+    kernel = Bound(lambda block: 1, (np.uint64(1),), "i").kernel
+    assert kernel(np.uint64(2**64 - 1)) == 1
+    assert kernel(other) == "no form"
+
+
+@pytest.mark.usefixtures("way")
 def test_a_form_that_is_added_during_a_call_serves_it() -> None:
     code = CODE(lambda block: block[0] + 1)
 

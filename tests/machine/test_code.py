@@ -7,10 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib import import_module, reload
 from pathlib import Path
 from typing import Any
@@ -26,11 +28,12 @@ from ludarium.envs.engine import compile as compile_module
 from ludarium.envs.engine import kernels
 from ludarium.envs.engine.compile import sources_of, specialise, unit_of
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS
-from ludarium.machine import cache, compiler, unit
+from ludarium.machine import cache, compiler, recipe, unit
 from ludarium.machine.compiler import CompileError
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit
 from ludarium.models.kernels import answers, network_units
+from ludarium.play.native.targets import TARGETS
 from tests.machine import templates
 from tests.processes import python
 from tests.tictactoe import TicTacToe
@@ -111,7 +114,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A cache folder with the kernels of a few plies, and what the process said."""
     folder = tmp_path_factory.mktemp("cache")
     output, errors = play(folder)
-    assert errors == "ludarium: compiling tictactoe: kernels\n"
+    assert errors == "ludarium: compiling tictactoe: rules\n"
     assert [file.suffix for file in files_in(folder)] == [".code"]
     return folder, output
 
@@ -175,6 +178,20 @@ def test_processes_that_compile_at_once_leave_one_file(
     names = [file.name for file in files_in(folder)]
     assert [file.name for file in files_in(tmp_path)] == names
     assert play(tmp_path) == (output, "")
+
+
+def test_what_one_compiles_the_others_wait_for(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As processes of a vector environment, or of tests."""
+    made: list[object] = []
+    compile_it = compiler.compiled
+    monkeypatch.setattr(unit, "compiled", lambda *given: made.append(given) or compile_it(*given))
+    several = [own_unit(("added", (1, 2))) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda each: each.kernels["added"](1, 2), several)) == [3, 3, 3]
+    assert len(made) == 1
+    assert [file.suffix for file in files_in(code_folder)] == [".code"]
 
 
 def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
@@ -247,6 +264,16 @@ def test_mathematics_of_the_system_is_refused() -> None:
         own_unit().kernels["tangent"](1.0)
 
 
+@pytest.mark.parametrize("target", ["x86_64-linux", "x86_64-windows", "arm64-macos"])
+def test_mathematics_of_other_systems_is_refused(target: str) -> None:
+    each = own_unit(("tangent", (1.0,)))
+    with pytest.raises(CompileError, match="would call tan of the system"):
+        compiler.compiled(
+            *(each.recipe, each.ingredients.digest(), each.ingredients.files(), each.declared()),
+            *("v2", "symbol", [TARGETS[target].machine]),
+        )
+
+
 def test_without_the_compiler_kernels_are_plain_python_after_one_warning(
     code_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +285,113 @@ def test_without_the_compiler_kernels_are_plain_python_after_one_warning(
         found = [added(*given) for given in ((1, 2), (3, 4))]
     assert found == [3, 7]
     assert len(warned) == 1
+
+
+def test_what_was_refused_is_not_asked_again(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def refuse(*given: object) -> None:
+        asked.append(given)
+        raise compiler.NoCompilerError("there is none")
+
+    monkeypatch.setattr(unit, "compiled", refuse)
+    kernels = own_unit(("added", (1, 2)), ("shifted", (np.zeros(2), np.zeros(2)))).kernels
+    with pytest.warns(RuntimeWarning, match="there is none"):
+        assert [kernels["added"](1, number) for number in range(3)] == [1, 2, 3]
+    assert len(asked) == 1
+
+
+def test_functions_of_the_program_that_was_started_are_told_to_be(tmp_path: Path) -> None:
+    program = """
+import sys
+from ludarium.machine.marks import kernel
+from ludarium.machine.recipe import Recipe
+from ludarium.machine.unit import Unit
+@kernel
+def added(one, other):
+    return one + other
+print(Unit("own-own", "this", Recipe("__main__"), lambda: ()).kernels["added"](1, 2))
+"""
+    done = python(program, environment={"LUDARIUM_CODE": ""}, check=True)
+    assert done.stdout == "3\n"
+    assert "is in the program that was started" in done.stderr
+
+
+def test_units_are_compiled_side_by_side(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither waits for the other; who waits for one is told."""
+    meet, compile_it = threading.Barrier(2), compiler.compiled
+
+    def together(*given: Any) -> Any:
+        meet.wait(60)
+        return compile_it(*given)
+
+    monkeypatch.setattr(unit, "compiled", together)
+    both = [own_unit(("added", (1, 2)), name=f"own-{name}", subject=name) for name in ("a", "b")]
+    unit.load_in_background(both)
+    assert [each.kernels["added"](1, 2) for each in both] == [3, 3]
+    told = capsys.readouterr().err.splitlines()
+    assert set(told) <= {f"ludarium: compiling {name}: {name}" for name in ("a", "b")}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_forked_during_a_compilation_waits_for_no_thread(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_begun, may_end, compile_it = threading.Event(), threading.Event(), compiler.compiled
+
+    def slowly(*given: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            has_begun.set()
+            may_end.wait(60)
+        return compile_it(*given)
+
+    monkeypatch.setattr(unit, "compiled", slowly)
+    monkeypatch.setattr(cache, "making", lambda *_: nullcontext())  # the thread never ends here
+    one = own_unit(("added", (1, 2)))
+    unit.load_in_background([one])
+    assert has_begun.wait(60)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(int(one.kernels["added"](1, 2)))
+    try:
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
+    finally:
+        may_end.set()
+    assert one.kernels["added"](1, 2) == 3
+
+
+def test_a_compiler_that_has_grown_is_replaced(
+    code_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "_MOST_ANSWERS", 1)
+    before = len(compiler._children)
+    kernels = own_unit().kernels
+    assert [kernels["added"](1, 2), kernels["added"](1.5, 2.5)] == [3, 4]
+    assert len(compiler._children) <= before
+
+
+def test_a_source_of_any_encoding_may_be_edited_after_its_import(tmp_path: Path) -> None:
+    (tmp_path / "strange.py").write_text(
+        "# -*- coding: latin-1 -*-\nfrom ludarium.machine.marks import kernel\n\n\n"
+        "@kernel\ndef added(one, other):\n    return one + other  # \u00e4\n",
+        encoding="latin-1",
+    )
+    program = """
+import os, sys
+from ludarium.machine.recipe import Recipe
+from ludarium.machine.unit import Unit
+sys.path.insert(0, sys.argv[1])
+import strange
+os.utime(strange.__file__, (1, 1))
+print(Unit("own-own", "", Recipe("strange"), lambda: ()).kernels["added"](1, 2))
+"""
+    variables = {"LUDARIUM_CODE": "own", "LUDARIUM_CODE_FOLDER": str(tmp_path / "code")}
+    done = python(program, tmp_path, environment=variables, check=True)
+    assert (done.stdout, done.stderr) == ("3\n", "")
 
 
 def test_a_compiler_that_ends_is_replaced(code_folder: Path) -> None:
@@ -318,7 +452,7 @@ def test_everything_that_an_environment_calls_was_declared(monkeypatch: pytest.M
         position.play(int(action))
         position.observation(np.int64(1))
     position.copy().perft(2)
-    assert loaded == ["ludarium_cli_starter_rules-kernels"]
+    assert loaded == ["ludarium_cli_starter_rules-rules"]
 
 
 # Sources.
@@ -429,6 +563,20 @@ env.step(0)
 """
     environment = {"PYTHONPATH": str(archive), "LUDARIUM_CODE": "plain"}
     python(program, environment=environment, cwd=tmp_path, check=True)
+
+
+def test_networks_whose_compiler_was_left_out_are_sources_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a frozen program, which has what was imported: shipped code is then believed."""
+
+    def find_spec(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(recipe, "find_spec", find_spec)
+    networks = network_units.__wrapped__()["vectors_in_float32"]
+    with pytest.raises(OSError, match="No such file"):
+        networks.ingredients.digest()
 
 
 def test_what_has_no_plain_form_names_what_brings_the_compiler(

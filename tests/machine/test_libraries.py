@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from ludarium.models.kernels import network_units, target
 from ludarium.play import shipping
 from ludarium.play.native.targets import TARGETS
 from ludarium.play.shipping import PLATFORMS, Job, make
+from ludarium.play.wasm.linker import find_zig
 from tests.machine import templates
 
 pytest.importorskip("ziglang")
@@ -90,6 +93,61 @@ def test_a_library_is_made_for_each_processor_of_a_platform(made: Path, platform
         assert libraries.digest_of(content) == digest
         assert content.startswith(BEGINNINGS[system])
         assert f"{name_of_code()}_0".encode() in content
+
+
+#: A program that loads a library, and calls its kernel ``added`` with 1 and 2.
+LOADER = """
+#include <stdint.h>
+#include <stdio.h>
+#ifdef _WIN32
+#include <windows.h>
+#define OPEN(path) LoadLibraryA(path)
+#define FIND GetProcAddress
+#else
+#include <dlfcn.h>
+#define OPEN(path) dlopen(path, RTLD_NOW)
+#define FIND dlsym
+#endif
+int main(int count, char **given) {
+    int64_t block[16] = {1, 2};
+    void *library = OPEN(given[1]);
+    int64_t (*added)(int64_t *) = library ? (void *)FIND(library, given[2]) : 0;
+    if (!added) return 1;
+    printf("%d\\n", (int)added(block));
+    return 0;
+}
+"""
+
+#: By platform: zig's name of it, what runs its programs here, and a file that this needs.
+ELSEWHERE = {
+    "aarch64-linux": (
+        "aarch64-linux-gnu",
+        ("qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"),
+        "/usr/aarch64-linux-gnu/lib/libc.so.6",
+    ),
+    "x86_64-windows": ("x86_64-windows-gnu", ("wine",), "/usr/bin/wine"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", ELSEWHERE)
+def test_a_library_of_another_system_loads_and_runs_there(
+    made: Path, tmp_path: Path, platform: str
+) -> None:
+    target, emulator, needed = ELSEWHERE[platform]
+    if not shutil.which(emulator[0]) or not Path(needed).exists():
+        pytest.skip(f"nothing here runs programs of {platform}: {emulator[0]}, {needed}")
+    (tmp_path / "loader.c").write_text(LOADER)
+    program = tmp_path / "loader.exe"
+    compiling = ("cc", "-target", target, tmp_path / "loader.c", "-o", program)
+    subprocess.run([find_zig() / "zig", *compiling], check=True)
+    index = json.loads((made / platform / libraries.INDEX).read_text())
+    for entry in index["code"].values():
+        library = made / platform / entry["library"]
+        command = [*emulator, program, library, f"{name_of_code()}_0"]
+        variables = os.environ | {"WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"}
+        ran = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+        assert (ran.returncode, ran.stdout.strip()) == (0, "3"), (library, ran.stderr)
 
 
 def test_a_shipped_kernel_runs_without_a_compiler(folder: Path) -> None:

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ludarium.models import NetworkShape, build_network
 from ludarium.models.backends import HalfPrecision, _with_normalisation_folded
 from ludarium.models.cuda_graphs import CapturedNetwork
-from ludarium.models.network import Evaluating
+from ludarium.models.network import InferenceModule
 
 
 class Recorder(TorchDispatchMode):
@@ -93,7 +93,7 @@ def test_only_what_stays_the_same_is_folded(kind, has_statistics, is_folded):
 def test_a_captured_network_answers_each_batch(gpu):
     torch.manual_seed(0)
     network = build_network(NetworkShape((6, 4, 4), 16), 8, 2).eval()
-    module = Evaluating(HalfPrecision(network)).eval()
+    module = InferenceModule(HalfPrecision(network)).eval()
     captured = CapturedNetwork(module, (5, 6, 4, 4), gpu)
     batches = np.random.default_rng(0).random((40, 5, 6, 4, 4), np.float32)
     first = captured(batches[0])

@@ -8,6 +8,7 @@ from ludarium.envs.engine.draw.picture import HEAD
 from ludarium.envs.engine.draw.scene import Role, Scene, Slot
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.options import Option, ply_cap
+from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import table_record
 from ludarium.envs.engine.spec import BoardTurn, Spec
 
@@ -29,7 +30,6 @@ class Oddity(Game):
         Option("colour", "red", ("red", "blue"), "of the counters, which changes no rule"),
     )
     rules = rules
-    view = view
 
     def setup(self) -> Spec:
         max_plies = self.options["max_plies"] or 10
@@ -46,14 +46,17 @@ class Oddity(Game):
             canonical_turn=BoardTurn(
                 cells=np.array([0, 2, 1, 3, 4]),
                 actions=np.array([0, 1, 4, 5, 2, 3, ADD]),
+                is_turned=rules.is_turned,
             ),
+            binary_observation=False,
         )
 
-    def board_text(self, state: np.record) -> str:
+    def board_text(self, position: Position) -> str:
         piles = [
-            f"{name} " + "o" * int(height) for name, height in zip("abc", state.piles, strict=True)
+            f"{name} " + "o" * int(height)
+            for name, height in zip("abc", position.state.piles, strict=True)
         ]
-        return "\n".join([*(line.rstrip() for line in piles), self.standing(state)])
+        return "\n".join([*(line.rstrip() for line in piles), position.standing()])
 
     def symmetries(self) -> Symmetries:
         return Symmetries(
@@ -72,4 +75,5 @@ class Oddity(Game):
                 for place in range(HIGHEST)
             ],
             roles=[Role(role, f"<circle {counter}") for role in ("first", "second")],
+            show=view.show,
         )

@@ -203,11 +203,23 @@ test("what does not fit is told, and the next search works", async () => {
   await assert.rejects(play(0, 3, 1, 4, 2).search.run({}, { evaluate }), /finished game/);
 });
 
-test("a level plays the same move with the same seed, and no other with other knobs", async () => {
+test("a level plays the same move with the same seed, and no other with other parameters", async () => {
   const { search } = engine.newGame();
-  const strongest = { simulations: 32, temperature: 0, bound: 0, blur: 0, sees_wins: 1 };
-  const weak = { ...strongest, temperature: 5, bound: 2, blur: 40, sees_wins: 0 };
-  const move = async (knobs, seed) => (await search.playLevel(knobs, seed, { evaluate })).action;
+  const strongest = {
+    simulations: 32,
+    temperature: 0,
+    max_value_loss: 0,
+    logit_noise: 0,
+    win_detection_prob: 1,
+  };
+  const weak = {
+    ...strongest,
+    temperature: 5,
+    max_value_loss: 2,
+    logit_noise: 40,
+    win_detection_prob: 0,
+  };
+  const move = async (params, seed) => (await search.playLevel(params, seed, { evaluate })).action;
   const best = (await search.run({ simulations: 32 }, { evaluate })).action;
   const moves = new Set();
   for (let seed = 0; seed < 20; seed += 1) {
@@ -217,10 +229,11 @@ test("a level plays the same move with the same seed, and no other with other kn
   }
   assert.ok(moves.size > 3);
   await assert.rejects(move({ ...weak, simulations: 1601 }, 1), /simulations is 1601; accepted/);
-  await assert.rejects(move({ ...weak, blur: undefined }, 1), /the knob blur is undefined/);
-  await assert.rejects(move({ ...weak, sees_wins: null }, 1), /the knob sees_wins is null/);
-  await assert.rejects(move({ ...weak, bound: -1 }, 1), /the knob bound is -1, not 0 to 1000/);
-  await assert.rejects(move({ ...weak, sees_wins: 2 }, 1), /the knob sees_wins is 2, not 0 to 1/);
+  await assert.rejects(move({ ...weak, logit_noise: undefined }, 1), /logit_noise is undefined/);
+  await assert.rejects(move({ ...weak, win_detection_prob: null }, 1), /_prob is null/);
+  await assert.rejects(
+    move({ ...weak, max_value_loss: -1 }, 1), /the parameter max_value_loss is -1, not 0 to 1000/);
+  await assert.rejects(move({ ...weak, win_detection_prob: 2 }, 1), /_prob is 2, not 0 to 1/);
   await assert.rejects(move(weak, 0.5), /seed is 0.5; accepted/);
 });
 

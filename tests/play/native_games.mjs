@@ -7,7 +7,7 @@ import { readLevels } from "../../play/js/levels.js";
 const [module, network, levels] = process.argv.slice(2).map((path) => readFileSync(path));
 const engine = await Engine.load(module);
 engine.useNetwork(network);
-const knobs = readLevels(levels.toString()).map((level) => level.knobs);
+const params = readLevels(levels.toString()).map((level) => level.params);
 const game = engine.newGame();
 for (const line of readFileSync(0, "utf-8").trim().split("\n")) {
   const [number, level, start] = line.split(" ");
@@ -15,7 +15,7 @@ for (const line of readFileSync(0, "utf-8").trim().split("\n")) {
   const actions = [];
   while (!game.isOver) {
     const seed = 1000 * number + game.ply;
-    const { action } = await game.search.playLevel(knobs[level - 1], seed);
+    const { action } = await game.search.playLevel(params[level - 1], seed);
     game.play(action);
     actions.push(action);
   }

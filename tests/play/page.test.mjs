@@ -181,7 +181,7 @@ const variant = { id: "to seven", options: { to: 7 }, levels: "a ladder", networ
 const counting = { name: "counting", title: "Counting", variants: [variant] };
 const catalog = new Catalog({ version: "1", games: [counting] }, true);
 const LEVELS = [10, 250, 700].map((elo, at) =>
-  ({ number: at + 1, name: ["", "easy", ""][at], elo, knobs: { at } }));
+  ({ number: at + 1, name: ["", "easy", ""][at], elo, params: { at } }));
 
 /** A board for counting. */
 const boardOf = (seed = 1) =>
@@ -318,7 +318,7 @@ test("an agent moves where it is to move, and stops when it is not", async (t) =
     [1, true, null, true]);
   session.play(2);
   assert.deepEqual(jobs[0].job,
-    { type: "search", seed: 1, diagram: null, actions: [2], knobs: { at: 1 } });
+    { type: "search", seed: 1, diagram: null, actions: [2], params: { at: 1 } });
   assert.deepEqual([session.agent.node, session.mayPlay], [session.live, false]);
   jobs[0].resolve({ action: 0 });
   await settled(349);
@@ -334,7 +334,7 @@ test("an agent moves where it is to move, and stops when it is not", async (t) =
   session.setPaused(false);
   const { board, live } = session;
   session.begin(board, { seats: [{ kind: "level", level: 3 }, PERSON], node: live });
-  assert.deepEqual([jobs[2].signal.aborted, jobs.length, jobs[3].job.knobs], [true, 4, { at: 2 }]);
+  assert.deepEqual([jobs[2].signal.aborted, jobs.length, jobs[3].job.params], [true, 4, { at: 2 }]);
   jobs[3].reject(new Error("no memory"));
   await settled(1000);
   assert.deepEqual(told.at(-1), ["failed", "The agent cannot move: no memory"]);

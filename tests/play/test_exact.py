@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.analysis.answer import Answer
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.engine.position import Position
 from ludarium.play import build
 from ludarium.play.wasm.exact import build_solver, solver_digest
+from ludarium.training.exact_values import ValueBounds
 from tests.play.node import ask, need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
@@ -28,7 +28,7 @@ FIRST = {"osiron": 0.0, "corso": 0.3}
 
 def decided_positions(
     prober: Prober, count: int, seed: int
-) -> Iterator[tuple[Position, dict[int, Answer]]]:
+) -> Iterator[tuple[Position, dict[int, ValueBounds]]]:
     """Positions out of random games with the values of all actions; late ones, if searched."""
     draws = np.random.default_rng(seed)
     while count > 0:
@@ -67,7 +67,9 @@ def compare(game: Game, module: Path, positions: int) -> int:
         assert found["isComplete"], f"not complete:\n{position}"
         words = {str(action): str(answer) for action, answer in expected.items()}
         assert found["actions"] == words, f"actions differ:\n{position}"
-        assert found["position"] == str(Answer.best(expected.values())), f"differs:\n{position}"
+        assert found["position"] == str(ValueBounds.best(expected.values())), (
+            f"differs:\n{position}"
+        )
         actions += len(words)
     return actions
 

@@ -33,7 +33,7 @@ def test_a_guided_game_is_a_whole_game_and_its_claims_are_true(name: str) -> Non
         counts = game.events(first, np.array([action]), then)[0]
         events = dict(zip(game.event_names, counts.tolist(), strict=True))
         assert {event: count for event, count in events.items() if count} == step.events
-        points = game.tally(position.state)
+        points = position.points
         assert (points and list(points)) == step.points
         assert step.winner == (0 if points is None and position.is_over else None)
         for text in step.replies:

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 from ludarium.arena.ladder import find_ladder, ladder_beside
-from ludarium.arena.level import LevelSearcher
+from ludarium.arena.level import LevelAgent
 from ludarium.cli import main
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -46,7 +46,6 @@ from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
-from ludarium.training.search import Budget
 
 from .node import need_tools
 
@@ -207,7 +206,7 @@ def test_random_games_are_those_of_python(exported, name):
     for seed in range(GAMES):
         assert native.call("start", seed) == 0
         position, rng = Position(game, seed), seed_rng(seed)[0]
-        np.testing.assert_array_equal(native.view(), game.shown(position.state))
+        np.testing.assert_array_equal(native.view(), position.slots())
         while not position.is_over:
             mask = native.mask()
             np.testing.assert_array_equal(mask, position.mask)
@@ -221,7 +220,7 @@ def test_random_games_are_those_of_python(exported, name):
             assert native.call("play", action) == 0
             before = position.copy()
             position.play(action)
-            expected = game.shown(position.state, action, before.state)
+            expected = position.slots(action, before)
             np.testing.assert_array_equal(native.view(), expected)
         score = np.zeros(1, np.int32)
         assert native.call("score", score) == 0
@@ -327,26 +326,26 @@ def level_games(name: str, count: int) -> list[LevelGame]:
 
 
 @cache
-def level_searcher(name: str) -> LevelSearcher:
+def level_agent(name: str) -> LevelAgent:
     game = game_played(name)
     path = fitting_agent(game)
     ladder = find_ladder(game)
     network = stored_network(path, game, str(path))
-    return LevelSearcher(game, network, ladder.levels[0].knobs, ladder.simulations)
+    return LevelAgent(game, network, ladder.levels[0].params, ladder.simulations)
 
 
 @cache
 def actions_of_python(name: str, played: LevelGame) -> list[int]:
     game = game_played(name)
-    searcher = level_searcher(name)
-    searcher.adjust(find_ladder(game).levels[played.level - 1].knobs)
+    agent = level_agent(name)
+    agent.adjust(find_ladder(game).levels[played.level - 1].params)
     if played.start != "-":
         game = make_game(name, setup=played.start)
     position, actions = Position(game, played.number), []
     while not position.is_over:
         seed = 1000 * played.number + position.ply
-        found = searcher.find(position.states, Budget(), Seeds(seed))
-        actions.append(int(found.actions[0]))
+        agent.rng = Seeds(seed)
+        actions.append(int(agent.search(position.states).actions[0]))
         position.play(actions[-1])
     return actions
 
@@ -416,7 +415,7 @@ def test_levels_play_the_moves_of_python_in_node(name, tmp_path):
     path = fitting_agent(game)
     of_each = 1 if name.endswith("-all") else 10
     games = level_games(name, of_each * len(find_ladder(game).levels))
-    (tmp_path / "module").write_bytes(module_part(game).content(print))
+    (tmp_path / "module").write_bytes(module_part(game).content())
     network = stored_network(path, game, str(path))
     (tmp_path / "network").write_bytes(network_content(game, network))
     played = run(
@@ -755,7 +754,7 @@ def test_builds_are_told_apart(monkeypatch):
 @pytest.mark.parametrize("simulations", [0, 401])
 def test_a_level_without_room_changes_nothing(simulations):
     memory = memory_of(make_game("corso"), LIMITS)
-    memory["search"].knobs["simulations"] = simulations
+    memory["search"].params["simulations"] = simulations
     arrays = named_arrays("search", memory["search"])
     before = {name: array.tobytes() for name, array in arrays.items()}
     assert kernels.level_begin(memory["game"], memory["search"], 5, 1) == -1

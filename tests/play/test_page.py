@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ludarium.analysis.answer import Answer
 from ludarium.analysis.probing import prober_of
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
+from ludarium.training.exact_values import ValueBounds
 
 from .page_driver import PHONE, PageDriver
 
@@ -186,7 +186,7 @@ def test_exact_values_are_those_of_python(driver: PageDriver) -> None:
     driver.page.locator("#analysis-on").check()
     driver.wait_for("/21 of 21 moves/.test(document.querySelector('.exactly')?.textContent)")
     answers = prober_of(position.game, 1 << 25).actions(position)
-    best = Answer.best(answers.values())
+    best = ValueBounds.best(answers.values())
     assert f"With best play: {best} for player 1" in driver.page.locator(".exactly").inner_text()
     driver.wait_for("/exact/.test(document.querySelector('#bar').textContent)")
     words = {position.action_to_text(action): str(answer) for action, answer in answers.items()}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Position
-from ludarium.envs.engine.views import FLIP, TURN
+from ludarium.envs.engine.views import FLIP, ROTATE
 from ludarium.envs.registry import make_game
 
 from .page_driver import DESKTOP, PHONE, PageDriver, open_window
@@ -25,7 +25,7 @@ MOVES = ("choose red-l-upright", "choose green-t-flat", "pick green-t-flat")
 def in_hand(*moves: str) -> Position:
     position = GAME.start()
     for text in MOVES + moves:
-        position.play(GAME.parse_action(position.state, position.mask, text))
+        position.play(position.text_to_action(text))
     return position
 
 
@@ -48,10 +48,10 @@ def _driver(browser: Any, site: str, viewport: dict[str, int]) -> Iterator[PageD
 
 def place_of(position: Position, text: str) -> np.ndarray:
     """Where a person points for an action: the middle of its columns, seen from above."""
-    action = GAME.parse_action(position.state, position.mask, text)
+    action = position.text_to_action(text)
     after = position.copy()
     after.play(action)
-    changed = GAME.shown(after.state, action, position.state) != GAME.shown(position.state)
+    changed = after.slots(action, position) != position.slots()
     handling = GAME.drawn_scene.handling
     assert handling is not None
     from_above = handling.drawings[0]
@@ -62,7 +62,7 @@ def pose_after(position: Position, *ways: int) -> str:
     """How a placement's text tells the pose after turns and flips."""
     pose = 0
     for way in ways:
-        pose = GAME.next_pose(position.state, pose, way)
+        pose = position.next_pose(pose, way)
     return f"r{pose % 4}{'f' * (pose // 4)}"
 
 
@@ -76,10 +76,10 @@ def test_a_block_follows_the_mouse_is_turned_and_placed(mouse: PageDriver) -> No
     mouse.page.mouse.move(*mouse.on_screen(*place_of(position, "place a1 r0")))
     assert mouse.held.startswith("place a1 r0, ")
     mouse.page.keyboard.press("r")
-    assert f" {pose_after(position, TURN)}, " in mouse.held
+    assert f" {pose_after(position, ROTATE)}, " in mouse.held
     assert mouse.page.locator("#live").inner_text() == f"A quarter turn: {mouse.held}"
     mouse.page.keyboard.press("f")
-    assert f" {pose_after(position, TURN, FLIP)}, " in mouse.held
+    assert f" {pose_after(position, ROTATE, FLIP)}, " in mouse.held
     mouse.page.keyboard.press("f")
     mouse.page.keyboard.press("Shift+R")
     assert mouse.held.startswith("place a1 r0, ")
@@ -125,7 +125,7 @@ def test_a_block_is_placed_by_the_keyboard_alone(mouse: PageDriver) -> None:
     for key in ("ArrowLeft", "ArrowDown", "ArrowDown", "ArrowUp", "r", "ArrowRight", "ArrowUp"):
         mouse.page.keyboard.press(key)
         said.append(mouse.page.locator("#live").inner_text())
-    turned = pose_after(position, TURN)
+    turned = pose_after(position, ROTATE)
     assert said[2].startswith("place a1 r0, ")
     assert said[3].startswith("place a2 r0, ")
     assert said[-1] == mouse.held
@@ -139,7 +139,7 @@ def test_a_placement_of_another_pose_is_shown_and_clicked_among_the_heights(
     mouse: PageDriver,
 ) -> None:
     position = in_hand()
-    action = GAME.parse_action(position.state, position.mask, "place b1 r2")
+    action = position.text_to_action("place b1 r2")
     spots = GAME.action_spots()
     assert spots is not None
     mouse.page.mouse.move(*mouse.on_screen(*spots[action]))
@@ -171,10 +171,10 @@ def test_a_finger_drags_on_the_pad_and_buttons_do_the_rest(fingers: PageDriver) 
     fingers.touch()
     assert fingers.moves == list(MOVES)
     fingers.page.get_by_role("button", name="Turn (R)").tap()
-    assert f" {pose_after(position, TURN)}, " in fingers.held
+    assert f" {pose_after(position, ROTATE)}, " in fingers.held
     fingers.page.get_by_role("button", name="Flip (F)").tap()
     text = fingers.held.split(",")[0]
-    assert text.endswith(f" {pose_after(position, TURN, FLIP)}")
+    assert text.endswith(f" {pose_after(position, ROTATE, FLIP)}")
     fingers.page.get_by_role("button", name="Place", exact=True).tap()
     assert fingers.moves == [*MOVES, text]
 
@@ -188,10 +188,10 @@ def test_two_fingers_turn_a_block(fingers: PageDriver) -> None:
     fingers.touch(one, (x - 40, y + 45))  # counterclockwise on the screen
     fingers.touch(one)
     fingers.touch()
-    assert f" {pose_after(position, TURN)}, " in fingers.held
+    assert f" {pose_after(position, ROTATE)}, " in fingers.held
     fingers.touch(one)
     fingers.touch(one, (x - 60, y))
     fingers.touch(one)  # a tap of the second finger
     fingers.touch()
-    assert f" {pose_after(position, TURN, TURN)}, " in fingers.held
+    assert f" {pose_after(position, ROTATE, ROTATE)}, " in fingers.held
     assert fingers.moves == list(MOVES)

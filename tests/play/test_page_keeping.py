@@ -300,7 +300,7 @@ def _phases(name: str) -> list[str]:
         position, lot = game.start(), np.random.default_rng(seed)
         actions: list[str] = []
         while not position.is_over and len(actions) < 40:
-            task = game.tasks[game.facts(position.state)[TASK]].split(", not")[0]
+            task = game.tasks[position.facts()[TASK]].split(", not")[0]
             links.setdefault(task, f"#g={name}&o={name}&m={'.'.join(actions)}")
             actions.append(str(lot.choice(position.legal_actions)))
             position.play(int(actions[-1]))
@@ -575,7 +575,7 @@ def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
     position = game.start()
     position.play(12)
     driver.press_at(*driver.on_screen(*game.action_spots()[12]))
-    reason = game.explain(position.state, 12)
+    reason = position.why_illegal(12)
     assert reason == "the marble on c3 is the opponent's"
     assert driver.message == f"“c3” is not a legal move now: {reason}."
     for close in (

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ludarium.arena.adaptive import OpponentEstimate
-from ludarium.arena.knobs import Knobs
 from ludarium.arena.ladder import load_ladder
+from ludarium.arena.level_params import LevelParams
 from ludarium.base.files import MEGABYTE, load_json
 from ludarium.envs import make_game
 from ludarium.envs.engine.record import (
@@ -154,10 +154,12 @@ def test_ladders_are_those_of_python(file: Path) -> None:
         (number, words.get(number, ""), level.rating.value)
         for number, level in enumerate(ladder.levels, 1)
     ]
-    assert [Knobs(**each["knobs"]) for each in levels] == [each.knobs for each in ladder.levels]
+    assert [LevelParams(**each["params"]) for each in levels] == [
+        each.params for each in ladder.levels
+    ]
 
 
 def test_a_ladder_of_another_format_is_told() -> None:
     ladder = json.loads(LADDERS[0].read_text()) | {"format": 1}
     (message,) = in_node("levels.mjs", [json.dumps(ladder)])
-    assert "format is 1, not 3" in message
+    assert "format is 1, not 4" in message

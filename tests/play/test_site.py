@@ -586,7 +586,7 @@ def test_a_port_that_is_taken_is_told_or_another_is_found(
         monkeypatch.setattr("ludarium.play.server.USUAL_PORT", port)
         with PageServer(tmp_path) as server:
             assert server.server_port != port
-    with pytest.raises(ValueError, match="--port is 0; accepted: 1 to 65535"):
+    with pytest.raises(ValueError, match="port is 0; accepted: 1 to 65535"):
         PageServer(tmp_path, 0)
 
 

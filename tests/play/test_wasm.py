@@ -20,7 +20,7 @@ from ludarium.base.storage import cache_folder
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.envs.engine.views import FLIP, TURN
+from ludarium.envs.engine.views import FLIP, ROTATE
 from ludarium.models import Evaluation, build_network
 from ludarium.models.evaluation import in_canonical_frame
 from ludarium.models.layers import BoardLayers, Layers, VectorLayers
@@ -37,14 +37,14 @@ from ludarium.play.wasm import (
 )
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.networks import (
     calibration_inputs_of,
     inference_engine,
     network_shape,
     stored_network,
 )
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from tests.checkpoints import LADDERS
 from tests.games import ALL_GAMES
 from tests.play.node import ask, need_tools, run_tests
@@ -90,27 +90,27 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
             for player in (0, 1):
                 digest.update(position.observation(player).tobytes())
             digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
-            digest.update(game.shown(position.state, action, before).tobytes())
-            digest.update(game.facts(position.state).tobytes())
+            digest.update(position.slots(action, before).tobytes())
+            digest.update(position.facts().tobytes())
             if plies % 8 == 0:
                 threats = position.threats()
                 digest.update(threats.actions.tobytes() + threats.cells.tobytes())
-                digest.update(np.array([threats.is_passed], np.int32).tobytes())
+                digest.update(np.array([threats.covers_opponent], np.int32).tobytes())
                 if game.has_owners:
                     digest.update(position.ownership(5, seed).tobytes())
             if position.is_over:
                 break
             legal = position.legal_actions
             action = int(legal[draws.below(len(legal))])
-            word = game.word(position.state, action)
+            word = position.word(action)
             told = [action, word]
             digest.update(np.array(told, np.int32).tobytes())
             if not position.mask[plies % game.num_actions]:
-                reason = Game.why_illegal(game, position.state, plies % game.num_actions)
+                reason = Game.why_illegal(game, position, plies % game.num_actions)
                 digest.update(reason.encode())
-            poses = [game.next_pose(position.state, plies % 8, way) for way in (TURN, FLIP)]
+            poses = [position.next_pose(plies % 8, way) for way in (ROTATE, FLIP)]
             digest.update(np.array(poses, np.int32).tobytes())
-            before = position.copy().state
+            before = position.copy()
             position.play(action)
             plies += 1
     return {"plies": plies, "digest": digest.hexdigest()}
@@ -147,7 +147,7 @@ def compare_networks(game: Game, module: Path, positions: int) -> None:
     engine = inference_engine(game, network, positions, "compiled-int8", calibration_inputs=inputs)
     draws = Draws(SEED)
     states = [wander(game, SEED + number, draws) for number in range(positions)]
-    ours = NetworkSearcher(game, engine).evaluate(np.concatenate(states))
+    ours = NetworkAgent(game, engine, 0).evaluate(np.concatenate(states))
     asked = {"network": str(file), "positions": positions, "seed": SEED}
     theirs = ask(SCRIPT, str(module), json.dumps(NOTHING | {"answers": asked}))["answers"]
     logits, wdl = (np.array([each[name] for each in theirs]) for name in ("logits", "wdl"))
@@ -173,7 +173,7 @@ def digests_of_searches(
     game: Game, settings: SearchSettings, positions: int, seed: int
 ) -> list[str]:
     digests: list[str] = []
-    search = Search(game, settings, batch=1, seed=seed, cache=Limits().cache)
+    search = BatchSearch(game, settings, batch=1, seed=seed, cache=Limits().cache)
     draws = Draws(seed)
 
     def evaluate(observations: np.ndarray) -> Evaluation:

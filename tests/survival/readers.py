@@ -23,11 +23,11 @@ from ludarium.analysis.corso.known import read_known, write_known
 from ludarium.analysis.engine import read_request
 from ludarium.analysis.exact_tests import read_exact_test
 from ludarium.analysis.table import read_table
-from ludarium.arena.chunks import SeededOpenings
 from ludarium.arena.contest import Comparison, Tournament, read_plan
 from ludarium.arena.curve import MeasurementCache, _sha256
 from ludarium.arena.folder import ArenaFolder, check_replay, row_of
 from ludarium.arena.ladder import load_ladder
+from ludarium.arena.schedule import SeededOpenings
 from ludarium.base.files import load_json
 from ludarium.cli.push import agent_card
 from ludarium.configs import apply_settings, load_config, shipped
@@ -43,7 +43,7 @@ from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.header import load_header
 from ludarium.play.site import Site
 from ludarium.training.agents import read_agent
-from ludarium.training.agents.program import _Answer
+from ludarium.training.agents.program import _EngineAnswer
 from ludarium.training.runs.state import State, pack_state, unpack_state
 from tests.checkpoints import tiny_checkpoint
 from tests.tictactoe import TicTacToe
@@ -368,7 +368,7 @@ def _read_card(path: Path) -> object:
 
 def _read_answer(path: Path) -> object:
     """A line of a program that plays."""
-    return load_json(path.read_bytes(), "the answer", _Answer)
+    return load_json(path.read_bytes(), "the answer", _EngineAnswer)
 
 
 def _good_answers() -> list[bytes]:

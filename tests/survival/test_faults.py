@@ -16,7 +16,7 @@ from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.folder import RunFolder
 
 from .faults import FailingOS, Killed
-from .tiny import ALGORITHMS, TIMES, Listener, fingerprint, metrics, train
+from .tiny import ALGORITHMS, TIMES, fingerprint, metrics, tiny_run, train
 
 BEGUN, ENDED = 2, 3  # iterations: two states are kept, so one of three is removed in the third
 
@@ -130,9 +130,10 @@ def test_people_are_told_of_an_iteration_that_was_saved_and_not_logged(tmp_path,
         patch.setattr("ludarium.training.runs.folder.append", full)
         with pytest.raises(StorageError):
             train("drift", tmp_path, 1)
-    listener = Listener()
-    train("drift", tmp_path, 2, listener)
-    assert listener.reported == [1, 2]
+    trainer = tiny_run("drift", tmp_path)
+    assert trainer.metrics["iteration"] == 1
+    trainer.close()
+    train("drift", tmp_path, 2)
     assert [line["iteration"] for line in metrics(tmp_path)] == [1, 2]
 
 

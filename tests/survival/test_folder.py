@@ -15,7 +15,7 @@ from ludarium.cli import main
 from ludarium.training.runs.files import StorageError, make_folders
 from ludarium.training.runs.folder import RunFolder
 
-from .tiny import Listener, fingerprint, tiny_run, train
+from .tiny import fingerprint, tiny_run, train
 
 TEXT = "not of a run\n"
 
@@ -136,16 +136,15 @@ def test_a_copy_of_hard_links_stays_as_it_is(run, tmp_path):
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_folder_that_is_moved_ends_the_run(replaced, run, tmp_path):
-    class Mover(Listener):
-        def iteration(self, metrics):
-            if metrics["iteration"] == 3:
-                run.rename(tmp_path / "moved")
-                if replaced:
-                    shutil.copytree(tmp_path / "moved", run)
+    def move(metrics):
+        if metrics["iteration"] == 3:
+            run.rename(tmp_path / "moved")
+            if replaced:
+                shutil.copytree(tmp_path / "moved", run)
 
     before = contents(run)
     with pytest.raises(StorageError, match="run was moved or replaced while it was in use"):
-        train("drift", run, 5, Mover())
+        train("drift", run, 5, move)
     assert run.exists() == replaced
     assert not replaced or contents(run).keys() == contents(tmp_path / "moved").keys()
     assert before.keys() != contents(tmp_path / "moved").keys()
@@ -175,7 +174,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_run_that_cannot_be_closed_well_holds_nothing_back(tmp_path, monkeypatch):
-    trainer = tiny_run("drift", tmp_path / "run", Listener())
+    trainer = tiny_run("drift", tmp_path / "run")
     closed = []
     monkeypatch.setattr(trainer.algorithm, "close", lambda: closed.append("algorithm"))
     close = trainer.folder.close
@@ -188,4 +187,4 @@ def test_a_run_that_cannot_be_closed_well_holds_nothing_back(tmp_path, monkeypat
     with pytest.raises(OSError, match="no answer"):
         trainer.close()
     assert closed == ["algorithm"]
-    tiny_run("drift", tmp_path / "run", Listener()).close()
+    tiny_run("drift", tmp_path / "run").close()

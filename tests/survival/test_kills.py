@@ -26,7 +26,6 @@ from ludarium.cli import main
 from ludarium.cli.interrupt import STOPPED
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 
 from .killing import ended_within, killed_at_random
 from .signals import KINDS, begin, command
@@ -223,6 +222,6 @@ def test_a_restart_that_ends_before_its_first_state_throws_no_run_away(error, tm
         assert fingerprint(tmp_path) == before
     config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
     with pytest.raises(ValueError, match="cuda:77"):
-        make_trainer(config, RunFolder(tmp_path, restart=True), Reporter())
+        make_trainer(config, RunFolder(tmp_path, restart=True))
     assert train("drift", tmp_path, 2) == []
     assert fingerprint(tmp_path) == before

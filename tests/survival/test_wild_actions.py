@@ -72,9 +72,9 @@ def test_the_guarded_environment_refuses(game: TicTacToe, wild: Any) -> None:
 def test_one_agent_that_plays_wildly_is_refused(game: TicTacToe, wild: Any, illegal: str) -> None:
     env = SingleAgentEnv(game, illegal=illegal, seat=0)
     env.reset(seed=1)
-    before = contents_of(env.board.position.states)
+    before = contents_of(env.aec.position.states)
     _is_refused(env.step, wild)
-    assert contents_of(env.board.position.states) == before
+    assert contents_of(env.aec.position.states) == before
 
 
 #: What three games may be asked to play.

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs import TrainingConfig, apply_settings, load_config
 from ludarium.models import PolicyValueNetwork, build_network
 from ludarium.training.alphazero.replay import ReplayBuffer
 from ludarium.training.networks import network_shape
 from ludarium.training.run import make_trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import State, array_bytes, flatten, unflatten, unpack_state
 from ludarium.training.runs.trainer import Trainer
+from tests.progress import Told, run_until
 
 #: How often what is random is tried; with more than once the rest is tried throughout.
 TIMES = int(os.environ.get("SURVIVAL_TIMES", "1"))
@@ -112,22 +114,6 @@ class Drift:
 _CLOCK = ("seconds", "per_second")
 
 
-class Listener(Reporter):
-    """Keeps what people are told."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.reported: list[int] = []
-
-    def iteration(self, metrics: dict[str, Any]) -> None:
-        """Keep its number."""
-        self.reported.append(metrics["iteration"])
-
-    def say(self, text: str) -> None:
-        """Keep a line."""
-        self.said.append(text)
-
-
 def tiny_config(algorithm: str, seed: int = 1) -> TrainingConfig:
     """The configuration of a tiny run."""
     shipped = f"corso/{algorithm}" if algorithm == "ppo" else "corso/demo"
@@ -146,7 +132,7 @@ def arguments_of(algorithm: str, path: Path) -> list[str]:
 def tiny_run(
     algorithm: str,
     path: Path,
-    reporter: Reporter,
+    progress: Progress = SILENT,
     kind: type[Drift] = Drift,
     seed: int = 1,
     **of_folder: bool,
@@ -154,25 +140,25 @@ def tiny_run(
     """A tiny run, new or from its folder; ``drift`` is of this kind."""
     config, folder = tiny_config(algorithm, seed), RunFolder(path, **of_folder)
     if algorithm == "drift":
-        return Trainer(config, folder, reporter, kind)
-    return make_trainer(config, folder, reporter)
+        return Trainer(config, folder, kind, progress)
+    return make_trainer(config, folder, progress)
 
 
 def train(
     algorithm: str,
     path: Path,
     iterations: int = ITERATIONS,
-    listener: Listener | None = None,
+    on_iteration: Callable[[dict[str, Any]], object] = lambda metrics: None,
     **of_run: Any,
 ) -> list[str]:
     """Begin a run or go on with it, up to so many iterations; returns what was said."""
-    listener = listener or Listener()
-    trainer = tiny_run(algorithm, path, listener, **of_run)
+    told = Told()
+    trainer = tiny_run(algorithm, path, told, **of_run)
     try:
-        trainer.run(stop=lambda: trainer.iteration >= iterations)
+        run_until(trainer, iterations, on_iteration)
     finally:
         trainer.close()
-    return listener.said
+    return told.said
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

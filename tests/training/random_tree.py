@@ -79,4 +79,5 @@ class RandomTree(Game):
             action_names=[f"child {action}" for action in range(ACTIONS)],
             observation_names=["node"],
             max_plies=PLIES,
+            binary_observation=False,
         )

@@ -165,7 +165,7 @@ def test_names_out_of_a_file_run_no_code(game: Game) -> None:
     ("spec", "reason"),
     [
         ("stockfish", "no agent is called 'stockfish'"),
-        ("stockfish", "--game-module registers a game of yours"),
+        ("stockfish", "register_game, or ludarium --game-module"),
         ("stockfish:8", "no agent is called 'stockfish:8'"),
         ("", "no agent is called ''"),
         (":5", "no agent is called ':5'"),

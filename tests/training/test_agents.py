@@ -17,19 +17,18 @@ from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_1_WINS
 from ludarium.machine.unit import Unit
 from ludarium.training.agents import (
-    Agent,
-    AlphaBetaSearcher,
-    Drawn,
-    Searcher,
-    UCTSearcher,
+    AlphaBetaAgent,
+    SampleAction,
+    UCTAgent,
     make_agent,
     uct_search,
 )
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
-from ludarium.training.search import Budget, Finding
+from ludarium.training.search import Budget, SearchResult, join_results
 from tests.games import ALL_GAMES, after, children, random_positions, slow_but, states_of
 from tests.processes import python
+from tests.progress import StopWhen
 from tests.tictactoe import TicTacToe
 from tests.training.random_tree import RandomTree
 
@@ -45,13 +44,11 @@ def unfinished(game: Game, count: int, seed: int = 0) -> list[Position]:
     return [position for position in random_positions(game, count, seed) if not position.is_over]
 
 
-def found_by(
-    searcher: Searcher, states: np.ndarray, simulations: int = 0, seed: int = 0
-) -> Finding:
-    return searcher.find(states, Budget(simulations=simulations), np.random.default_rng(seed))
+def uct(game: Game, playouts: int, seed: int = 0) -> UCTAgent:
+    return UCTAgent(game, Budget(simulations=playouts), seed=seed)
 
 
-def same_finding(one: Finding, other: Finding) -> None:
+def same_result(one: SearchResult, other: SearchResult) -> None:
     for name, array in vars(one).items():
         np.testing.assert_array_equal(getattr(other, name), array, name)
 
@@ -64,7 +61,7 @@ def test_agents_choose_legal_actions_in_every_game(name: str) -> None:
     game = ALL_GAMES[name]()
     positions = random_positions(game, 12)
     for spec in SPECS:
-        if not hasattr(game.rules, "score") and spec.startswith(("greedy", "alphabeta")):
+        if not game.has_score and spec.startswith(("greedy", "alphabeta")):
             with pytest.raises(ValueError, match="score"):
                 make_agent(spec, game, seed=1)
             continue
@@ -97,17 +94,15 @@ def test_agents_do_not_change_the_positions(corso: Game, spec: str) -> None:
     assert (states == before).all()
 
 
-@pytest.mark.parametrize("kind", [UCTSearcher, AlphaBetaSearcher])
-def test_cores_change_nothing(
-    corso: Game, kind: type[UCTSearcher | AlphaBetaSearcher], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("spec", ["uct:3", "alphabeta:4"])
+def test_cores_change_nothing(corso: Game, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     states = states_of(unfinished(corso, 60))
     found = []
-    module = uct_search if kind is UCTSearcher else sys.modules[kind.__module__]
+    module = uct_search if spec == "uct:3" else sys.modules[AlphaBetaAgent.__module__]
     for cores in (1, 7):
         monkeypatch.setattr(module, "available_cores", lambda n=cores: n)
-        found.append(found_by(kind(corso), states, simulations=3))
-    same_finding(*found)
+        found.append(make_agent(spec, corso, seed=0).search(states))
+    same_result(*found)
 
 
 def test_every_tree_of_uct_asks_whether_it_is_to_stop(
@@ -119,10 +114,10 @@ def test_every_tree_of_uct_asks_whether_it_is_to_stop(
         for number in range(count):
             task(0, number)
 
-    monkeypatch.setattr(uct_search, "take_turns", by_one_thread)
+    monkeypatch.setattr(uct_search, "run_tasks", by_one_thread)
     monkeypatch.setattr(uct_search, "available_cores", lambda: 4)
-    search = UCTSearcher(corso).deep_search(corso.start().states, np.random.default_rng(1))
-    search.think(Budget(simulations=400, stop=lambda: search.simulations >= 300))
+    search = uct(corso, 1, seed=1).start_search(corso.start())
+    search.think(Budget(simulations=400), StopWhen(lambda: search.simulations >= 300))
     assert search.simulations == 300
     search.restart(corso.start().states)
     ticks = itertools.count()  # a second for each look at the clock
@@ -136,44 +131,43 @@ def test_uct_with_playouts_asks_whether_it_is_to_stop(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = itertools.count(1)
-    positions = unfinished(corso, 40)
-    budget = Budget(simulations=1_000_000, stop=lambda: next(asked) == 3)
-    found = UCTSearcher(corso).find(states_of(positions), budget, np.random.default_rng(1))
+    positions, budget = unfinished(corso, 40), Budget(simulations=1_000_000)
+    search = uct_search.UCTSearch(corso, 0.7)
+    search.make_room(1_000_000)
+    search.restart(states_of(positions), np.ones((len(positions), 2), np.int64))
+    search.think(budget, StopWhen(lambda: next(asked) == 3))
+    found = search.result()
     assert 0 < found.simulations < 1_000_000
     assert all(position.mask[found.actions[n]] for n, position in enumerate(positions))
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_an_interrupt_ends_long_searches_of_uct(corso: Game, count: int) -> None:
-    searcher = UCTSearcher(corso)
+    agent = uct(corso, 10_000_000)
     states = states_of(unfinished(corso, 10)[:count])
-    found_by(searcher, states, 1)
+    uct(corso, 1).search(states)
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        found_by(searcher, states, 10_000_000)
+        agent.search(states)
     timer.join()
-    assert searcher._search.simulations < 10_000_000
+    assert agent._search.simulations < 10_000_000
 
 
 def test_long_searches_go_in_portions_that_change_nothing(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states = states_of(unfinished(corso, 40))
-    whole = found_by(UCTSearcher(corso), states, 20)
+    whole = uct(corso, 20).search(states)
     monkeypatch.setattr(uct_search, "_TASK_PLAYOUTS", 50)
     monkeypatch.setattr(uct_search, "_MOST_PLAYOUTS_AT_ONCE", 7)
-    same_finding(found_by(UCTSearcher(corso), states, 20), whole)
+    same_result(uct(corso, 20).search(states), whole)
 
 
 def test_uct_finds_the_same_for_a_position_alone_and_among_others(corso: Game) -> None:
-    states, rng = states_of(unfinished(corso, 40)), np.random.default_rng(0)
-    searcher = UCTSearcher(corso)
-    alone = [
-        searcher.find(states[n : n + 1], Budget(simulations=100), rng) for n in range(len(states))
-    ]
-    joined = Finding.scattered(len(states), corso.num_actions, range(len(states)), alone)
-    same_finding(found_by(searcher, states, 100), joined)
+    states, agent = states_of(unfinished(corso, 40)), uct(corso, 100)
+    alone = [agent.search(states[n : n + 1]) for n in range(len(states))]
+    same_result(uct(corso, 100).search(states), join_results(alone))
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -189,8 +183,7 @@ def test_agents_take_no_positions_at_all_and_strided_ones(corso: Game, spec: str
 def test_no_way_to_pass_positions_compiles_anew(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    searcher = UCTSearcher(corso)
-    agent = Agent(corso, "uct", 0, searcher, Budget(simulations=10))
+    agent = uct(corso, 10)
     states = states_of(unfinished(corso, 10))
     agent.actions(states)
     monkeypatch.delattr(Unit, "_load")
@@ -213,7 +206,7 @@ def test_what_is_no_seed_of_an_agent_or_a_match_is_named(corso: Game, seed: Any)
 @pytest.mark.parametrize("playouts", [None, 0])
 def test_uct_needs_playouts_or_a_time(corso: Game, playouts: int | None) -> None:
     with pytest.raises(ValueError, match=f"uct playouts are 1 to 10,000,000, not {playouts}"):
-        Agent(corso, "uct", 0, UCTSearcher(corso), Budget(simulations=playouts))
+        UCTAgent(corso, Budget(simulations=playouts))
 
 
 def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
@@ -249,7 +242,7 @@ def test_positions_from_a_file_are_decided_though_they_are_the_first(tmp_path) -
 
 def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     game = TicTacToe()
-    monkeypatch.delattr(game.rules, "score")
+    monkeypatch.setattr(game, "has_score", False)
     with pytest.raises(ValueError, match="greedy need a score, and the rules of tictactoe"):
         make_agent("greedy", game)
 
@@ -258,7 +251,7 @@ def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatc
 
 
 def minimax(position: Position, depth: int, ply: int = 0) -> int:
-    """Plain full-width minimax in player 0's view, as `AlphaBetaSearcher` values positions."""
+    """Plain full-width minimax in player 0's view, as `AlphaBetaAgent` values positions."""
     if position.is_over:
         return position.rewards[0] * (WIN - ply)
     if ply == depth:
@@ -268,9 +261,9 @@ def minimax(position: Position, depth: int, ply: int = 0) -> int:
 
 
 def check_against_minimax(game: Game, positions: list[Position], depth: int) -> None:
-    searcher, states = AlphaBetaSearcher(game, depth), states_of(positions)
-    actions, scores, bests = searcher.minimax(states, np.random.default_rng(0))
-    found = found_by(searcher, states)
+    agent, states = AlphaBetaAgent(game, depth, seed=0), states_of(positions)
+    actions, scores, bests = agent.minimax(states)
+    found = agent.search(states)
     for index, position in enumerate(positions):
         values = {action: minimax(child, depth, 1) for action, child in children(position).items()}
         value = min(values.values()) if position.mover else max(values.values())
@@ -305,7 +298,7 @@ def test_alphabeta_equals_minimax_late_in_a_game(name: str, plies: int, depth: i
 
 def test_equally_good_actions_are_all_chosen_at_times(corso: Game) -> None:
     states = np.repeat(corso.start().states, 400)
-    result = found_by(AlphaBetaSearcher(corso, 1), states)
+    result = AlphaBetaAgent(corso, 1, seed=0).search(states)
     assert set(result.actions) == set(np.flatnonzero(result.policies[0]))
 
 
@@ -324,7 +317,7 @@ def test_greedy_takes_the_best_score(corso: Game) -> None:
 
 def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
     positions = random_positions(corso, 20)
-    result = found_by(UCTSearcher(corso), states_of(positions), 150)
+    result = uct(corso, 150).search(states_of(positions))
     assert result.values.dtype == np.float32
     assert (abs(result.values) <= 1).all()
     for index, position in enumerate(positions):
@@ -337,19 +330,19 @@ def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
 
 def test_uct_tries_every_action_before_any_twice(corso: Game) -> None:
     for position in unfinished(corso, 10):
-        found = found_by(UCTSearcher(corso), position.states, len(position.legal_actions))
+        found = uct(corso, len(position.legal_actions)).search(position.states)
         assert (found.visits[0] == position.mask).all()
 
 
 def test_values_are_in_the_view_of_the_player_to_move() -> None:
     before = after(TicTacToe().start(), "a1", "a2", "b1", "b2")
     lost = after(before, "c3")  # now O wins on c2
-    searcher = UCTSearcher(before.game)
-    values = found_by(searcher, states_of([before, lost]), 300).values
+    agent = uct(before.game, 300)
+    values = agent.search(states_of([before, lost])).values
     assert (values > 0.7).all()
     over = after(lost, "c2")
     assert over.outcome == PLAYER_1_WINS
-    assert found_by(searcher, over.states, 300).values[0] == over.rewards[over.mover]
+    assert agent.search(over.states).values[0] == over.rewards[over.mover]
 
 
 def test_uct_finds_the_best_action_where_players_move_several_times_in_a_row() -> None:
@@ -366,7 +359,7 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uct_search, "MOST_NODES", 60)
-    result = found_by(UCTSearcher(corso), corso.start().states, 500)
+    result = uct(corso, 500).search(corso.start().states)
     assert result.visits.sum() == 500
     assert corso.start().mask[result.actions[0]]
 
@@ -374,14 +367,14 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
 def test_a_temperature_to_draw_at_is_above_0():
     for wrong in (0, -1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="temperature is a number above 0, not"):
-            Drawn(wrong)
+            SampleAction(wrong)
 
 
 def test_actions_are_drawn_by_their_shares_to_a_power() -> None:
     shares = np.tile(np.array([0.6, 0.3, 0.1, 0], np.float32), (20_000, 1))
     found: Any = SimpleNamespace(policies=shares)
     for temperature in (1.0, 0.5):
-        actions = Drawn(temperature)(found, np.random.default_rng(1))
+        actions = SampleAction(temperature)(found, np.random.default_rng(1))
         counts = np.bincount(actions, minlength=4) / len(shares)
         expected = shares[0] ** (1 / temperature)
         np.testing.assert_allclose(counts, expected / expected.sum(), atol=0.02)

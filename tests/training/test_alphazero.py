@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.threads import available_cores
 from ludarium.configs.schema import NetworkConfig, SelfPlayConfig
 from ludarium.envs import GAMES, make_game
@@ -22,7 +23,7 @@ from ludarium.models.evaluation import in_search
 from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero import bootstrap
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
@@ -36,11 +37,11 @@ from ludarium.training.networks import (
 )
 from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from tests.games import slow_but
 from tests.oddity import Oddity
+from tests.progress import StopWhen, Told
 from tests.survival.tiny import metrics
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -81,7 +82,7 @@ def assert_same_samples(found: SelfPlayResult, expected: SelfPlayResult) -> None
     for name in ("policy", "outcome", "score"):
         np.testing.assert_array_equal(found.samples[name], expected.samples[name])
     for name in ("games", "plies", "positions", "simulations"):
-        assert getattr(found, name) == getattr(expected, name)
+        assert found.counts[name] == expected.counts[name]
 
 
 def compiled_engine(seed: int = 1, backend: str = "compiled") -> InferenceEngine:
@@ -99,7 +100,7 @@ def test_whole_games_are_the_same_for_any_number_of_workers(backend):
     chunks = []
     for workers in (1, 2, 3):
         self_play, settings = self_play_of(workers, engine)
-        assert self_play.plays_alone
+        assert self_play.one_game_per_worker
         chunks.append(
             [self_play.play(settings, engine, np.random.SeedSequence(seed)) for seed in (3, 4)]
         )
@@ -110,7 +111,7 @@ def test_whole_games_are_the_same_for_any_number_of_workers(backend):
     assert contents_of(first.samples["state"]) != contents_of(second.samples["state"])
     for result in chunks[0]:
         # The last game is the one with which there are enough positions.
-        assert 900 <= result.positions == len(result.samples) < 900 + 9
+        assert 900 <= result.counts["positions"] == len(result.samples) < 900 + 9
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -118,10 +119,10 @@ def test_progress_is_told_within_a_game_and_ends_at_the_goal(workers, monkeypatc
     engine = compiled_engine()
     self_play, settings = self_play_of(workers, engine)
     monkeypatch.setattr("ludarium.training.alphazero.self_play._PATIENCE", 0.0)
-    shown: list[int] = []
-    result = self_play.play(settings, engine, SEED, shown.append)
-    assert set(shown) <= {0, 1}, "more than a position at once"
-    assert sum(shown) == 900 <= result.positions
+    told = Told()
+    result = self_play.play(settings, engine, SEED, told)
+    assert set(told.steps) <= {0, 1}, "more than a position at once"
+    assert sum(told.steps) == 900 <= result.counts["positions"]
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 24])
@@ -132,10 +133,11 @@ def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
     assert engine.backend == "compiled"
     config, settings = SelfPlayConfig(games=24, positions=48), SearchSettings(simulations=2)
     self_play = SelfPlay(game, config, settings, workers, engine)
-    assert not self_play.plays_alone
-    assert [len(group.games.numbers) for group in self_play.groups] == [24 // workers] * workers
+    assert not self_play.one_game_per_worker
+    counts = [len(each.games.numbers) for each in self_play.worker_games]
+    assert counts == [24 // workers] * workers
     if workers == 1:
-        assert self_play.play(settings, engine, SEED).positions == 48
+        assert self_play.play(settings, engine, SEED).counts["positions"] == 48
 
 
 def test_an_answer_that_is_no_number_ends_self_play_by_name():
@@ -184,7 +186,7 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
         self_play, settings = self_play_of(1, first)
         self_play.play(settings, first, SEED)
         chunks.append(self_play.play(settings, engines[1], SEED))
-    assert chunks[0].hits > 0
+    assert chunks[0].counts["hits"] > 0
     assert_same_samples(*chunks)
 
 
@@ -196,7 +198,7 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
     settings = SearchSettings(
         simulations=12, algorithm=algorithm, noise=0.9, temperature=2.0, temperature_plies=1
     )
-    search = Search(game, settings, 60, seed=1)
+    search = BatchSearch(game, settings, 60, seed=1)
     early = search.run(states, network)
     position.play(0)
     late = search.run(np.repeat(position.states, 60), network)
@@ -223,7 +225,7 @@ INTERRUPTED = {
         ],
         ["cache_hits"],
     ),
-    "exact targets": (["self_play.solve=30", "self_play.keep_decided=0.5"], ["solved"]),
+    "exact targets": (["self_play.solve=30", "self_play.keep_trivial=0.5"], ["solved"]),
 }
 
 
@@ -250,11 +252,13 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
 ):
     """As with another device, which decides whether games are played in batches."""
     told: list[str] = []
-    monkeypatch.setattr(Reporter, "say", lambda _, text: told.append(text))
+    monkeypatch.setattr(Progress, "say", lambda _, text: told.append(text))
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
-        assert trainer.algorithm.actors.by_game[0].self_play.plays_alone == (backend == "compiled")
+        assert trainer.algorithm.actors.by_game[0].self_play.one_game_per_worker == (
+            backend == "compiled"
+        )
         assert trainer.iteration == stop
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
@@ -265,9 +269,7 @@ def test_a_bootstrap_searches_for_its_share_of_the_minutes(monkeypatch):
     monkeypatch.setattr(bootstrap, "time", clock)
     game, settings = make_game("corso", size=3), ["self_play.opening_plies=2", "budget.minutes=1"]
     config = RUNS.config("bootstrap={positions: 960, playouts: 8}", *settings)
-    found = bootstrap_samples(
-        game, config, np.random.SeedSequence(5), sample_dtype(game), lambda _: None
-    )
+    found = bootstrap_samples(game, config, np.random.SeedSequence(5), sample_dtype(game), SILENT)
     assert len(found) == 32
     plies = found["state"]["ply"].reshape(2, 16)
     assert set(plies[0]) <= {0, 1, 2}
@@ -287,10 +289,10 @@ def test_a_bootstrap_takes_its_share_of_the_minutes_and_says_so(tmp_path, capsys
 def test_a_stop_ends_the_bootstrap_and_the_run_begins_anew(tmp_path):
     config = RUNS.config("bootstrap={positions: 96, playouts: 4}")
     folder, asked = RunFolder(tmp_path / "stopped"), iter([False])
-    result = train_in(folder, config, show=False, stop=lambda: next(asked, True))
+    result = train_in(folder, config, progress=StopWhen(lambda: next(asked, True)))
     assert (result.iteration, result.finished) == (0, False)
-    whole = train(config, tmp_path / "whole", show=False)
-    again = train(config, folder.path, show=False)
+    whole = train(config, tmp_path / "whole", progress=SILENT)
+    again = train(config, folder.path, progress=SILENT)
     assert (again.iteration, again.step) == (whole.iteration, whole.step)
     agents = [
         load_checkpoint(tmp_path / name / "agent.safetensors") for name in ("stopped", "whole")
@@ -309,11 +311,11 @@ def test_training_learns_corso_3x3(tmp_path):
     learner = "learner={batch: 64, replay_ratio: 6, learning_rate: 0.03, warmup_steps: 5}"
     trainer = trained(tmp_path, "budget={iterations: 12}", "self_play.positions=512", learner)
     game = trainer.game
-    agent = network_agent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
+    agent = NetworkAgent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     result = play_match(game, agent, random_agent, 200, seed=1)
     torch.manual_seed(0)
-    untrained = network_agent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
+    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
     assert result.result.score.value > 0.7
     assert result.result.score.value > before.result.score.value + 0.15

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.base.progress import SILENT
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.runs.trainer import DivergedError, Trainer
-from tests.survival.tiny import Drift, Listener, fingerprint, tiny_run
+from tests.progress import run_until
+from tests.survival.tiny import Drift, fingerprint, tiny_run
 
 
 def break_weights(network: PolicyValueNetwork) -> None:
@@ -23,15 +25,15 @@ def break_weights(network: PolicyValueNetwork) -> None:
 
 def run_on(trainer: Trainer) -> None:
     try:
-        trainer.run(stop=lambda: trainer.iteration >= 2)
+        run_until(trainer, 2)
     finally:
         trainer.close()
 
 
 @pytest.mark.parametrize("algorithm", ["alphazero", "ppo"])
 def test_damaged_weights_end_the_run(tmp_path: Path, algorithm: str) -> None:
-    trainer = tiny_run(algorithm, tmp_path / "run", Listener())
-    trainer.run(stop=lambda: trainer.iteration >= 1)
+    trainer = tiny_run(algorithm, tmp_path / "run")
+    run_until(trainer, 1)
     before = fingerprint(tmp_path / "run")
     break_weights(trainer.algorithm.network)
     with pytest.raises(
@@ -65,13 +67,13 @@ def diverging(loss: float, breaks: bool = False) -> type[Drift]:
 def test_losses_and_weights_must_be_finite(
     tmp_path: Path, loss: float, breaks: bool, what: str
 ) -> None:
-    trainer = tiny_run("drift", tmp_path / "run", Listener(), diverging(loss, breaks))
+    trainer = tiny_run("drift", tmp_path / "run", SILENT, diverging(loss, breaks))
     with pytest.raises(DivergedError, match=what):
         run_on(trainer)
     assert not list((tmp_path / "run").glob("state-*"))
 
 
 def test_other_metrics_need_not_be_finite(tmp_path: Path) -> None:
-    trainer = tiny_run("drift", tmp_path / "run", Listener(), diverging(0.5))
+    trainer = tiny_run("drift", tmp_path / "run", SILENT, diverging(0.5))
     run_on(trainer)
     assert trainer.iteration == 2

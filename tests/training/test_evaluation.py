@@ -27,7 +27,7 @@ from ludarium.training.evaluation import (
 )
 from ludarium.training.evaluation.statistics import wilson
 from tests.oddity import Oddity
-from tests.tasks import Told
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 
@@ -169,13 +169,13 @@ def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
     assert match(3) != match(4)
 
 
-def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
+def test_a_match_ends_where_its_progress_is_stopped(corso: Game) -> None:
     def stop(told: Told) -> None:
-        told.stops = True
+        told.stop()
 
     handles = Handles(corso, 0)
     with pytest.raises(StoppedError):
-        play_match(corso, handles, "random", 60, task=Told(stop))
+        play_match(corso, handles, "random", 60, progress=Told(stop))
     assert handles.in_play == 0
 
 

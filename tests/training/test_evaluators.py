@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import make_game
 from ludarium.models import Evaluation, Evaluator
-from ludarium.training.agents.network import network_agent
-from ludarium.training.alphazero.self_play import Group
-from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.timed import TimedNetworkAgent
+from ludarium.training.alphazero.self_play import WorkerGames
+from ludarium.training.search import BatchSearch, SearchSettings, TreeSearch
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -29,7 +30,7 @@ def lead(observations: np.ndarray) -> Evaluation:
 
 
 def in_search(evaluate: Evaluator) -> None:
-    Search(GAME, SETTINGS).run(GAME.start(0).states, evaluate)
+    BatchSearch(GAME, SETTINGS).run(GAME.start(0).states, evaluate)
 
 
 def in_tree(evaluate: Evaluator) -> None:
@@ -38,17 +39,17 @@ def in_tree(evaluate: Evaluator) -> None:
 
 def in_self_play(evaluate: Evaluator) -> None:
     corso = make_game("corso", size=3)  # whose self-play other tests compile too
-    group = Group(corso, SelfPlayConfig(games=4, positions=8), SETTINGS)
-    group.begin()
-    group.step(evaluate)
+    games = WorkerGames(corso, SelfPlayConfig(games=4, positions=8), SETTINGS)
+    games.begin()
+    games.step(evaluate)
 
 
 def in_agent(evaluate: Evaluator) -> None:
-    network_agent(GAME, evaluate, 0).choose(GAME.start(0))
+    NetworkAgent(GAME, evaluate, 0).choose(GAME.start(0))
 
 
 def in_thinking_agent(evaluate: Evaluator) -> None:
-    network_agent(GAME, evaluate, seconds=0.001)
+    TimedNetworkAgent(GAME, evaluate, 0.001)
 
 
 WRONG: dict[str, tuple[Callable[[Evaluation], Any], str]] = {
@@ -84,11 +85,11 @@ def test_answers_of_another_form_are_refused_by_name(use, fault):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_a_share_of_the_value_is_the_score(share):
     settings = SearchSettings(simulations=4, solver=False, score=share)
-    search = Search(GAME, settings)
+    search = BatchSearch(GAME, settings)
     search.run(GAME.start(0).states, lead)
     assert search.tree.nodes["raw_value"][0, 0] == share * 0.5
     settings = replace(settings, algorithm="puct")
-    assert TreeSearch(GAME, GAME.start(0).states, lead, settings).finding().values[0] == share * 0.5
+    assert TreeSearch(GAME, GAME.start(0).states, lead, settings).result().values[0] == share * 0.5
 
 
 def test_a_search_for_points_needs_a_score():
@@ -97,19 +98,19 @@ def test_a_search_for_points_needs_a_score():
 
     settings = SearchSettings(score=0.1)
     with pytest.raises(ValueError, match="the evaluator pointless has no score to play for"):
-        Search(GAME, settings).run(GAME.start(0).states, pointless)
-    Search(GAME, SETTINGS).run(GAME.start(0).states, pointless)
+        BatchSearch(GAME, settings).run(GAME.start(0).states, pointless)
+    BatchSearch(GAME, SETTINGS).run(GAME.start(0).states, pointless)
 
 
 @pytest.mark.parametrize("lcb", [-1, float("nan"), float("inf")])
 def test_lcb_is_a_finite_number_from_0_on(lcb):
     with pytest.raises(ValueError, match=f"lcb is a number from 0 on, not {lcb}"):
-        network_agent(GAME, lead, seconds=1, lcb=lcb)
+        TimedNetworkAgent(GAME, lead, 1, lcb=lcb)
 
 
 def test_lcb_beside_a_temperature_is_refused():
     with pytest.raises(ValueError, match="temperature draws one: give one of them"):
-        network_agent(GAME, lead, seconds=1, lcb=1, temperature=1)
+        TimedNetworkAgent(GAME, lead, 1, lcb=1, temperature=1)
 
 
 def test_an_evaluator_may_answer_in_other_number_formats():
@@ -117,7 +118,8 @@ def test_an_evaluator_may_answer_in_other_number_formats():
         return Evaluation(*(array.astype(np.float64) for array in lead(observations)))
 
     (expected, found) = (
-        Search(GAME, SETTINGS).run(GAME.start(0).states, evaluate) for evaluate in (lead, double)
+        BatchSearch(GAME, SETTINGS).run(GAME.start(0).states, evaluate)
+        for evaluate in (lead, double)
     )
     np.testing.assert_array_equal(found.policies, expected.policies)
 

@@ -13,7 +13,7 @@ from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import Position
 from ludarium.models import Evaluation
 from ludarium.training import exact_values
-from ludarium.training.alphazero.exact import CHOICE, NO_CHOICE, UNSOLVED, ExactTargets
+from ludarium.training.alphazero.exact import ALL_EQUAL, CHOICE, UNSOLVED, ExactTargets
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult
 from ludarium.training.search.settings import SearchSettings
@@ -87,20 +87,20 @@ def test_targets_are_those_of_a_search_of_every_line(plain):
     samples = self_play(ENOUGH).samples
     assert len(samples) == len(plain)
     np.testing.assert_array_equal(samples["state"], plain["state"])  # the games are the same
-    assert set(samples["solved"]) == {CHOICE, NO_CHOICE}
+    assert set(samples["solved"]) == {CHOICE, ALL_EQUAL}
     game = make_game("corso", size=3)
     for sample, before in zip(samples[::7], plain[::7], strict=True):
         position = Position.of_state(game, sample["state"])
         values = values_of(position)
         best = max(values.values())
         assert sample["outcome"] == (0, 1, 2)[best * (1 - 2 * position.mover)]
-        keeping = {action for action, value in values.items() if value == best}
+        optimal_actions = {action for action, value in values.items() if value == best}
         if sample["solved"] == CHOICE:
-            assert len(keeping) < len(values)
-            assert set(np.flatnonzero(sample["policy"])) == keeping
+            assert len(optimal_actions) < len(values)
+            assert set(np.flatnonzero(sample["policy"])) == optimal_actions
             assert set(sample["policy"]) == {0, 1}
         else:
-            assert len(keeping) == len(values)
+            assert len(optimal_actions) == len(values)
             np.testing.assert_array_equal(sample["policy"], before["policy"])
 
 
@@ -162,21 +162,21 @@ def test_what_is_found_does_not_depend_on_the_threads():
 
 
 def test_decided_positions_may_be_left_out_and_only_these():
-    everything, some = self_play(ENOUGH), self_play(ENOUGH, keep_decided=0.25)
+    everything, some = self_play(ENOUGH), self_play(ENOUGH, keep_trivial=0.25)
     chosen = [result.samples["solved"] for result in (everything, some)]
     assert (chosen[0] == CHOICE).sum() == (chosen[1] == CHOICE).sum()
-    share = (chosen[1] == NO_CHOICE).sum() / (chosen[0] == NO_CHOICE).sum()
+    share = (chosen[1] == ALL_EQUAL).sum() / (chosen[0] == ALL_EQUAL).sum()
     assert 0.15 < share < 0.35
-    assert everything.solved == some.solved == everything.ended_positions == len(chosen[0])
-    assert some.positions == everything.positions
+    assert everything.counts["solved"] == some.counts["solved"] == len(chosen[0])
+    assert some.counts == everything.counts
 
 
 def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     game = make_game("corso", size=3)
-    samples = self_play(ENOUGH, keep_decided=0.25).samples
+    samples = self_play(ENOUGH, keep_trivial=0.25).samples
     batch = BatchMaker(game, 0.25)(samples, np.random.default_rng(0))
-    decided = samples["solved"] == NO_CHOICE
-    np.testing.assert_array_equal(batch.keeping, samples["solved"] == CHOICE)
+    decided = samples["solved"] == ALL_EQUAL
+    np.testing.assert_array_equal(batch.optimal_mask, samples["solved"] == CHOICE)
     np.testing.assert_allclose(batch.weights.mean(), 1, rtol=1e-5)
     assert batch.weights.dtype == np.float32
     np.testing.assert_allclose(
@@ -185,11 +185,11 @@ def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     certain = np.abs(batch.outcomes[:, 0] - batch.outcomes[:, 2])
     np.testing.assert_array_equal(certain, 1)
     np.testing.assert_array_equal(
-        (batch.policies > 0).sum(axis=1)[batch.keeping],
-        samples["policy"].astype(bool).sum(axis=1)[batch.keeping],
+        (batch.policies > 0).sum(axis=1)[batch.optimal_mask],
+        samples["policy"].astype(bool).sum(axis=1)[batch.optimal_mask],
     )
     unsolved = BatchMaker(game)(self_play(0).samples, np.random.default_rng(0))
-    assert not unsolved.keeping.any()
+    assert not unsolved.optimal_mask.any()
     np.testing.assert_array_equal(unsolved.weights, 1)
 
 
@@ -201,6 +201,6 @@ def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch)
 
 def test_a_share_that_keeps_nothing_is_refused(tmp_path):
     file = tmp_path / "run.yaml"
-    file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_decided: 0}\n")
-    with pytest.raises(ValueError, match=r"keep_decided is 0: expected `float` >= 0\.01"):
+    file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_trivial: 0}\n")
+    with pytest.raises(ValueError, match=r"keep_trivial is 0: expected `float` >= 0\.01"):
         load_config(file)

@@ -146,7 +146,7 @@ def test_graphs_on_a_gpu_are_close_to_the_network_as_written(name):
 def test_threads_that_ask_at_once_prepare_a_network_once(monkeypatch):
     network, observations = network_and_observations("corso")
     engine = InferenceEngine(network, observations.shape[1:], 32, "eager")
-    prepare, prepared, running = backends.eager, [], threading.Lock()
+    prepare, prepared, running = backends.eager_evaluator, [], threading.Lock()
 
     def slowly(network, device):
         assert running.acquire(blocking=False), "two are prepared at once"
@@ -155,7 +155,7 @@ def test_threads_that_ask_at_once_prepare_a_network_once(monkeypatch):
         running.release()
         return prepare(network, device)
 
-    monkeypatch.setattr(backends, "eager", slowly)
+    monkeypatch.setattr(backends, "eager_evaluator", slowly)
     others = [copy.copy(engine) for _ in range(2)]  # copies prepare the network again
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda other: other(observations[:8]), [*others, *others]))

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -23,17 +24,16 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero import loop
 from ludarium.training.alphazero.actors import Actors, search_settings
-from ludarium.training.alphazero.exact import CHOICE, NO_CHOICE
+from ludarium.training.alphazero.exact import ALL_EQUAL, CHOICE
 from ludarium.training.alphazero.learner import Learner
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.evaluation import MatchResult
 from ludarium.training.run import Iteration, make_trainer
 from ludarium.training.runs import evaluation, trainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import SearchSettings
 from tests.tiny_runs import ALPHAZERO, PPO, TinyRuns
 
@@ -70,26 +70,27 @@ class Counting(Actors):
 
     resources = "nothing"
 
-    def __init__(self, run: trainer.Trainer, mixture: Any, weights: Any) -> None:
-        self.run, self.mixture = run, mixture
+    def __init__(self, run: trainer.Trainer, packer: Any, weights: Any) -> None:
+        self.run, self.packer = run, packer
         self.settings: list[SearchSettings] = []
 
     def publish(self, weights: Any) -> dict[str, Any]:
         return {}
 
-    def bootstrap(self, advance: Any) -> SelfPlayResult:
+    def bootstrap(self, progress: Any) -> SelfPlayResult:
         played = self._samples(self.run.config.bootstrap.positions)
-        return dataclasses.replace(played, evaluations=0, hits=0)
+        counts = played.counts - Counter(evaluations=30, hits=10)
+        return dataclasses.replace(played, counts=counts)
 
-    def play(self, settings: SearchSettings, advance: Any) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, progress: Any) -> SelfPlayResult:
         self.settings.append(settings)
         return self._samples(self.run.config.self_play.positions)
 
     def _samples(self, count: int) -> SelfPlayResult:
-        samples = np.zeros(count, self.mixture.dtype)
+        samples = np.zeros(count, self.packer.dtype)
         samples["state"], samples["policy"][:, 4] = self.run.game.start().state, 1
         counts = {"games": 2, "plies": 17, "simulations": 7 * count, "evaluations": 30, "hits": 10}
-        return SelfPlayResult(samples, positions=count, **counts)
+        return SelfPlayResult(samples, Counter(positions=count, **counts))
 
 
 def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
         clock = SimpleNamespace(perf_counter=itertools.count(0, 10).__next__)
         patch.setattr(module, "time", clock)
     make = partial(loop.AlphaZero, actors=Counting)
-    run = trainer.Trainer(RUNS.config(*settings), RunFolder(folder), Reporter(), make)
+    run = trainer.Trainer(RUNS.config(*settings), RunFolder(folder), make)
     weights = run.algorithm.network.state_dict()
     random = (float(weights["stem.0.weight"][0, 0, 0, 0]), *run.algorithm.rng.random(2))
     run.run(on_iteration=log.append)
@@ -151,18 +152,20 @@ def of_play(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str
     result = actors.play(search_settings(run.config, 0.0), lambda count: None)
     decided = np.repeat(result.samples[:1], 2)
     if "solved" in decided.dtype.names:
-        decided["solved"] = CHOICE, NO_CHOICE
-    (batch,) = run.algorithm.mixture.batches(decided, np.random.default_rng(0))
+        decided["solved"] = CHOICE, ALL_EQUAL
+    (batch,) = run.algorithm.packer.batches(decided, np.random.default_rng(0))
+    counts = result.counts
+    ended = counts["solved"] + counts["unsolved"] or len(result.samples)
     running = [array for name, array in actors.state().items() if name.endswith("numbers")]
     run.close()
     return {
         "self_play.workers": len(running),
         "self_play.games": sum(map(len, running)),
-        "self_play.positions": result.positions,
-        "self_play.opening_plies": result.plies - result.ended_positions,
-        "self_play.cache": result.hits,
-        "self_play.solve": result.solved / result.ended_positions,
-        "self_play.keep_decided": batch.weights[0] / batch.weights[1],
+        "self_play.positions": counts["positions"],
+        "self_play.opening_plies": counts["plies"] - ended,
+        "self_play.cache": counts["hits"],
+        "self_play.solve": counts["solved"] / ended,
+        "self_play.keep_trivial": batch.weights[0] / batch.weights[1],
     }
 
 
@@ -268,7 +271,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
         {
             **{"self_play.games": 9, "self_play.positions": 60, "self_play.workers": 3},
             **{"self_play.opening_plies": 0, "self_play.cache": 0, "self_play.solve": 100_000},
-            "self_play.keep_decided": 0.25,
+            "self_play.keep_trivial": 0.25,
         },
         {"self_play.solve": 1},
     ),
@@ -421,19 +424,19 @@ def networks(tmp_path_factory) -> dict[str, Any]:
 
     make = partial(loop.AlphaZero, actors=Given)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "network_agent", given)
+        patch.setattr(trainer, "NetworkAgent", given)
         patch.setattr(evaluation.AgentEvaluation, "of", lambda *_: {})
         config = RUNS.config("learner.learning_rate=0.1", "learner.ema_decay=0.9")
-        run = trainer.Trainer(config, RunFolder(folder), Reporter(), make)
+        run = trainer.Trainer(config, RunFolder(folder), make)
         run.run()
-    found["callbacks"] = Iteration(run, {"iteration": 4}).agent(0).searcher
+    found["callbacks"] = Iteration(run, {"iteration": 4}).agent(0)
     found["learning"] = copy.deepcopy(run.algorithm.network).eval()
     found["average"] = run.algorithm.learner.ema_network
     run.close()
     for place, name in (("folder", "agent"), ("past", "agents/000004")):
         found[place] = load_checkpoint(folder / f"{name}.safetensors").network
-    found["agent"] = make_agent(f"{folder}:0", run.game).searcher
-    again = make_trainer(config, RunFolder(folder), Reporter())
+    found["agent"] = make_agent(f"{folder}:0", run.game)
+    again = make_trainer(config, RunFolder(folder))
     found["local actors"] = again.algorithm.actors.by_game[0].engine
     again.close()
     return found
@@ -448,7 +451,7 @@ def test_what_plays_is_the_average(place, networks):
     observations = position.observation(canonical=True)[None]
 
     def logits(who: Any) -> np.ndarray:
-        if isinstance(who, NetworkSearcher):
+        if isinstance(who, NetworkAgent):
             return who.evaluate(position.states).logits
         if isinstance(who, InferenceEngine):
             return who(observations).logits

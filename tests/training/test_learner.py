@@ -51,7 +51,7 @@ def batches() -> Iterator[Batch]:
             policies=policies / policies.sum(1, keepdims=True),
             outcomes=np.eye(3, dtype=np.float32)[rng.choice(3, 10, p=[0.6, 0.1, 0.3])],
             scores=rng.uniform(-1, 1, 10).astype(np.float32),
-            keeping=rng.random(10) < 0.4,
+            optimal_mask=rng.random(10) < 0.4,
             weights=rng.uniform(0.2, 3, 10).astype(np.float32),
         )
 
@@ -68,7 +68,8 @@ def learnt(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> n
     learner.close()
     networks = [learner.network, learner.ema_network]
     numbers = [value.flatten() for each in networks for value in each.state_dict().values()]
-    told = [losses.policy, losses.outcome, losses.score, losses.steps, learner.step]
+    assert ("score" in losses.means) == has_score
+    told = [*losses.means.values(), losses.steps, learner.step]
     return np.array([*torch.cat(numbers).tolist(), *told])
 
 
@@ -83,7 +84,8 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         )
         # Where values are exact, only the probability of all good actions together counts.
         good = (batch.policies > 0) * policy
-        wanted = np.where(batch.keeping[:, None], good / good.sum(1, keepdims=True), batch.policies)
+        good /= good.sum(1, keepdims=True)
+        wanted = np.where(batch.optimal_mask[:, None], good, batch.policies)
         divergence = (wanted * np.log(np.maximum(wanted, 1e-30) / policy)).sum(1)
         surprise, error = -(batch.outcomes * np.log(outcome)).sum(1), weights[7] - batch.scores
         share = batch.weights / 10
@@ -107,7 +109,7 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
         keep = min(config.ema_decay, (1 + step) / (10 + step))
         average = keep * average + (1 - keep) * network
         average[9] = network[9]  # a count
-    return np.array([*network, *average, *losses / STEPS, STEPS, STEPS])
+    return np.array([*network, *average, *losses[: 2 + has_score] / STEPS, STEPS, STEPS])
 
 
 @pytest.mark.parametrize("has_score", [False, True])

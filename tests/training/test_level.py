@@ -19,10 +19,12 @@ KERNELS: Any = specialise(level, make_game("corso", size=3))
 NAN = float("nan")
 
 
-def knobs(**values: float) -> np.ndarray:
-    """The knobs of a level, structured [1]; by default it does not err."""
-    record = np.zeros(1, level.KNOBS)
-    for name, value in ({"simulations": 16, "bound": 2, "sees_wins": 1} | values).items():
+def params(**values: float) -> np.ndarray:
+    """The parameters of a level, structured [1]; by default it does not err."""
+    record = np.zeros(1, level.LEVEL_PARAMS)
+    for name, value in (
+        {"simulations": 16, "max_value_loss": 2, "win_detection_prob": 1} | values
+    ).items():
         record[name] = value
     return record
 
@@ -43,7 +45,7 @@ def drawn(
 
 
 def test_a_move_is_the_rarer_the_more_it_loses() -> None:
-    of = knobs(temperature=0.2, bound=0.5)
+    of = params(temperature=0.2, max_value_loss=0.5)
     chances = np.bincount(drawn(of, [0.4, 0.2, 0.0, -0.2, NAN], 20_000), minlength=5) / 20_000
     assert chances[1] / chances[0] == pytest.approx(np.exp(-1), rel=0.05)
     assert chances[2] / chances[0] == pytest.approx(np.exp(-2), rel=0.1)
@@ -52,18 +54,20 @@ def test_a_move_is_the_rarer_the_more_it_loses() -> None:
 
 
 def test_of_equally_good_moves_the_favourites_are_drawn_a_little_more() -> None:
-    of = knobs(temperature=0.05)
+    of = params(temperature=0.05)
     chances = np.bincount(drawn(of, [0.5, 0.5], 20_000, [np.e, 1])) / 20_000
     assert chances[1] / chances[0] == pytest.approx(np.exp(-0.02 / 0.05), rel=0.05)
 
 
 def test_without_temperature_the_best_move_is_played() -> None:
-    assert not drawn(knobs(), [0.1, 0.3, 0.2], 100).any()
+    assert not drawn(params(), [0.1, 0.3, 0.2], 100).any()
 
 
-def test_the_noise_is_gumbels_and_wins_are_seen_as_often_as_the_knobs_say() -> None:
+def test_the_noise_is_gumbels_and_wins_are_seen_as_often_as_the_parameters_say() -> None:
     sees_wins, noise = np.empty(20_000, bool), np.empty((20_000, 3), np.float32)
-    KERNELS.draw_searches(knobs(blur=2, sees_wins=0.7), seeds(20_000), sees_wins, noise)
+    KERNELS.draw_searches(
+        params(logit_noise=2, win_detection_prob=0.7), seeds(20_000), sees_wins, noise
+    )
     assert sees_wins.mean() == pytest.approx(0.7, abs=0.02)
     assert noise.mean(0) / 2 == pytest.approx(np.full(3, 0.5772), abs=0.03)
     assert noise.var(0) / 4 == pytest.approx(np.full(3, np.pi**2 / 6), rel=0.05)
@@ -72,8 +76,10 @@ def test_the_noise_is_gumbels_and_wins_are_seen_as_often_as_the_knobs_say() -> N
 def test_plain_python_draws_the_same_bits() -> None:
     random = np.random.default_rng(1)
     for number in range(200):
-        of = knobs(
-            temperature=random.uniform(0, 2), bound=random.uniform(0, 2), blur=random.uniform(0, 9)
+        of = params(
+            temperature=random.uniform(0, 2),
+            max_value_loss=random.uniform(0, 2),
+            logit_noise=random.uniform(0, 9),
         )
         values = random.uniform(-1, 1, (1, 7)).astype(np.float32)
         values[0, 4] = NAN
@@ -119,7 +125,7 @@ print(contents(games.observations, games.masks, games.rewards))
     sys.platform != "linux" or platform.machine() != "x86_64", reason="of Linux on x86-64"
 )
 @pytest.mark.xfail(
-    strict=True, reason="compiled code computes in the floating-point state of its caller"
+    strict=True, reason="between kernels numpy computes in the floating-point state of its caller"
 )
 @pytest.mark.parametrize("state", [("feenableexcept", 1 | 4 | 8), ("fesetround", 0x800)])
 def test_the_caller_s_floating_point_state_changes_no_search(state: tuple) -> None:

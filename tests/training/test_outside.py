@@ -26,7 +26,7 @@ from ludarium.training.agents import (
     read_agent,
 )
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.agents.network import NetworkSearcher, network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.outside import spec_of_object
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
@@ -106,8 +106,8 @@ def test_a_module_returns_what_a_network_to_train_returns(game: Game, with_score
             return (logits, outcome, score) if with_score else (logits, outcome)
 
     agent = as_agent(Trained(game), game, simulations=4)
-    assert isinstance(agent.searcher, NetworkSearcher)
-    assert agent.searcher.evaluate(game.start().states).values.tolist() == [1.0]
+    assert isinstance(agent, NetworkAgent)
+    assert agent.evaluate(game.start().states).values.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ def test_an_exported_network_plays_as_its_checkpoint(name: str, tmp_path: Path) 
     seen = seen.astype(np.float32)
     export_checkpoint(checkpoint, describe_game(game), tmp_path / "net.onnx", seen)
     exported = make_agent(f"onnx:{tmp_path / 'net.onnx'}?simulations=0", game)
-    assert isinstance(exported.searcher, NetworkSearcher)
-    mine = network_agent(game, checkpoint.network, 0, backend="eager")
+    assert isinstance(exported, NetworkAgent)
+    mine = NetworkAgent(game, checkpoint.network, 0, backend="eager")
     position = game.start(1)
     random = np.random.default_rng(1)
     while not position.is_over:
         for found, expected in zip(
-            *(each.searcher.evaluate(position.states) for each in (exported, mine)), strict=True
+            *(each.evaluate(position.states) for each in (exported, mine)), strict=True
         ):
             np.testing.assert_allclose(found, expected, atol=1e-4)
         position.play(random.choice(position.legal_actions))
@@ -375,7 +375,7 @@ def test_networks_see_the_turned_board_and_answer_in_the_boards_frame(name: str)
             return network(observations)
 
     agents = [
-        network_agent(game, network, 0, backend="eager"),
+        NetworkAgent(game, network, 0, backend="eager"),
         as_agent(network, game, simulations=0),
         as_agent(Module(), game, simulations=0, canonical=True),
     ]
@@ -387,8 +387,8 @@ def test_networks_see_the_turned_board_and_answer_in_the_boards_frame(name: str)
             policy, outcome, _ = network(seen)
         numbers = [position.turned_action(action) for action in range(game.num_actions)]
         for agent in agents:
-            assert isinstance(agent.searcher, NetworkSearcher)
-            found = agent.searcher.evaluate(position.states)
+            assert isinstance(agent, NetworkAgent)
+            found = agent.evaluate(position.states)
             np.testing.assert_allclose(found.logits[0], policy[0, numbers], atol=1e-5)
             np.testing.assert_allclose(found.wdl, outcome.softmax(1), atol=1e-5)
             told = agent.search(position.states)

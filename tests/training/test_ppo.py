@@ -18,7 +18,7 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, load_checkpoint
 from ludarium.models.network import Output, expected_value
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
@@ -27,10 +27,10 @@ pytest.importorskip("sb3_contrib")
 
 from stable_baselines3.common.utils import ConstantSchedule
 
+from ludarium.training.ppo.encoder import ObservationEncoder
 from ludarium.training.ppo.environment import LearnerVecEnv
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
-from ludarium.training.ppo.view import View
 from ludarium.training.runs.metrics import METRICS
 from tests.games import slow_but
 from tests.tiny_runs import PPO, TinyRuns, changes_weights, run_by_command
@@ -53,16 +53,16 @@ class Favourite(nn.Module):
 
 def make_pool(game, network, num_envs=64, **settings) -> Pool:
     random = np.random.default_rng(0)
-    view = View(game, False, random)
+    encoder = ObservationEncoder(game, False, random)
     config = OpponentsConfig(**settings)
-    return Pool(config, num_envs, network, view, torch.device("cpu"), random)
+    return Pool(config, num_envs, network, encoder, torch.device("cpu"), random)
 
 
 # What networks see.
 
 
 @pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
-def test_the_view_is_the_one_that_alphazero_learns_from(name):
+def test_the_encoding_is_the_one_that_alphazero_learns_from(name):
     """A policy that is sure of one action, as both show it, in the same symmetry."""
     game = make_game(name)
     batch = BatchEnv(game, 64, seed=1)
@@ -74,7 +74,7 @@ def test_the_view_is_the_one_that_alphazero_learns_from(name):
     actions = batch.random_actions()
     samples["policy"][np.arange(64), actions] = 1
     theirs = BatchMaker(game)(samples, np.random.default_rng(7))
-    seen = View(game, True, np.random.default_rng(7))(batch, np.arange(64))
+    seen = ObservationEncoder(game, True, np.random.default_rng(7))(batch, np.arange(64))
     np.testing.assert_array_equal(seen.observations, theirs.observations)
     np.testing.assert_array_equal(seen.decode(theirs.policies.argmax(axis=1)), actions)
     shown = np.take_along_axis(batch.masks, seen.actions, axis=1)
@@ -82,12 +82,12 @@ def test_the_view_is_the_one_that_alphazero_learns_from(name):
     np.testing.assert_array_equal(seen.masks.sum(axis=1), batch.masks.sum(axis=1))
 
 
-def test_without_symmetries_a_view_shows_the_canonical_frame():
+def test_without_symmetries_an_encoder_shows_the_canonical_frame():
     game = make_game("onyx", size=6, swap_rule=True)
     batch = BatchEnv(game, 16, seed=1)
     batch.step_random()  # so that the second player is to move, who sees the board turned
     games = np.array([3, 9])
-    seen = View(game, False, np.random.default_rng(0))(batch, games)
+    seen = ObservationEncoder(game, False, np.random.default_rng(0))(batch, games)
     for k, number in enumerate(games):
         position = batch.position(number)
         assert position.is_turned()
@@ -102,7 +102,7 @@ def test_the_learner_plays_both_seats_and_is_rewarded_as_the_rules_say(name, mon
     game = make_game(name)
     network = build_network(network_shape(game), 4, 1).eval()
     pool = make_pool(game, network, num_envs=16)
-    env = LearnerVecEnv(game, pool, View(game, True, pool.random), 4, pool.random)
+    env = LearnerVecEnv(game, pool, ObservationEncoder(game, True, pool.random), 4, pool.random)
     replies: dict[int, list[int]] = {}
     choose = pool.choose
 
@@ -148,7 +148,7 @@ def policy() -> NetworkPolicy:
     torch.manual_seed(0)
     game = make_game("corso", size=3)
     pool = make_pool(game, build_network(network_shape(game), 8, 2))
-    env = LearnerVecEnv(game, pool, pool.view, 0, pool.random)
+    env = LearnerVecEnv(game, pool, pool.encoder, 0, pool.random)
     return NetworkPolicy(
         env.observation_space, env.action_space, ConstantSchedule(1e-3), pool.current
     )
@@ -293,7 +293,7 @@ def test_training_learns_corso_3x3(tmp_path):
     opponent = make_agent("random", game)
 
     def score(network) -> float:
-        agent = network_agent(game, network, 0, backend="eager")
+        agent = NetworkAgent(game, network, 0, backend="eager")
         return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).result.score.value
 
     untrained = []
@@ -301,7 +301,7 @@ def test_training_learns_corso_3x3(tmp_path):
         torch.manual_seed(seed)
         untrained.append(score(build_network(network_shape(game), 16, 1)))
     assert score(trainer.algorithm.network) > max(0.75, np.mean(untrained) + 0.1)
-    searching = network_agent(game, trainer.algorithm.network, 32, backend="eager")
+    searching = NetworkAgent(game, trainer.algorithm.network, 32, backend="eager")
     assert play_match(game, searching, opponent, 60, seed=1).result.score.value > 0.7
 
 

@@ -108,9 +108,9 @@ def test_a_program_is_an_opponent_in_an_environment_and_its_copies(name):
     twin = copy.deepcopy(env)
     for each in (env, twin):
         each.step(8)
-        assert each.board.moves == [8, 0]
+        assert each.aec.moves == [8, 0]
         each.step(7)
-        assert each.board.moves == [8, 0, 7, 1]
+        assert each.aec.moves == [8, 0, 7, 1]
 
 
 def test_a_programs_moves_are_measured_and_make_positions(name, monkeypatch, capsys):

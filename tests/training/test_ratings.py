@@ -23,7 +23,7 @@ from ludarium.training.evaluation import (
     measure_ratings,
     play_anchors,
 )
-from tests.tasks import Told
+from tests.progress import Told
 
 # The rating of one player.
 
@@ -130,7 +130,7 @@ def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
         ("greedy", "uct:1000"),
     ]
     told = Told()
-    elo = measure_ratings(small, players, 6, known, task=told)
+    elo = measure_ratings(small, players, 6, known, progress=told)
     assert elo.keys() == {*players, "uct:1000"}
     assert (elo["random"], elo["uct:20"], elo["uct:1000"]) == (-300, 800, 1000)
     assert sum(told.steps) == 18
@@ -196,7 +196,7 @@ def test_as_many_games_as_asked_for(small, games):
     agent = make_agent("random", small)
     told = Told()
     known = {"random": 0.0, "greedy": 300.0}
-    _, results = play_anchors(small, agent, known, games, task=told)
+    _, results = play_anchors(small, agent, known, games, progress=told)
     assert sum(result.games for result in results.values()) == games
     assert all(result.games % 2 == 0 for result in results.values())
     assert sum(told.steps) == games

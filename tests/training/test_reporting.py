@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import re
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,9 +18,11 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from tensorboard.compat.proto.event_pb2 import SessionLog
 
 from ludarium.base import progress_bar
-from ludarium.base.progress_bar import as_time, shown_task, time_left
+from ludarium.base.console import plain_console
+from ludarium.base.progress import SILENT
+from ludarium.base.progress_bar import as_time, time_left
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import TerminalReporter, columns_of, fitting_columns
+from ludarium.training.runs.reporting import Column, RunLog, columns_of, fitting_columns
 
 COLUMNS = columns_of("alphazero")
 
@@ -46,6 +51,16 @@ METRICS = {
 }
 
 
+@contextmanager
+def run_log(
+    folder: Path, stream: io.StringIO, columns: Sequence[Column] = COLUMNS
+) -> Iterator[RunLog]:
+    with progress_bar.progress_bar(plain_console(file=stream)) as progress:
+        log = RunLog(RunFolder(folder), columns, progress)
+        yield log
+        log.close()
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_rows_fit_the_terminal_and_keep_what_matters(width):
     columns = fitting_columns(COLUMNS, width)
@@ -59,13 +74,12 @@ def test_rows_fit_the_terminal_and_keep_what_matters(width):
 
 def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_path):
     stream = io.StringIO()
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-    reporter.begin("self-play", 100)
-    reporter.advance(50)
-    reporter.iteration(METRICS)
-    scored = {"opponent": "uct:1000", "score": estimate(0.9, 0.77, 0.96)}
-    reporter.iteration(METRICS | {"iteration": 13} | scored)
-    reporter.close()
+    with run_log(tmp_path, stream) as log:
+        log.progress.begin("self-play", 100)
+        log.progress.advance(50)
+        log.iteration(METRICS)
+        scored = {"opponent": "uct:1000", "score": estimate(0.9, 0.77, 0.96)}
+        log.iteration(METRICS | {"iteration": 13} | scored)
     heading, first, second, score = stream.getvalue().splitlines()
     assert heading.split()[:3] == ["run", "min", "iter"]
     assert first.split()[:5] == ["50", "%", "12.6", "12", "64"]
@@ -81,9 +95,8 @@ def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_
 def test_what_an_iteration_has_no_data_for_is_left_blank(absent, tmp_path):
     """Without a gradient step, and where a local run goes on on a cluster."""
     stream = io.StringIO()
-    reporter = TerminalReporter(RunFolder(tmp_path), columns_of("alphazero", True), stream)
-    reporter.iteration({name: value for name, value in METRICS.items() if name not in absent})
-    reporter.close()
+    with run_log(tmp_path, stream, columns_of("alphazero", True)) as log:
+        log.iteration({name: value for name, value in METRICS.items() if name not in absent})
     heading, row = stream.getvalue().splitlines()
     assert len(heading) == len(row)
     assert ("0.457" in row) == (not absent)
@@ -92,13 +105,13 @@ def test_what_an_iteration_has_no_data_for_is_left_blank(absent, tmp_path):
         assert not {*absent} & {*EventAccumulator(events).Reload().Tags()["scalars"]}
 
 
-def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):
+def test_a_long_task_says_in_a_log_how_far_it_is(monkeypatch):
     stream, clock = io.StringIO(), iter([0.0, 0.0, 35.0, 40.0, 80.0])
     monkeypatch.setattr(progress_bar.time, "perf_counter", lambda: next(clock))
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-    reporter.begin("bootstrap", 40_000)
-    for more in (100, 4_900, 5_000):
-        reporter.advance(more)
+    with progress_bar.progress_bar(plain_console(file=stream)) as progress:
+        progress.begin("bootstrap", 40_000)
+        for more in (100, 4_900, 5_000):
+            progress.advance(more)
     assert stream.getvalue().splitlines() == [
         "ludarium: bootstrap: 100 of 40,000",  # too early to tell
         "ludarium: bootstrap: 10,000 of 40,000, 125/s, 4 min left",
@@ -108,10 +121,10 @@ def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):
 def test_what_was_done_earlier_tells_nothing_about_the_time_left(monkeypatch):
     console, clock = Console(file=io.StringIO()), iter([0.0, 0.0, 10.0, 60.0])
     monkeypatch.setattr(progress_bar.time, "perf_counter", lambda: next(clock))
-    with shown_task(console) as task:
-        task.begin("games", 1000, 900)
-        task.advance(1)
-        task.advance(9)
+    with progress_bar.progress_bar(console) as progress:
+        progress.begin("games", 1000, 900)
+        progress.advance(1)
+        progress.advance(9)
     assert console.file.getvalue() == "ludarium: games: 910 of 1,000, 9 min left\n"
 
 
@@ -135,10 +148,9 @@ RATED = {
 def test_a_rating_is_a_line_and_a_curve_with_its_interval(tmp_path):
     stream = io.StringIO()
     for iterations in ((12, 13), (14,)):  # the second as if the run had been resumed
-        reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-        for iteration in iterations:
-            reporter.iteration(METRICS | RATED | {"iteration": iteration})
-        reporter.close()
+        with run_log(tmp_path, stream) as log:
+            for iteration in iterations:
+                log.iteration(METRICS | RATED | {"iteration": iteration})
     line = "Elo 1,720 (1,650 to 1,800)  uct:1000 92 %  uct:10000 60 %"
     assert stream.getvalue().count(line) == 3
     # One by one: TensorBoard reads files of one second in the order of their names, and there the
@@ -155,10 +167,9 @@ def test_a_rating_is_a_line_and_a_curve_with_its_interval(tmp_path):
 
 def test_curves_go_back_with_the_run(tmp_path):
     for iterations in ((12, 13, 14), (13,)):  # the state of 14 was lost
-        reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, io.StringIO())
-        for iteration in iterations:
-            reporter.iteration(METRICS | {"iteration": iteration})
-        reporter.close()
+        with run_log(tmp_path, io.StringIO()) as log:
+            for iteration in iterations:
+                log.iteration(METRICS | {"iteration": iteration})
     resumed = min((tmp_path / "tensorboard").iterdir(), key=lambda file: file.stat().st_size)
     starts = [
         event.step
@@ -169,17 +180,16 @@ def test_curves_go_back_with_the_run(tmp_path):
 
 
 def test_nothing_is_written_before_the_first_iteration(tmp_path):
-    TerminalReporter(RunFolder(tmp_path / "run"), COLUMNS, io.StringIO()).close()
+    RunLog(RunFolder(tmp_path / "run"), COLUMNS, SILENT).close()
     assert not list(tmp_path.iterdir())
 
 
 def test_curves_that_cannot_be_written_are_named_once_and_done_without(tmp_path):
     (tmp_path / "tensorboard").write_text("in the way")
     stream = io.StringIO()
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-    for iteration in (12, 13):
-        reporter.iteration(METRICS | {"iteration": iteration})
-    reporter.close()
+    with run_log(tmp_path, stream) as log:
+        for iteration in (12, 13):
+            log.iteration(METRICS | {"iteration": iteration})
     assert stream.getvalue().count("no more curves: they cannot be written (File exists)") == 1
     assert stream.getvalue().splitlines()[-1].split()[3] == "13"
 
@@ -192,10 +202,9 @@ def test_a_tensorboard_that_is_broken_stops_no_run(tmp_path, monkeypatch, error)
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Broken("broken"))
     stream = io.StringIO()
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-    reporter.iteration(METRICS)
-    reporter.iteration(METRICS | {"iteration": 13})
-    reporter.close()
+    with run_log(tmp_path, stream) as log:
+        log.iteration(METRICS)
+        log.iteration(METRICS | {"iteration": 13})
     assert stream.getvalue().count("no more curves: they cannot be written") == 1
 
 
@@ -206,12 +215,10 @@ def test_a_terminal_that_cannot_be_written_stops_nothing(closed, tmp_path):
             raise OSError(28, "No space left on device")
 
     stream = io.StringIO() if closed else Full()
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
-    if closed:
-        stream.close()
-    reporter.begin("self-play", 100)
-    reporter.advance(50)
-    reporter.say("a word")
-    reporter.iteration(METRICS)
-    reporter.close()
+    with run_log(tmp_path, stream) as log:
+        if closed:
+            stream.close()
+        log.progress.begin("self-play", 100)
+        log.progress.advance(50)
+        log.iteration(METRICS)
     assert list((tmp_path / "tensorboard").iterdir()), "curves are written all the same"

@@ -15,7 +15,6 @@ from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.run import make_trainer
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.resources import check_device, check_resources, memory_of
 from ludarium.training.runs.trainer import games_of
 from ludarium.training.search.tree import new_tree
@@ -77,7 +76,7 @@ def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
 ):
     config = config_of(algorithm, *settings)
     with pytest.raises(ValueError, match=message) as caught:
-        make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+        make_trainer(config, RunFolder(tmp_path / "run"))
     assert len(str(caught.value)) <= 300
     assert not (tmp_path / "run").exists()
 
@@ -102,7 +101,7 @@ def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device,
 
 def test_what_ppo_keeps_is_reckoned_as_it_is_made(tmp_path, game):
     config = config_of("ppo", "rollout={games: 16, steps: 8}", "network={channels: 8, blocks: 3}")
-    run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+    run = make_trainer(config, RunFolder(tmp_path / "run"))
     buffer = run.algorithm.model.rollout_buffer
     network = run.algorithm.network.state_dict().values()
     run.close()

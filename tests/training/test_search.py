@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ludarium.envs import Position, make_game
 from ludarium.models import Evaluation
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
 from tests.games import ALL_GAMES, after, children, positions_after, slow_but, states_of
@@ -52,7 +52,7 @@ def test_enough_simulations_prove_the_exact_value(algorithm):
     game = make_game("corso", size=3)
     positions = positions_after(game, 4, 20) + positions_after(game, 5, 20)
     settings = SearchSettings(simulations=4000, algorithm=algorithm)
-    search = Search(game, settings, batch=40, seed=0)
+    search = BatchSearch(game, settings, batch=40, seed=0)
     found = search.run(states_of(positions), random_network(1, 9))
     assert found.proven.all()
     assert [exact_value(position) for position in positions] == list(found.values)
@@ -80,8 +80,8 @@ def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
     positions = [each for each in positions_after(game, 5, 60) if not each.is_over]
     share = 0.2
     settings = SearchSettings(simulations=1500, algorithm=algorithm, score=share)
-    found = Search(game, settings).run(states_of(positions), random_network(1, 9))
-    plain = Search(game, replace(settings, score=0.0)).run(
+    found = BatchSearch(game, settings).run(states_of(positions), random_network(1, 9))
+    plain = BatchSearch(game, replace(settings, score=0.0)).run(
         states_of(positions), random_network(1, 9)
     )
 
@@ -99,7 +99,7 @@ def test_a_proven_outcome_bounds_the_value_and_leaves_the_score_open():
     game = make_game("corso", size=3)
     positions = positions_after(game, 5, 60)
     settings = SearchSettings(simulations=400, score=0.2)
-    found = Search(game, settings).run(states_of(positions), random_network(1, 9))
+    found = BatchSearch(game, settings).run(states_of(positions), random_network(1, 9))
     assert found.proven.sum() > 30
     assert found.simulations == 400 * len(positions)
     for position, proven, value in zip(positions, found.proven, found.values, strict=True):
@@ -137,7 +137,9 @@ def test_a_win_at_once_is_not_overlooked(algorithm, name):
     ]
     assert len(positions) >= 5
     settings = SearchSettings(simulations=1, algorithm=algorithm)
-    found = Search(game, settings).run(states_of(positions), random_network(1, game.num_actions))
+    found = BatchSearch(game, settings).run(
+        states_of(positions), random_network(1, game.num_actions)
+    )
     assert found.proven.all()
     assert (found.values == 1).all()
     assert found.evaluations == len(positions)
@@ -159,7 +161,9 @@ def test_no_action_that_loses_at_once_is_played_where_there_is_another(name):
             safe.append(position.legal_actions[~np.array(allowing)])
     assert len(positions) >= 5
     settings = SearchSettings(simulations=32)
-    found = Search(game, settings).run(states_of(positions), random_network(1, game.num_actions))
+    found = BatchSearch(game, settings).run(
+        states_of(positions), random_network(1, game.num_actions)
+    )
     for action, policy, kept in zip(found.actions, found.policies, safe, strict=True):
         assert action in kept
         assert policy[kept].sum() == pytest.approx(1, abs=1e-5)
@@ -172,7 +176,7 @@ def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
     for number in range(40):
         game = RandomTree(number=number)
         position = game.start()
-        search = Search(game, settings, batch=1, seed=0)
+        search = BatchSearch(game, settings, batch=1, seed=0)
         found = search.run(position.states, random_network(number, 3))
         assert found.proven[0]
         assert found.values[0] == exact_value(position)
@@ -186,8 +190,8 @@ def test_together_or_one_by_one_is_the_same(algorithm):
     positions = positions_after(game, 3, 12)
     settings = SearchSettings(simulations=40, algorithm=algorithm)
     evaluate = random_network(2, 9)
-    together = Search(game, settings, batch=5).run(states_of(positions), evaluate)
-    alone = Search(game, settings, batch=1)
+    together = BatchSearch(game, settings, batch=5).run(states_of(positions), evaluate)
+    alone = BatchSearch(game, settings, batch=1)
     for index, position in enumerate(positions):
         single = alone.run(position.states, evaluate)
         assert single.actions[0] == together.actions[index]
@@ -204,7 +208,7 @@ def test_root_noise_is_that_of_its_seed_with_the_moments_of_its_distribution(alg
     )
     found = []
     for seed in (3, 3, 4):
-        search = Search(game, settings, batch=4000, seed=seed)
+        search = BatchSearch(game, settings, batch=4000, seed=seed)
         search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
         found.append(search.tree.roots["noise"].copy())
     noise, again, other = found
@@ -252,7 +256,7 @@ def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
     for number in range(20):
         game = RandomTree(number=number)
         root, evaluate = game.start(), random_network(number, 3)
-        found = Search(game, settings, batch=1).run(root.states, evaluate)
+        found = BatchSearch(game, settings, batch=1).run(root.states, evaluate)
         assert found.visits[0].tolist() == puct_in_plain_python(root, evaluate, 60, 1.2)
         movers.add(root.mover)
     assert movers == {0, 1}
@@ -261,7 +265,7 @@ def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
 def test_puct_draws_actions_by_their_visits_to_a_power():
     game = make_game("corso", size=3)
     settings = SearchSettings(simulations=40, algorithm="puct", temperature=0.5, solver=False)
-    search = Search(game, settings, batch=3000, seed=7)
+    search = BatchSearch(game, settings, batch=3000, seed=7)
     found = search.run(np.repeat(game.start().states, 3000), random_network(1, 9))
     assert (found.visits == found.visits[0]).all()
     weights = found.visits[0].astype(float) ** 2
@@ -271,7 +275,7 @@ def test_puct_draws_actions_by_their_visits_to_a_power():
 
 def test_no_positions_have_an_empty_finding():
     game = make_game("corso", size=3)
-    found = Search(game, SearchSettings()).run(game.start().states[:0], random_network(1, 9))
+    found = BatchSearch(game, SearchSettings()).run(game.start().states[:0], random_network(1, 9))
     assert found.policies.shape == (0, 9)
     assert len(found.actions) == 0
 
@@ -282,28 +286,28 @@ def test_finished_games_and_empty_budgets_are_refused():
     while not position.is_over:
         position.play(int(position.legal_actions[0]))
     with pytest.raises(ValueError, match="finished"):
-        Search(game, SearchSettings()).run(position.states, random_network(1, 9))
+        BatchSearch(game, SearchSettings()).run(position.states, random_network(1, 9))
     with pytest.raises(ValueError, match="at least 1"):
-        Search(game, SearchSettings(), batch=0)
+        BatchSearch(game, SearchSettings(), batch=0)
     with pytest.raises(ValueError, match=r"10+ simulations would take .* GiB of memory") as caught:
-        Search(game, SearchSettings(simulations=10**5), batch=10**10)
+        BatchSearch(game, SearchSettings(simulations=10**5), batch=10**10)
     gibibytes = float(str(caught.value).split(" take ")[1].split()[0].replace(",", ""))
     node = game.state_dtype.itemsize + NODE.itemsize + game.num_actions * EDGE.itemsize
     assert gibibytes == pytest.approx(node * 10**10 * (10**5 + 1) / 2**30)
-    search = Search(game, SearchSettings(simulations=32, max_considered=4))
+    search = BatchSearch(game, SearchSettings(simulations=32, max_considered=4))
     with pytest.raises(ValueError, match=r"room for 32 simulations and 4 considered .* 33 and 4"):
         search.use(SearchSettings(simulations=33, max_considered=4))
 
 
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
-    """Actions 0 and 1 were visited and are closed; 2 and 3 are open, 4 is not legal."""
+    """Actions 0 and 1 were visited and are pruned; 2 and 3 are not, 4 is not legal."""
     nodes, edges = np.zeros(3, NODE), np.zeros(4, EDGE)
     nodes["visits"] = [7, 3, 3]
     nodes["lower"][0], nodes["upper"][0] = -1, 1
     nodes["end"][0] = 4
     edges["action"] = [0, 1, 2, 3]
     edges["child"] = [1, 2, NO_NODE, NO_NODE]
-    edges["open"] = [0, 0, 1, 1]
+    edges["pruned"] = [1, 1, 0, 0]
     policy = np.full(5, np.nan, np.float32)
     settings = settings_record(SearchSettings(), ALL_GAMES["tictactoe"]())
     for priors, expected in (
@@ -313,6 +317,6 @@ def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
         edges["prior"] = priors
         compiled.write_visit_policy(nodes, edges, settings, policy)
         np.testing.assert_allclose(policy, expected, rtol=1e-6)
-    edges["open"] = [0, 1, 1, 1]
+    edges["pruned"] = [1, 0, 0, 0]
     compiled.write_visit_policy(nodes, edges, settings, policy)
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])

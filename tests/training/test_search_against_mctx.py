@@ -28,7 +28,7 @@ from ludarium.envs.engine.options import Option
 from ludarium.envs.engine.rule import table_record
 from ludarium.envs.engine.spec import Spec
 from ludarium.models import Evaluation
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from ludarium.training.search.gumbel import sequence_of_considered_visits
 from ludarium.training.search.settings import settings_record
 from tests.kernels import compiled
@@ -71,6 +71,7 @@ class TableGame(Game):
             action_names=[f"child {action}" for action in range(case["num_actions"])],
             observation_names=["node"],
             max_plies=len(outcome),
+            binary_observation=False,
         )
 
 
@@ -86,7 +87,7 @@ def run(case: dict):
         noise=0.0,
         solver=False,
     )
-    search = Search(game, settings, batch=1, seed=0)
+    search = BatchSearch(game, settings, batch=1, seed=0)
     all_logits = np.array(case["logits"], np.float32)
     all_values = np.array(case["value"], np.float32)
     leaves = []
@@ -102,7 +103,7 @@ def run(case: dict):
     return search.run(state, evaluate, noise), search, leaves
 
 
-def mixed_value(search: Search) -> float:
+def mixed_value(search: BatchSearch) -> float:
     """What stands for the Q-values of the root's actions that were not tried."""
     tree, settings = search.tree, settings_record(search.settings, search.game)
     return compiled.mixed_value((tree.roots, tree.nodes, tree.edges), settings)

@@ -7,7 +7,7 @@ import pytest
 
 from ludarium.envs import make_game
 from ludarium.models import Evaluation
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import BatchSearch, SearchSettings
 from ludarium.training.search.cache import NO_SLOT, hash_of, new_cache
 from tests.games import positions_after, slow_but, states_of
 from tests.kernels import compiled
@@ -37,8 +37,8 @@ def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
     states = states_of(positions_after(game, 2, 6))
     settings = SearchSettings(simulations=60, algorithm=algorithm)
     plain, cached = OneByOne(1, game.num_actions), OneByOne(1, game.num_actions)
-    without = Search(game, settings, 4, seed=0)
-    with_cache = Search(game, settings, 4, seed=0, cache=8)
+    without = BatchSearch(game, settings, 4, seed=0)
+    with_cache = BatchSearch(game, settings, 4, seed=0, cache=8)
     for _ in range(2):
         expected = without.run(states, plain)
         found = with_cache.run(states, cached)
@@ -55,7 +55,7 @@ def test_transpositions_are_evaluated_once():
     game = make_game("corso", size=3)
     settings = SearchSettings(simulations=400, solver=False)
     evaluator = OneByOne(1, game.num_actions)
-    Search(game, settings, 1, seed=0, cache=8).run(game.start().states, evaluator)
+    BatchSearch(game, settings, 1, seed=0, cache=8).run(game.start().states, evaluator)
     assert len(evaluator.asked) == len(set(evaluator.asked)) < 390
 
 
@@ -63,11 +63,11 @@ def test_another_network_is_asked_about_everything():
     game = make_game("corso", size=3)
     states = states_of(positions_after(game, 2, 5))
     settings = SearchSettings(simulations=30)
-    search = Search(game, settings, 5, seed=0, cache=8)
+    search = BatchSearch(game, settings, 5, seed=0, cache=8)
     search.run(states, OneByOne(1, 9))
     other = OneByOne(2, 9)
     found = search.run(states, other)
-    expected = Search(game, settings, 5, seed=0).run(states, OneByOne(2, 9))
+    expected = BatchSearch(game, settings, 5, seed=0).run(states, OneByOne(2, 9))
     np.testing.assert_array_equal(found.policies, expected.policies)
     np.testing.assert_array_equal(found.values, expected.values)
 
@@ -89,19 +89,19 @@ def answer_of(number: int, actions: int = 3) -> Evaluation:
 def test_a_full_cache_keeps_what_was_used_last():
     observations = np.random.default_rng(0).random((2000, 7), np.float32)
     cache = filled(observations, 0.01)
-    slots = len(cache.answers)
+    slots = len(cache.answers.logits)
     assert 0 < slots <= 0.01 * 2**20 / 44 < 400
     kept = [row for row in range(2000) if compiled.lookup(cache, row) != NO_SLOT]
     assert len(kept) == slots
     assert min(kept) > 2000 - 4 * slots
     for row in kept:
-        assert cache.answers[compiled.lookup(cache, row), -1] == row
+        assert cache.answers.score[compiled.lookup(cache, row)] == row
 
 
 def test_the_answer_not_used_longest_makes_room():
     observations = np.random.default_rng(0).random((6, 7), np.float32)
     cache = new_cache(observations, 3, 4 * 44 / 2**20)
-    assert len(cache.answers) == 4
+    assert len(cache.answers.score) == 4
     for row in range(6):
         compiled.set_request(cache, row)
     for row in (0, 1, 2, 3):

@@ -16,11 +16,11 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.models import Evaluation, InferenceEngine, build_network
 from ludarium.models.evaluation import in_canonical_frame, in_search
-from ludarium.training.agents.network import network_agent
-from ludarium.training.agents.trees import Trees
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.networks import inference_engine, network_shape, random_observations
-from ludarium.training.search import Budget, Finding, Search, SearchSettings
-from ludarium.training.search.tree_search import SETTINGS, TreeSearch
+from ludarium.training.search import BatchSearch, Budget, SearchResult, SearchSettings
+from ludarium.training.search.tree_search import TreeSearch
 from tests.games import positions_after, slow_but, states_of
 
 #: A board, boards that a network sees turned for one of the players, a perceptron.
@@ -46,7 +46,7 @@ def from_python(engine: InferenceEngine) -> Callable[[np.ndarray], Evaluation]:
     return in_canonical_frame(lambda observations: engine(observations))
 
 
-def assert_same(found: Finding, expected: Finding) -> None:
+def assert_same(found: SearchResult, expected: SearchResult) -> None:
     for name in ("actions", "policies", "values", "proven", "visits", "action_values"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.simulations == expected.simulations
@@ -65,7 +65,7 @@ def test_the_same_is_found_bit_for_bit(name, backend):
     assert set(states["mover"]) == {0, 1}
     settings = SearchSettings(simulations=40)
     for cache in (0.0, 1.0):
-        inside, outside = (Search(game, settings, 6, seed=0, cache=cache) for _ in range(2))
+        inside, outside = (BatchSearch(game, settings, 6, seed=0, cache=cache) for _ in range(2))
         found = inside.run(states, engine)
         assert_same(found, outside.run(states, from_python(engine)))
         assert found.evaluations > 100
@@ -86,8 +86,10 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
     settings = SearchSettings(simulations=30, algorithm="puct")
     found = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda n=cores: n)
-        found.append(Search(game, settings, 7, seed=0, cache=1.0).run(states, engine))
+        monkeypatch.setattr(
+            "ludarium.training.search.batch_search.available_cores", lambda n=cores: n
+        )
+        found.append(BatchSearch(game, settings, 7, seed=0, cache=1.0).run(states, engine))
     for other in found[1:]:
         assert_same(other, found[0])
 
@@ -97,17 +99,17 @@ def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 7))
     found, calls = [], []
-    advance = Search._advance
+    advance = BatchSearch._advance
 
     def counted(*arguments):
         calls[-1] += 1
         return advance(*arguments)
 
-    monkeypatch.setattr(Search, "_advance", counted)
+    monkeypatch.setattr(BatchSearch, "_advance", counted)
     for patience in (1e6, 0.0):  # 0: one answer of the network in each part
-        monkeypatch.setattr("ludarium.training.search.search._PATIENCE", patience)
+        monkeypatch.setattr("ludarium.training.search.batch_search._PATIENCE", patience)
         calls.append(0)
-        search = Search(game, SearchSettings(simulations=30), 7, seed=0, cache=1.0)
+        search = BatchSearch(game, SearchSettings(simulations=30), 7, seed=0, cache=1.0)
         found.append(search.run(states, engine))
     assert_same(*found)
     assert found[0].evaluations == found[1].evaluations
@@ -116,12 +118,12 @@ def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
 
 def search_in_two_parts(
     monkeypatch: pytest.MonkeyPatch,
-) -> tuple[Search, np.ndarray, InferenceEngine]:
+) -> tuple[BatchSearch, np.ndarray, InferenceEngine]:
     """A search by two cores that leaves compiled code after each answer, positions, a network."""
     game = make_game("corso", size=3)
-    monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
-    monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
-    search = Search(game, SearchSettings(simulations=400), 8, seed=0)
+    monkeypatch.setattr("ludarium.training.search.batch_search.available_cores", lambda: 2)
+    monkeypatch.setattr("ludarium.training.search.batch_search._PATIENCE", 0.0)
+    search = BatchSearch(game, SearchSettings(simulations=400), 8, seed=0)
     return search, states_of(positions_after(game, 3, 8)), engine_of(game)
 
 
@@ -151,7 +153,7 @@ def test_answers_that_are_no_numbers_are_refused_by_name():
     game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 5))
-    search = Search(game, SearchSettings(simulations=30), 5, seed=0)
+    search = BatchSearch(game, SearchSettings(simulations=30), 5, seed=0)
     expected = search.run(states, engine)
     inside = in_search(engine, 1)
     assert inside is not None
@@ -165,29 +167,31 @@ def test_answers_of_earlier_weights_are_forgotten():
     game = make_game("corso", size=3)
     engine = engine_of(game)
     states = states_of(positions_after(game, 3, 5))
-    agent = network_agent(game, engine, 30)
+    agent = NetworkAgent(game, engine, 30)
     before = agent.search(states)
     torch.manual_seed(2)
     engine.update(build_network(network_shape(game), 16, 2))
     found = agent.search(states)
     assert (found.policies != before.policies).any()
-    assert_same(found, network_agent(game, engine, 30).search(states))
+    assert_same(found, NetworkAgent(game, engine, 30).search(states))
 
 
 def test_trees_of_earlier_weights_are_not_gone_on_with():
     game = make_game("corso")
     engine = engine_of(game)
     states = game.start().states
-    budget = Budget(simulations=40)
     with one_core():
-        kept, fresh = Trees(game, engine, SETTINGS), Trees(game, engine, SETTINGS)
+        kept, fresh = (TimedNetworkAgent(game, engine, 1, lcb=0) for _ in range(2))
+        kept.budget = fresh.budget = Budget(simulations=40)
         playing = [GameInPlay(game, 0, 0, 0, states, [])]
-        before = kept.find_in(playing, states, budget)
-        torch.manual_seed(2)
-        engine.update(build_network(network_shape(game), 16, 2))
-        found = kept.find_in(playing, states, budget)
-        assert (found.policies != before.policies).any()
-        assert_same(found, fresh.find(states, budget))
+        found = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            engine.update(build_network(network_shape(game), 16, 2))
+            kept.play(playing, states)
+            found.append(playing[0].memory.search.result())
+        assert (found[0].policies != found[1].policies).any()
+        assert_same(found[1], fresh.search(states))
 
 
 def test_positions_share_the_memory_with_those_that_are_searched_at_a_time(monkeypatch):
@@ -198,7 +202,8 @@ def test_positions_share_the_memory_with_those_that_are_searched_at_a_time(monke
         return TreeSearch(*arguments)
 
     with one_core():
-        trees = Trees(game, engine_of(game), SETTINGS)
-        monkeypatch.setattr("ludarium.training.agents.trees.TreeSearch", made)
-        trees.find(game.start().states.repeat(5), Budget(simulations=4))
+        agent = TimedNetworkAgent(game, engine_of(game), 1)
+        agent.budget = Budget(simulations=4)
+        monkeypatch.setattr("ludarium.training.agents.timed.TreeSearch", made)
+        agent.search(game.start().states.repeat(5))
     assert memory == [2**30] * 5

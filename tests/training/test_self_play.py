@@ -18,9 +18,8 @@ from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models import Evaluation, build_network
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
-from ludarium.training.alphazero.kernels.self_play import NEXT_GAME
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-from ludarium.training.alphazero.self_play import Group, SelfPlay
+from ludarium.training.alphazero.self_play import SelfPlay, WorkerGames
 from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import SearchSettings
 from tests.games import after, children
@@ -150,10 +149,10 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
         inputs = random_observations(game, 64, 0)
         network = inference_engine(game, fresh, 8, "compiled", calibration_inputs=inputs)
     numbers: list[np.ndarray] = []
-    collect = Group.collect
+    collect = WorkerGames.collect
 
-    def spied(group: Group):
-        played = collect(group)
+    def spied(games: WorkerGames):
+        played = collect(games)
         numbers.append(played[1])
         return played
 
@@ -166,16 +165,16 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
         assert fitting, (position, policy)
         return [action for actions in fitting for action in actions]
 
-    monkeypatch.setattr(Group, "collect", spied)
+    monkeypatch.setattr(WorkerGames, "collect", spied)
     config = SelfPlayConfig(games=24, positions=40, opening_plies=opening_plies, cache=1)
     self_play = SelfPlay(game, config, SETTINGS, 2, network)
-    assert self_play.plays_alone == alone
+    assert self_play.one_game_per_worker == alone
     searched, kept, hits, seen, clear, firsts = 0, 0, 0, set[int](), 0, []
     for seed in range(11, 23):
         numbers.clear()
         told: list[int] = []
         result = self_play.play(SETTINGS, network, np.random.SeedSequence(seed), told.append)
-        assert sum(told) == 40 <= result.positions <= 40 + alone * (game.max_plies - 1)
+        assert sum(told) == 40 <= result.counts["positions"] <= 40 + alone * (game.max_plies - 1)
         plies = result.samples["state"]["ply"].astype(int)
         if alone:  # one after another
             games = len(seen) + np.cumsum(np.diff(plies, prepend=-2) != 1)
@@ -187,22 +186,21 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
             firsts.append(result.samples["state"][rows[0]])
         assert not seen & set(games)
         seen |= set(games.tolist())
-        searched, kept = searched + result.positions, kept + len(result.samples)
-        hits += result.hits
-        assert result.ended_positions == len(result.samples)
-        assert result.simulations == result.positions
-        assert result.games == len(of_games)
-        assert result.plies == sum(plies[rows[-1]] + 1 for rows in of_games)
+        searched, kept = searched + result.counts["positions"], kept + len(result.samples)
+        hits += result.counts["hits"]
+        assert result.counts["simulations"] == result.counts["positions"]
+        assert result.counts["games"] == len(of_games)
+        assert result.counts["plies"] == sum(plies[rows[-1]] + 1 for rows in of_games)
     assert clear > 0.9 * len(seen) > 40
     assert hits > 20
-    assert searched == kept + sum(len(group.pending) for group in self_play.groups)
+    assert searched == kept + sum(len(each.pending) for each in self_play.worker_games)
     if not alone:
         begun = {
             number
-            for worker, group in enumerate(self_play.groups)
-            for number in range(worker, int(group.log.counts[NEXT_GAME]), 2)
+            for worker, each in enumerate(self_play.worker_games)
+            for number in range(worker, int(each.games.next_number[0]), 2)
         }
-        playing = {int(number) for group in self_play.groups for number in group.games.numbers}
+        playing = {int(n) for each in self_play.worker_games for n in each.games.numbers}
         assert len(playing) == 24
         assert seen == begun - playing
     possible = beginnings(game, opening_plies)

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 
@@ -158,9 +160,14 @@ def test_what_is_not_there_is_not_measured(game, has_score, tmp_path):
     """A score to learn in a game without points, and what finished games have where none did."""
     settings = [f"game={game}", "options={}", "backend=eager", "self_play.solve=9"]
     trainer = RUNS.begun(tmp_path, *settings)
+    algorithm, losses = trainer.algorithm, Losses()
+    samples = np.zeros(2, algorithm.packer.dtype)
+    samples["state"], samples["policy"] = trainer.game.start().state, 1
+    batches = algorithm.packer.batches(samples, np.random.default_rng(0))
+    algorithm.learner.learn(batches, 0.0, losses)
     for ended in (0, 4):
-        played = SelfPlayResult([], seconds=1.0, games=ended, ended_positions=ended, solved=ended)
-        found = trainer.algorithm._metrics(played, Losses(steps=1), 1.0)
+        played = SelfPlayResult([], Counter(games=ended, solved=ended), seconds=1.0)
+        found = algorithm._metrics(played, losses, 1.0)
         assert {"mean_plies", "solved"} & found.keys() == (
             {"mean_plies", "solved"} if ended else set()
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ludarium.base.progress import SILENT
 from ludarium.configs import load_config
 from ludarium.training import Iteration, train
 from ludarium.training.agents import make_agent
@@ -18,7 +19,7 @@ from ludarium.training.runs import trainer
 from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import METRICS
-from ludarium.training.runs.reporting import Reporter
+from tests.progress import run_until
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 RUNS = TinyRuns("corso/demo", ALPHAZERO)
@@ -36,10 +37,10 @@ def test_each_iteration_is_told_once_it_is_saved(tmp_path):
         iteration.metrics.clear()  # the callback's own
         told.append(iteration)
 
-    result = train(RUNS.config(), tmp_path, callback, lambda _: None, callback, show=False)
+    result = train(RUNS.config(), tmp_path, callback, lambda _: None, callback, progress=SILENT)
     assert (result.iteration, result.finished) == (3, True)
     assert [each.number for each in told] == [1, 1, 2, 2, 3, 3]
-    assert train(RUNS.config(), tmp_path, callback, show=False).finished
+    assert train(RUNS.config(), tmp_path, callback, progress=SILENT).finished
     assert len(told) == 6
 
 
@@ -48,26 +49,26 @@ def test_a_callback_stops_the_run_which_goes_on(tmp_path, capsys):
     assert (result.iteration, result.finished) == (1, False)
     assert "new run" in capsys.readouterr().err
     told = []
-    train(RUNS.config(), tmp_path / "a", lambda it: told.append(it.number), show=False)
+    train(RUNS.config(), tmp_path / "a", lambda it: told.append(it.number), progress=SILENT)
     assert told == [2, 3]
     assert capsys.readouterr() == ("", "")
 
 
 def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
     agents = []
-    train(RUNS.config(), tmp_path, lambda it: agents.append(it.agent(0)), show=False)
+    train(RUNS.config(), tmp_path, lambda it: agents.append(it.agent(0)), progress=SILENT)
     assert [agent.name for agent in agents] == [f"iteration {n}:0" for n in (1, 2, 3)]
     states = agents[0].game.new_states(4)
     states[:] = agents[0].game.start().states[0]
-    found = [agent.searcher.evaluate(states[:1]).logits for agent in agents]
+    found = [agent.evaluate(states[:1]).logits for agent in agents]
     assert not np.array_equal(found[0], found[2])
     latest = make_agent(f"{tmp_path}:0", agents[0].game)
-    np.testing.assert_allclose(found[2], latest.searcher.evaluate(states[:1]).logits, atol=1e-4)
+    np.testing.assert_allclose(found[2], latest.evaluate(states[:1]).logits, atol=1e-4)
 
 
 def test_an_agent_is_asked_for_within_the_callback(tmp_path):
     told = []
-    train(RUNS.config("budget={iterations: 1}"), tmp_path, told.append, show=False)
+    train(RUNS.config("budget={iterations: 1}"), tmp_path, told.append, progress=SILENT)
     with pytest.raises(RuntimeError, match="iteration 1 is asked for after the callback"):
         told[0].agent(0)
 
@@ -77,9 +78,9 @@ def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):
         raise RuntimeError("the logger is gone")
 
     with pytest.raises(RuntimeError, match="the logger is gone"):
-        train(RUNS.config(), tmp_path, fail, show=False)
+        train(RUNS.config(), tmp_path, fail, progress=SILENT)
     told = []
-    train(RUNS.config(), tmp_path, lambda it: told.append(it.number), show=False)
+    train(RUNS.config(), tmp_path, lambda it: told.append(it.number), progress=SILENT)
     assert told == [2, 3]
 
 
@@ -119,14 +120,14 @@ def test_configurations_are_taken_by_name_by_file_and_changed(tmp_path):
         "budget.iterations": 1,
     }
     tiny["learner.batch"] = np.int64(32)
-    assert train(file, tmp_path / "run", settings=tiny, show=False).iteration == 1
-    assert train(str(file), tmp_path / "run", settings=tiny, show=False, restart=True).finished
+    assert train(file, tmp_path / "run", settings=tiny, progress=SILENT).iteration == 1
+    assert train(str(file), tmp_path / "run", settings=tiny, progress=SILENT, restart=True).finished
 
 
 def test_a_run_begins_with_a_trained_agent(tmp_path):
     RUNS.trained(tmp_path / "a", iterations=1)
     start, settings = str(tmp_path / "a"), {"budget.iterations": 1}
-    train(RUNS.config(), tmp_path / "b", settings=settings, start=start, show=False)
+    train(RUNS.config(), tmp_path / "b", settings=settings, start=start, progress=SILENT)
     assert load_config(tmp_path / "b" / "config.yaml").start == start
 
 
@@ -142,11 +143,11 @@ def test_a_run_ends_after_an_evaluation_of_its_last_agent(stops, tmp_path, monke
     monkeypatch.setattr(AgentEvaluation, "of", slow)
     monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     config = RUNS.config("budget={iterations: 9, minutes: 1}", "evaluation.every=1")
-    run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+    run = make_trainer(config, RunFolder(tmp_path / "run"))
     if stops:
-        assert not run.run(stop=lambda: run.iteration == 1).finished
+        assert not run_until(run, 1).finished
         run.close()
-        run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+        run = make_trainer(config, RunFolder(tmp_path / "run"))
     assert run.run().finished
     assert (run.iteration, run.elo) == (2, 122.0)
     assert run.run().iteration == 2
@@ -163,7 +164,7 @@ def test_a_run_learns_although_its_anchors_took_all_the_time(tmp_path, monkeypat
     monkeypatch.setattr(trainer.Trainer, "_rated_anchors", slow)
     monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     config = RUNS.config("budget={iterations: 9, minutes: 1}")
-    run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
+    run = make_trainer(config, RunFolder(tmp_path / "run"))
     result = run.run()
     run.close()
     assert (result.iteration, result.finished) == (1, True)

@@ -9,12 +9,14 @@ import time
 import numpy as np
 import pytest
 
+from ludarium.base.progress import Periodic
 from ludarium.envs import Position
 from ludarium.models import Evaluation
-from ludarium.training.agents import UCTSearcher, uct_search
-from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
+from ludarium.training.agents import UCTAgent, uct_search
+from ludarium.training.search import BatchSearch, Budget, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
 from tests.games import after, changed, positions_after
+from tests.progress import StopWhen
 from tests.tictactoe import TicTacToe
 
 from .test_search import exact_value, random_network
@@ -41,17 +43,17 @@ def search(position: Position, threads: int = 1, size: int = 8, cache: float = 1
 
 
 def visits_by_action(tree: TreeSearch) -> np.ndarray:
-    return tree.finding().visits[0].astype(np.int64)
+    return tree.result().visits[0].astype(np.int64)
 
 
 def test_with_one_leaf_at_a_time_it_is_the_batched_search():
     position = from_start("b2")
     settings = SearchSettings(simulations=60, algorithm="puct")
-    batched = Search(GAME, settings, 1).run(position.states, evaluate)
+    batched = BatchSearch(GAME, settings, 1).run(position.states, evaluate)
     tree = search(position, size=1, cache=0.0)
     tree.think(Budget(simulations=60))
     assert (visits_by_action(tree) == batched.visits[0]).all()
-    assert tree.finding().values[0] == pytest.approx(batched.values[0], abs=1e-6)
+    assert tree.result().values[0] == pytest.approx(batched.values[0], abs=1e-6)
 
 
 def test_many_leaves_at_a_time_find_about_the_same():
@@ -60,7 +62,7 @@ def test_many_leaves_at_a_time_find_about_the_same():
     one, many = (search(position, size=size, settings=settings) for size in (1, 8))
     for tree in (one, many):
         tree.think(Budget(simulations=2000))
-    assert many.finding().values[0] == pytest.approx(one.finding().values[0], abs=0.05)
+    assert many.result().values[0] == pytest.approx(one.result().values[0], abs=0.05)
     moved = np.abs(visits_by_action(many) - visits_by_action(one)).sum() / 2
     assert moved < 0.25 * 2000
 
@@ -73,7 +75,7 @@ def test_no_simulation_is_lost_or_counted_twice(threads):
     )
     tree.think(Budget(simulations=1500))
     assert tree.simulations == 1500
-    assert tree.finding().visits.sum() == 1500
+    assert tree.result().visits.sum() == 1500
     nodes = tree._nodes[: tree.size]
     assert not nodes["pending"].any()
     parents, below = nodes["parent"][1:], nodes[1:]
@@ -93,7 +95,7 @@ def test_enough_simulations_prove_the_exact_value():
     for position in positions_after(GAME, 3, 12):
         tree = search(position, threads=2)
         tree.think(Budget(simulations=30_000))
-        found = tree.finding()
+        found = tree.result()
         assert found.proven[0]
         assert found.values[0] == exact_value(position)
         assert found.draws[0] == (found.values[0] == 0)
@@ -102,10 +104,10 @@ def test_enough_simulations_prove_the_exact_value():
 
 def test_a_win_at_once_is_found_and_exact_without_a_search():
     tree = search(from_start("a1", "b2", "a2", "c3"))  # a3 wins
-    found, (best, *others) = tree.finding(), tree.ranked()
+    found, ((best, *_), *others) = tree.result(), tree.lines()
     assert GAME.action_names[best] == "a3"
     assert (found.values[0], found.proven_actions[0, best], found.proven[0]) == (1.0, True, True)
-    assert np.isnan(found.action_values[0, others]).all()
+    assert np.isnan(found.action_values[0, [line[0] for line in others]]).all()
 
 
 def test_one_thread_finds_the_same_again():
@@ -113,20 +115,20 @@ def test_one_thread_finds_the_same_again():
     for tree in (first, second):
         tree.think(Budget(simulations=200))
     assert (visits_by_action(first) == visits_by_action(second)).all()
-    lines = [[tree.line(action) for action in tree.ranked()] for tree in (first, second)]
-    assert lines[0] == lines[1]
+    assert first.lines() == second.lines()
 
 
 @pytest.mark.parametrize("mover", [0, 1])
 def test_the_tree_is_kept_when_a_move_is_played(mover):
     tree = search(from_start(*["b2"] * mover))
     tree.think(Budget(simulations=100))
-    before = tree.finding()
+    before = tree.result()
     action = int(before.actions[0])
-    _, following, *_ = tree.line(action)
+    (first, following, *_), *_ = tree.lines()
+    assert first == action
     visits = before.visits[0, action]
     tree.play(action)
-    kept = tree.finding()
+    kept = tree.result()
     assert kept.simulations == visits - 1 == kept.visits.sum()
     root = tree._nodes[0]
     expected = -before.action_values[0, action]
@@ -135,7 +137,7 @@ def test_the_tree_is_kept_when_a_move_is_played(mover):
     assert kept.actions[0] == following
     assert tree.size <= visits
     tree.think(Budget(simulations=kept.simulations + 50))
-    assert tree.finding().visits.sum() == kept.simulations + 50
+    assert tree.result().visits.sum() == kept.simulations + 50
 
 
 def test_a_move_that_was_never_tried_begins_a_new_tree():
@@ -151,7 +153,7 @@ def test_a_game_can_be_played_to_its_end_in_one_tree():
     while True:
         tree.think(Budget(simulations=1_000_000))  # there are not as many positions: it is proven
         assert tree.is_exact
-        action = tree.best_action()
+        action = int(tree.result().actions[0])
         position.play(action)
         if position.is_over:
             break
@@ -165,7 +167,7 @@ def test_a_game_can_be_played_to_its_end_in_one_tree():
 def test_draws_of_the_network_are_averaged():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     tree.think(Budget(simulations=8))  # no end of the game is that near
-    found = tree.finding()
+    found = tree.result()
     assert found.draws[0] == pytest.approx(DRAW)
     assert found.action_draws[found.visits > 0] == pytest.approx(DRAW)
 
@@ -173,16 +175,16 @@ def test_draws_of_the_network_are_averaged():
 def test_what_ends_the_thinking():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     calls = itertools.count()
-    tree.think(Budget(stop=lambda: next(calls) == 5))
+    tree.think(Budget(), StopWhen(lambda: next(calls) == 5))
     assert 0 < tree.simulations < 500
     began = time.perf_counter()
     reports: list[int] = []
-    tree.think(Budget(seconds=0.05), lambda: reports.append(tree.simulations), every=0.01)
+    tree.think(Budget(seconds=0.05), Periodic(lambda: reports.append(tree.simulations), 0.01))
     assert time.perf_counter() - began >= 0.05
     assert reports == sorted(reports)
     assert reports
     with pytest.raises(ValueError, match="every is -1; accepted: seconds from 0 on"):
-        tree.think(Budget(simulations=1), every=-1)
+        Periodic(reports.clear, -1)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ def test_a_full_memory_ends_the_thinking_and_a_move_or_a_new_tree_makes_room():
     assert tree.is_full
     assert tree.bytes <= 1_000_000  # what it begins with is more than that memory
     done = tree.simulations
-    tree.play(tree.best_action())
+    tree.play(int(tree.result().actions[0]))
     kept = tree.simulations
     tree.think(Budget(simulations=kept + 20))
     assert done > tree.simulations == kept + 20
@@ -224,8 +226,8 @@ def test_a_full_memory_ends_the_thinking_and_a_move_or_a_new_tree_makes_room():
 def test_after_one_visit_a_bound_chooses_the_visited_action():
     tree = search(from_start("b2"))
     tree.think(Budget(simulations=1))
-    (visited,) = np.flatnonzero(tree.finding().visits[0])
-    assert tree.best_action(3.0) == tree.best_action() == visited
+    (visited,) = np.flatnonzero(tree.result().visits[0])
+    assert tree.result(3.0).actions[0] == tree.result().actions[0] == visited
 
 
 def test_a_failing_network_leaves_an_empty_tree_that_works():
@@ -242,7 +244,7 @@ def test_a_failing_network_leaves_an_empty_tree_that_works():
     failing = False
     assert tree.simulations == 0
     tree.think(Budget(simulations=50))
-    assert tree.finding().visits.sum() == 50
+    assert tree.result().visits.sum() == 50
 
 
 def test_answers_are_cached_by_observation():
@@ -253,39 +255,39 @@ def test_answers_are_cached_by_observation():
 
 def test_uct_can_be_resumed_and_is_the_same_search(monkeypatch):
     monkeypatch.setattr(uct_search, "available_cores", lambda: 1)
-    position, (rng, twin) = from_start("b2"), (np.random.default_rng(3) for _ in range(2))
-    expected = UCTSearcher(GAME).find(position.states, Budget(simulations=300), rng)
-    resumed = UCTSearcher(GAME).deep_search(position.states, twin)
+    position = from_start("b2")
+    expected = UCTAgent(GAME, Budget(simulations=300), seed=3).search(position.states)
+    resumed = UCTAgent(GAME, Budget(simulations=300), seed=3).start_search(position)
     resumed.think(Budget(simulations=100))
     assert resumed.simulations == 100
     resumed.think(Budget(simulations=300))
-    found = resumed.finding()
+    found = resumed.result()
     for name, array in vars(expected).items():
         np.testing.assert_array_equal(getattr(found, name), array)
     assert not (np.abs(found.action_values) + found.action_draws > 1.001).any()
-    assert resumed.ranked()[0] == found.actions[0]
+    assert resumed.lines()[0][0] == found.actions[0]
     resumed.think(Budget(seconds=0.01))
     assert resumed.simulations > 300
 
 
 def test_uct_adds_up_the_trees_of_its_threads(monkeypatch):
     monkeypatch.setattr(uct_search, "available_cores", lambda: 3)
-    state = from_start("a1", "b2", "a2", "c3").states
-    resumed = UCTSearcher(GAME).deep_search(state, np.random.default_rng(1))
-    assert resumed.line(3) == (3,)
+    position = from_start("a1", "b2", "a2", "c3")
+    resumed = UCTAgent(GAME, Budget(simulations=1), seed=1).start_search(position)
+    assert {len(line) for line in resumed.lines()} == {1}
     resumed.think(Budget(simulations=1000))
-    assert resumed.finding().visits.sum() == resumed.simulations == 1000
-    assert GAME.action_names[resumed.ranked()[0]] == "a3"
-    assert len(resumed.line(resumed.ranked()[1])) > 1
-    assert resumed.line(resumed.ranked()[0])[0] == resumed.ranked()[0]
+    assert resumed.result().visits.sum() == resumed.simulations == 1000
+    best, second, *_ = resumed.lines()
+    assert GAME.action_names[best[0]] == "a3"
+    assert len(second) > 1
 
 
 @pytest.mark.parametrize("mover", [0, 1])
 def test_actions_are_ranked_by_visits_and_then_by_their_value_for_the_mover(mover):
     tree = search(from_start(*["b2"] * mover))
     tree.think(Budget(simulations=20))
-    found = tree.finding()
-    ranked = [(found.visits[0, each], found.action_values[0, each]) for each in tree.ranked()]
+    found = tree.result()
+    ranked = [(found.visits[0, each], found.action_values[0, each]) for each, *_ in tree.lines()]
     visited = [(visits, value) for visits, value in ranked if visits]
     assert visited == sorted(visited, reverse=True) == ranked[: len(visited)]
     assert len({visits for visits, _ in visited}) < len(visited)
@@ -295,13 +297,13 @@ def test_actions_are_ranked_by_visits_and_then_by_their_value_for_the_mover(move
 def test_uct_ranks_equally_visited_actions_by_their_results_for_the_mover(mover, monkeypatch):
     """Whoever it is at that ply."""
     monkeypatch.setattr(uct_search, "available_cores", lambda: 1)
-    state = changed(GAME.start(0), mover=mover).states
-    resumed = UCTSearcher(GAME).deep_search(state, np.random.default_rng(5))
+    position = changed(GAME.start(0), mover=mover)
+    resumed = UCTAgent(GAME, Budget(simulations=1), seed=5).start_search(position)
     resumed.think(Budget(simulations=9))
-    found = resumed.finding()
+    found = resumed.result()
     assert (found.visits == 1).all()
     assert {-1, 1} <= set(found.action_values[0])
-    assert (np.diff(found.action_values[0, resumed.ranked()]) <= 0).all()
+    assert (np.diff(found.action_values[0, [line[0] for line in resumed.lines()]]) <= 0).all()
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
@@ -314,7 +316,7 @@ def test_squares_are_the_means_of_what_was_backed_up():
         if not node["evaluated"]:  # the game is over here: each visit backed up the same value
             sums[number] = node["visits"] * node["value"] ** 2
         sums[node["parent"]] += sums[number]
-    np.testing.assert_allclose(nodes["square"], sums / nodes["visits"], atol=1e-4)
+    np.testing.assert_allclose(nodes["value_sq"], sums / nodes["visits"], atol=1e-4)
 
 
 def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
@@ -323,12 +325,12 @@ def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
     root, sign = tree._nodes[0], tree._nodes[0]["sign"]
     edges = tree._edges[root["first"] : root["end"]]
     children = edges["child"]
-    for index, (visits, value, square) in enumerate(((100, 0.1, 0.2), (60, 0.5, 0.26))):
+    for index, (visits, value, value_sq) in enumerate(((100, 0.1, 0.2), (60, 0.5, 0.26))):
         node = tree._nodes[children[index]]
-        node["visits"], node["value"], node["square"] = visits, sign * value, square
+        node["visits"], node["value"], node["value_sq"] = visits, sign * value, value_sq
     tree._nodes["visits"][children[2:]] = 5
     tree._nodes["value"][children[2:]] = sign
-    assert tree.best_action() == edges["action"][0]
-    assert tree.best_action(3.0) == edges["action"][1]  # and not one that was hardly visited
-    tree._nodes["square"][children[1]] = 0.25 + 4.0  # its value is anything
-    assert tree.best_action(3.0) == edges["action"][0]
+    assert tree.result().actions[0] == edges["action"][0]
+    assert tree.result(3.0).actions[0] == edges["action"][1]  # and not one that was hardly visited
+    tree._nodes["value_sq"][children[1]] = 0.25 + 4.0  # its value is anything
+    assert tree.result(3.0).actions[0] == edges["action"][0]

@@ -29,7 +29,7 @@ def test_an_evaluation_counts_the_moves_that_keep_the_value(tmp_path):
     assert "accuracy" not in lines[0]
     agent = make_agent(f"{tmp_path / 'run'}:2", game)
     test = read_exact_test(tmp_path / "corso.test")
-    kept = int(test.keeping[range(20), agent.actions(test.states)].sum())
+    kept = int(test.optimal_mask[range(20), agent.actions(test.states)].sum())
     assert lines[1]["accuracy"] == statistics.wilson(kept, 20).to_dict()
     assert {"score", "accuracy"} <= METRICS.keys()
 

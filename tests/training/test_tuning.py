@@ -13,6 +13,7 @@ from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import DivergedError, RunResult
+from tests.progress import StopWhen
 from tests.tiny_runs import ARGUMENTS
 
 pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
@@ -46,10 +47,10 @@ class Training:
         self.left = killed
         self.trained = []
 
-    def __call__(self, config, folder, stop):
+    def __call__(self, config, folder, progress):
         folder.path.mkdir(parents=True, exist_ok=True)
         done = len(folder.metrics.read_text().splitlines()) if folder.metrics.exists() else 0
-        while done < 10 and not stop():
+        while done < 10 and not progress.stopped:
             if self.left == 0:
                 raise KilledError
             self.left -= 1
@@ -69,7 +70,7 @@ def plan_of(*texts, trials=1, **given):
 
 def search(folder, plan, training):
     """Search to the end; the trials, the best first."""
-    assert tune(folder, plan, training, lambda _: None, lambda: False)
+    assert tune(folder, plan, training)
     return trials_of(load_study(folder))
 
 
@@ -166,7 +167,7 @@ def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
         load_study(tmp_path / "nothing")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("Dear")
-    with pytest.raises(ValueError, match="holds no search; give another --folder"):
+    with pytest.raises(ValueError, match="holds no search; give another folder"):
         search(tmp_path / "mine", plan_of(RATE), training)
 
 
@@ -218,7 +219,7 @@ def test_a_search_that_is_killed_goes_on_with_the_run_that_it_was_in(tmp_path, k
 def test_a_search_that_is_stopped_says_that_there_is_more(tmp_path):
     asked = iter([False] * 15 + [True] * 100)
     plan = plan_of(RATE, trials=3, prunes=False)
-    assert not tune(tmp_path, plan, Training(closeness), lambda _: None, lambda: next(asked))
+    assert not tune(tmp_path, plan, Training(closeness), StopWhen(lambda: next(asked)))
     states = [row.state.name for row in trials_of(load_study(tmp_path))]
     assert states == ["COMPLETE", "RUNNING"]
     assert len(search(tmp_path, plan, Training(closeness))) == 3

@@ -14,13 +14,22 @@ from __future__ import annotations
 
 from ludarium.envs.engine.game_in_play import GameInPlay
 
-from .agent import RESIGN, Agent, AgentSpec, Needs, Seed, labels_of, require_different
-from .alphabeta import AlphaBetaSearcher
+from .agent import (
+    RESIGN,
+    Agent,
+    AgentSpec,
+    InstantSearch,
+    Needs,
+    Seed,
+    labels_of,
+    require_different,
+)
+from .alphabeta import AlphaBetaAgent
+from .choice import SampleAction, greedy
 from .names import AgentLike, as_agent, make_agent, make_agents, read_agent, spec_of
 from .outside import FunctionAgent
-from .searcher import Drawn, Searcher, best
 from .settings import setting
-from .uct import UCTSearcher
+from .uct import UCTAgent
 from .uniform import RandomAgent
 
 __all__ = [
@@ -28,17 +37,17 @@ __all__ = [
     "Agent",
     "AgentLike",
     "AgentSpec",
-    "AlphaBetaSearcher",
-    "Drawn",
+    "AlphaBetaAgent",
     "FunctionAgent",
     "GameInPlay",
+    "InstantSearch",
     "Needs",
     "RandomAgent",
-    "Searcher",
+    "SampleAction",
     "Seed",
-    "UCTSearcher",
+    "UCTAgent",
     "as_agent",
-    "best",
+    "greedy",
     "labels_of",
     "make_agent",
     "make_agents",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Flag, auto
 from pathlib import Path
@@ -15,15 +15,16 @@ import numpy as np
 
 from ludarium.base.messages import did_you_mean, escaped, quoted
 from ludarium.base.numbers import require_seed
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs.schema import RENAMED
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay, games_from
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
-from ludarium.training.search.finding import Budget, Finding
+from ludarium.training.search.result import Budget, Search, SearchResult
 
-from .searcher import Choice, Searcher, as_positions, best
+from .choice import Choice, greedy
 from .settings import settings_of, settings_text, text_of
 
 Seed = int | np.random.SeedSequence | None
@@ -33,31 +34,32 @@ RESIGN = -2
 
 
 class Agent:
-    """Chooses actions in one game's positions: a searcher searches within a budget, a choice picks.
+    """Chooses actions in one game's positions.
 
-    Without a searcher this is the base class of agents that decide in another way, such as a
-    user's. A subclass overrides `actions`, or `play`. With `actions` alone it remembers nothing
-    between decisions but its random numbers: with the same seed, the same positions in the same
-    order get the same actions, whether they come one by one or together. An agent that keeps
-    something, such as a tree, overrides `play`, and `begin` and `finish` if needed: matches give
-    it whole games.
+    A subclass overrides one of these, the first that fits:
+
+    - `search`: it searches positions within `budget`, and `choice` picks from the result.
+    - `actions`: it decides in another way. It remembers nothing between decisions but its random
+      numbers: with the same seed, the same positions in the same order get the same actions,
+      whether they come one by one or together.
+    - `play`: it keeps something, such as a tree, and is given whole games by matches. It overrides
+      `begin` and `finish` too if it needs them.
 
     Args:
         game: the rules.
         name: the name in tables, such as ``uct:1000``.
         seed: seed of its random numbers; ``None`` takes fresh ones from the system.
-        searcher: finds its moves.
         budget: budget for each decision.
-        choice: picks the actions from a `Finding`.
+        choice: picks the actions from a `SearchResult`.
 
     Attributes:
-        game, name, searcher, budget, choice: as given.
+        game, name, budget, choice: as given.
         thinker: `name`, without the budget and the settings of a search if it has such, for
             analyses, which have a budget of their own.
         rng: its random numbers.
 
     Raises:
-        ValueError: the searcher cannot search with that budget, or ``seed`` is not a seed.
+        ValueError: ``seed`` is not a seed.
     """
 
     def __init__(
@@ -65,18 +67,14 @@ class Agent:
         game: Game,
         name: str,
         seed: Seed = None,
-        searcher: Searcher | None = None,
         budget: Budget | None = None,
-        choice: Choice = best,
+        choice: Choice = greedy,
     ) -> None:
         self.game = game
         self.name = name
         self.thinker = name
-        self.searcher = searcher
         self.budget = budget or Budget()
         self.choice = choice
-        if searcher is not None:
-            searcher.prepare(self.budget)
         self.restart(seed)
 
     def restart(self, seed: Seed = None) -> None:
@@ -87,15 +85,38 @@ class Agent:
         """
         self.rng = np.random.default_rng(require_seed(seed))
 
-    def search(self, states: np.ndarray) -> Finding:
-        """Search positions, see `Searcher.find`.
+    @property
+    def plays_for_score(self) -> bool:
+        """Whether points count for its search, besides who wins."""
+        return False
+
+    @property
+    def searches(self) -> bool:
+        """Whether the agent has a `search`."""
+        return type(self).search is not Agent.search
+
+    def search(self, states: np.ndarray) -> SearchResult:
+        """Search each position from scratch, within the budget.
+
+        Args:
+            states: structured array [N] of ``game.state_dtype``, of unfinished games; it is not
+                changed.
 
         Raises:
-            ValueError: the agent has no searcher, or the searcher refuses the positions.
+            ValueError: the agent does not search, or refuses the positions.
         """
-        if self.searcher is None:
-            raise ValueError(f"agent {self.name} has no searcher, so it has no finding to show")
-        return self.searcher.find(self._check(states), self.budget, self.rng)
+        raise ValueError(f"agent {self.name} does not search, so it has no result to show")
+
+    def start_search(self, position: Position) -> Search:
+        """What the agent thinks of an unfinished position, step by step, by all cores.
+
+        Raises:
+            ValueError: the agent cannot say what it thinks.
+        """
+        raise ValueError(
+            f"agent {self.name} cannot say what it thinks of a position; take a trained one, uct, "
+            "alphabeta or perfect"
+        )
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """Choose an action for the player to move in each position, all in one call.
@@ -111,23 +132,24 @@ class Agent:
 
         Raises:
             ValueError: ``states`` is not such an array.
-            NotImplementedError: the agent has no searcher, and its class neither ``actions`` nor
-                ``play``.
+            NotImplementedError: its class has neither ``search`` nor ``actions`` nor ``play``.
         """
         states = self._check(states)
         chosen = np.full(len(states), -1, np.int64)
         places = np.flatnonzero(states["outcome"] == ONGOING)
         playing = np.ascontiguousarray(states[places])
-        if type(self).play is not Agent.play:
+        if self.searches:
+            if len(places):
+                chosen[places] = self.choice(self.search(playing), self.rng)
+        elif type(self).play is not Agent.play:
             games = games_from(self.game, playing)
             self.begin(games)
             chosen[places] = self.play(games, playing)
-        elif self.searcher is None:
+        else:
             raise NotImplementedError(
-                f"agent {self.name} cannot choose: {type(self).__name__} must have actions or play"
+                f"agent {self.name} cannot choose: {type(self).__name__} must have search, actions "
+                "or play"
             )
-        elif len(places):
-            chosen[places] = self.choice(self.search(playing), self.rng)
         return chosen
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
@@ -140,15 +162,10 @@ class Agent:
             float [N, A]; only the order within a row has a meaning, and entries of illegal actions
             have none. By default all are equal.
         """
-        states = self._check(states)
-        if self.searcher is None:
-            return np.zeros((len(states), self.game.num_actions))
-        return self.searcher.preferences(states, self.budget, self.rng)
+        return np.zeros((len(self._check(states)), self.game.num_actions))
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Called before the first decision of these games."""
-        if self.searcher is not None:
-            self.searcher.begin(games)
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """Choose an action in each of these games of a match, all with the agent to move.
@@ -160,15 +177,10 @@ class Agent:
         Returns:
             int64[N], a legal action for each, or `RESIGN`, which only matches take.
         """
-        if self.searcher is None:
-            return self.actions(states)
-        found = self.searcher.find_in(games, self._check(states), self.budget, self.rng)
-        return self.choice(found, self.rng)
+        return self.actions(states)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """Called once when these games are over, or abandoned; see `GameInPlay.reward`."""
-        if self.searcher is not None:
-            self.searcher.finish(games)
 
     def choose(self, position: Position) -> int:
         """Choose an action for the player to move in ``position``.
@@ -186,8 +198,78 @@ class Agent:
         return f"<agent {self.name} for {self.game}>"
 
     def _check(self, states: np.ndarray) -> np.ndarray:
-        """The positions in the form that compiled functions need; see `as_positions`."""
-        return as_positions(self.game, states)
+        """The positions as compiled functions need them: contiguous, writable, of an aligned dtype.
+
+        A dtype that was read from a file has lost its aligned flag, although it equals the game's.
+
+        Raises:
+            ValueError: they are not a structured array [N] of the game's positions.
+        """
+        game = self.game
+        if not isinstance(states, np.ndarray) or states.dtype != game.state_dtype:
+            kind = getattr(states, "dtype", type(states).__name__)
+            raise ValueError(f"positions of {game} are needed, not {kind}")
+        if states.ndim != 1:
+            raise ValueError(f"positions are an array of shape [N], not {states.shape}")
+        return np.require(states, requirements=["C", "A", "W"]).view(game.state_dtype)
+
+    def _streams(self, count: int) -> np.ndarray:
+        """Generator states for ``engine.rule.random_below``, int64[count, 2]."""
+        return self.rng.integers(1, 1 << 32, (count, 2))
+
+
+class InstantSearch(Search):
+    """The `Search` of an agent that answers at once, without simulations.
+
+    Args:
+        position: the first position.
+        answer: function from a position to the result for it, and notes: for the position with the
+            key ``None``, and for each legal action, the best first.
+    """
+
+    simulations = None
+
+    def __init__(
+        self,
+        position: Position,
+        answer: Callable[[Position], tuple[SearchResult, dict[int | None, str]]],
+    ) -> None:
+        self._position = position.copy()
+        self._answer = answer
+        self._known: tuple[SearchResult, dict[int | None, str]] | None = None
+
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
+        """Answer, whatever the budget; see `Search.think`."""
+        self.result()
+
+    def result(self) -> SearchResult:
+        """See `Search.result`."""
+        return self._know()[0]
+
+    def lines(self) -> list[tuple[int, ...]]:
+        """See `Search.lines`; nothing is known of what follows an action."""
+        return [(action,) for action in self._know()[1] if action is not None]
+
+    def note(self, action: int | None = None) -> str:
+        """See `Search.note`."""
+        return self._know()[1][action]
+
+    def play(self, action: int) -> None:
+        """See `Search.play`."""
+        self._position.play(action)
+        self._known = None
+
+    def _know(self) -> tuple[SearchResult, dict[int | None, str]]:
+        if self._known is None:
+            self._known = self._answer(self._position)
+        return self._known
+
+
+def best_first(position: Position, best: np.ndarray, note: str) -> dict[int | None, str]:
+    """Notes for an `InstantSearch`: those of bool [A] ``best`` first, nothing known of others."""
+    legal = position.legal_actions
+    notes = dict.fromkeys(legal[best[legal]].tolist(), note)
+    return notes | dict.fromkeys(legal[~best[legal]].tolist(), "not better")
 
 
 class Needs(Flag):

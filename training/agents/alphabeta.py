@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.threads import available_cores, split
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.training.search.finding import Budget, Finding
+from ludarium.envs.engine.position import Position
+from ludarium.training.search.result import Search, SearchResult
 
-from .agent import Agent, AgentSpec, Needs, Seed
+from .agent import Agent, AgentSpec, InstantSearch, Needs, Seed, best_first
 from .kernels import alphabeta as templates
-from .searcher import Searcher, as_positions, random_streams
 from .settings import read_number, setting
 
 DEFAULT_DEPTH = 4
@@ -25,8 +25,8 @@ MOST_DEPTH = 64
 WIN = templates.WIN
 
 
-class AlphaBetaSearcher(Searcher):
-    """Finds the best actions by minimax to ``depth`` plies, with alpha-beta (see the kernel).
+class AlphaBetaAgent(Agent):
+    """Plays one of the best actions by minimax to ``depth`` plies, with alpha-beta.
 
     The value of a position at the horizon is its score, and a draw has the value 0. A win is better
     than any score, the sooner the better; a loss is worse than any, the sooner the worse. Of
@@ -36,23 +36,26 @@ class AlphaBetaSearcher(Searcher):
     Args:
         game: the rules.
         depth: plies to look ahead.
+        name, seed: see `Agent`.
 
     Attributes:
-        depth: plies to look ahead.
+        depth: as given.
 
     Raises:
         ValueError: ``depth`` is out of range, or the game's rules have no ``score``.
     """
 
-    def __init__(self, game: Game, depth: int = DEFAULT_DEPTH) -> None:
+    def __init__(
+        self, game: Game, depth: int = DEFAULT_DEPTH, name: str = "alphabeta", seed: Seed = None
+    ) -> None:
         if not 1 <= depth <= MOST_DEPTH:
             raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {quoted(depth)}")
-        if not hasattr(game.rules, "score"):
+        if not game.has_score:
             raise ValueError(
                 f"alphabeta and greedy need a score, and the rules of {game.name} have none; "
                 "uct plays any game"
             )
-        super().__init__(game)
+        super().__init__(game, name, seed)
         self.depth = depth
         self._kernels = specialise(templates, game)
         workers = available_cores()
@@ -62,21 +65,42 @@ class AlphaBetaSearcher(Searcher):
         self._keys = np.empty((workers, depth, game.num_actions), np.int64)
         self._history = np.empty((workers, 2, game.num_actions), np.int64)
 
-    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+    def search(self, states: np.ndarray) -> SearchResult:
         """Search each position; a value is known only if the search found a forced win or loss."""
-        actions, scores, best = self.minimax(states, rng)
+        return self._search(states)[0]
+
+    def start_search(self, position: Position) -> Search:
+        """See `Agent.start_search`."""
+        return InstantSearch(position, self._explained)
+
+    def _explained(self, position: Position) -> tuple[SearchResult, dict[int | None, str]]:
+        """What is found in a position, and in words; see `InstantSearch`."""
+        result, (score,) = self._search(position.states)
+        value = int(score) * (1 - 2 * position.mover)
+        if result.proven[0]:
+            note = f"{'win' if value > 0 else 'loss'} in {WIN - abs(value)}"
+        else:
+            words = "1 ply" if self.depth == 1 else f"{self.depth} plies"
+            note = f"score {value:+d} within {words}"
+        return result, {None: note, **best_first(position, result.policies[0] > 0, note)}
+
+    def _search(self, states: np.ndarray) -> tuple[SearchResult, np.ndarray]:
+        """The result, and the scores of `minimax`."""
+        actions, scores, best = self.minimax(states)
         decided = np.abs(scores) >= WIN - self.depth
-        values = np.sign(scores) * (1 - 2 * states["mover"])
-        return Finding.of(
+        values = np.where(decided, np.sign(scores) * (1 - 2 * states["mover"]), np.nan)
+        proven_actions = (best == 1) & decided[:, None]
+        result = SearchResult.of(
             actions,
             (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).astype(np.float32),
-            values=np.where(decided, values, np.nan).astype(np.float32),
+            values=values.astype(np.float32),
             proven=decided,
+            action_values=np.where(proven_actions, values[:, None], np.nan).astype(np.float32),
+            proven_actions=proven_actions,
         )
+        return result, scores
 
-    def minimax(
-        self, states: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def minimax(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Search, and return scores rather than values.
 
         Returns:
@@ -87,11 +111,11 @@ class AlphaBetaSearcher(Searcher):
         Raises:
             ValueError: ``states`` is not a structured array [N] of the game's positions.
         """
-        states = as_positions(self.game, states)
+        states = self._check(states)
         count = len(states)
         actions, values = np.empty(count, np.int64), np.empty(count, np.int32)
         best = np.empty((count, self.game.num_actions), np.int8)
-        streams = random_streams(rng, count)
+        streams = self._streams(count)
         workers = max(1, min(len(self._lines), count))
 
         def share(begin: int, end: int) -> None:
@@ -112,13 +136,13 @@ class AlphaBetaSearcher(Searcher):
                 end,
             )
 
-        split(share, workers, workers)
+        parallel_for(share, workers, workers)
         return actions, values, best
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaBetaSpec(AgentSpec):
-    """An agent that plays one of the best actions of an `AlphaBetaSearcher`."""
+    """An `AlphaBetaAgent`."""
 
     usage = "alphabeta[:DEPTH]"
     help = "minimax over the score"
@@ -131,7 +155,7 @@ class AlphaBetaSpec(AgentSpec):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""
-        return Agent(game, self.label, seed, AlphaBetaSearcher(game, self.depth))
+        return AlphaBetaAgent(game, self.depth, self.label, seed)
 
 
 class GreedySpec(AgentSpec):
@@ -143,4 +167,4 @@ class GreedySpec(AgentSpec):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""
-        return Agent(game, self.label, seed, AlphaBetaSearcher(game, 1))
+        return AlphaBetaAgent(game, 1, self.label, seed)

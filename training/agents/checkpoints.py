@@ -45,7 +45,7 @@ _LATEST = f"agent{_SUFFIX}"  # name in a run's folder
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSpec(AgentSpec):
-    """An agent with a network; see `network_agent`.
+    """An agent with a network; see `NetworkAgent`.
 
     Without a number or a time it takes as many simulations as ``filled_in`` says.
 
@@ -133,19 +133,18 @@ class NetworkSpec(AgentSpec):
 
     def make_of(self, game: Game, network: Network | Evaluator, seed: Seed) -> Agent:
         """Make the agent with a network."""
-        from .network import network_agent
+        from .network import NetworkAgent
+        from .timed import TimedNetworkAgent
 
-        agent = network_agent(
-            game,
-            network,
-            self.simulations or 0,
-            self.label,
-            seed,
-            temperature=self.temperature,
-            seconds=self.time,
-            lcb=self.lcb,
-            settings=self.settings,
-        )
+        agent: NetworkAgent
+        given: dict[str, Any] = {"temperature": self.temperature, "settings": self.settings}
+        if self.time is not None:
+            timed = self.time, self.label, seed
+            agent = TimedNetworkAgent(game, network, *timed, lcb=self.lcb, **given)
+        elif self.lcb is not None:
+            raise ValueError("lcb is for a time for each move, such as time=1s")
+        else:
+            agent = NetworkAgent(game, network, self.simulations or 0, self.label, seed, **given)
         agent.thinker = escaped(self.subject)
         return agent
 

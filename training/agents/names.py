@@ -106,7 +106,7 @@ def as_agent(
         name: the name in tables of a function or module; default: its own.
         simulations: a module's simulations for each move. By default there is no search: it plays
             the most probable legal action. A search needs values.
-        temperature: a module's temperature, see `network_agent`.
+        temperature: a module's temperature, see `NetworkAgent`.
         canonical: whether a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.
@@ -215,8 +215,8 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
     if spec is None:
         raise ValueError(
             f"no agent is called {quoted(name, 40)}, nor a game or file"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; --game-module "
-            f"registers a game of yours; {accepted()}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a game of "
+            f"yours: register_game, or ludarium --game-module; {accepted()}"
         )
     if not isinstance(spec, CheckpointSpec):
         _warn_of_hidden_files(name, word)

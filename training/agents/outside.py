@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class FunctionAgent(Agent):
     """Calls a function for each position.
 
-    It has no searcher, because only the action is known.
+    It does not `search`, because only the action is known.
 
     Args:
         game: the rules.

@@ -32,7 +32,7 @@ from ludarium.base.messages import quoted, shortened
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
-from ludarium.training.search.finding import Budget
+from ludarium.training.search.result import Budget
 
 from .agent import Agent, AgentSpec, Seed
 from .settings import duration_text, read_duration, read_number, setting
@@ -54,7 +54,7 @@ class _Move(msgspec.Struct):
     order: int = 0
 
 
-class _Answer(msgspec.Struct, rename="camel"):
+class _EngineAnswer(msgspec.Struct, rename="camel"):
     """The fields of an answer that this module reads."""
 
     id: str | None = None
@@ -113,7 +113,7 @@ class _Program:
             thread.start()
         self.end = weakref.finalize(self, _end, self._process, self._outbox)
 
-    def ask(self, requests: Sequence[dict[str, Any]], limit: float) -> list[_Answer]:
+    def ask(self, requests: Sequence[dict[str, Any]], limit: float) -> list[_EngineAnswer]:
         """Send requests, and wait for the final answer to each.
 
         Args:
@@ -126,7 +126,7 @@ class _Program:
         ids = [next(self._ids) for _ in requests]
         for name, request in zip(ids, requests, strict=True):
             self._outbox.put(json.dumps({"id": name, **request}).encode() + b"\n")
-        answers: dict[str, _Answer] = {}
+        answers: dict[str, _EngineAnswer] = {}
         deadline = time.monotonic() + limit
         had_ended = False
         while len(answers) < len(ids):
@@ -155,7 +155,7 @@ class _Program:
                 continue
             self.heard = line
             try:
-                answer: _Answer = load_json(line, "the answer", _Answer)
+                answer: _EngineAnswer = load_json(line, "the answer", _EngineAnswer)
             except ValueError as error:
                 raise self.fail(f"wrote {quoted(line.decode(errors='replace'))}: {error}") from None
             if answer.error is not None and answer.id in (None, *ids):
@@ -318,7 +318,9 @@ class ProgramAgent(Agent):
         )
 
 
-def _action(program: _Program, position: Position, texts: Sequence[str], answer: _Answer) -> int:
+def _action(
+    program: _Program, position: Position, texts: Sequence[str], answer: _EngineAnswer
+) -> int:
     """The best move of an answer, as an action; ``ValueError`` if there is no legal one."""
     played = shortened(" ".join(texts), 200) or "no moves"
     if not answer.move_infos:

@@ -8,10 +8,11 @@ import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
-from ludarium.training.search.finding import Budget, Finding
+from ludarium.envs.engine.position import Position
+from ludarium.training.search.result import Budget, SearchResult
 
 from .agent import Agent, AgentSpec, Needs, Seed
-from .searcher import Searcher, as_positions, random_streams
+from .choice import Choice, greedy
 from .settings import (
     TIME_HELP,
     check_duration,
@@ -31,60 +32,66 @@ DEFAULT_PLAYOUTS = 1000
 EXPLORATION = 0.7
 
 
-class UCTSearcher(Searcher):
-    """Searches by UCT with random playouts (see `kernels.uct` for the sources).
+class UCTAgent(Agent):
+    """Plays the action that UCT with random playouts visits most (see `kernels.uct`).
 
-    A budget's simulations are playouts for each position; the finding then does not depend on
+    A budget's simulations are playouts for each position; the result then does not depend on
     the number of cores. With seconds, one position gets all cores; of several, one per core is
     searched at a time. A search ends early after 10 million playouts.
 
     Args:
         game: the rules.
+        budget: playouts, or seconds, for each move.
         exploration: weight of the exploration term.
+        name, seed, choice: see `Agent`.
 
     Raises:
-        ValueError: ``exploration`` is out of range.
+        ValueError: ``exploration`` or the playouts are out of range.
     """
 
-    def __init__(self, game: Game, exploration: float = EXPLORATION) -> None:
+    def __init__(
+        self,
+        game: Game,
+        budget: Budget,
+        exploration: float = EXPLORATION,
+        name: str = "uct",
+        seed: Seed = None,
+        choice: Choice = greedy,
+    ) -> None:
         if not 0 <= exploration < np.inf:
             raise ValueError(f"uct exploration is a number from 0 on, not {quoted(exploration)}")
-        super().__init__(game)
+        super().__init__(game, name, seed, budget, choice)
         self._exploration = exploration
         self._search = UCTSearch(game, exploration)
-
-    def prepare(self, budget: Budget) -> None:
-        """See `Searcher.prepare`."""
         playouts = budget.simulations
-        if budget.seconds is not None:
+        if budget.seconds is not None:  # compile before a clock runs
             self._search.make_room(MOST_PLAYOUTS)
-            self._search.restart(self.game.start(0).states, np.ones((1, 2), np.int64))
+            self._search.restart(game.start(0).states, np.ones((1, 2), np.int64))
         elif playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
             raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {quoted(playouts)}")
         else:
             self._search.make_room(playouts)
 
-    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
-        """Search each position from scratch; see `Searcher.find`. Finished ones get no action."""
-        states = as_positions(self.game, states)
-        self.prepare(budget)
-        is_alone = budget.seconds is not None and len(states) == 1
-        streams = random_streams(rng, self._search.threads if is_alone else len(states))
+    def search(self, states: np.ndarray) -> SearchResult:
+        """Search each position from scratch; see `Agent.search`. Finished ones get no action."""
+        states = self._check(states)
+        is_alone = self.budget.seconds is not None and len(states) == 1
+        streams = self._streams(self._search.threads if is_alone else len(states))
         self._search.restart(states, streams)
-        self._search.think(budget)
-        return self._search.finding()
+        self._search.think(self.budget)
+        return self._search.result()
 
-    def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> UCTSearch:
-        """See `Searcher.deep_search`."""
+    def start_search(self, position: Position) -> UCTSearch:
+        """See `Agent.start_search`."""
         search = UCTSearch(self.game, self._exploration)
         search.make_room(MOST_PLAYOUTS)
-        search.restart(state, random_streams(rng, search.threads))
+        search.restart(position.states, self._streams(search.threads))
         return search
 
 
 @dataclass(frozen=True, kw_only=True)
 class UCTSpec(AgentSpec):
-    """An agent that plays the action that a `UCTSearcher` visits most.
+    """A `UCTAgent`.
 
     Raises:
         ValueError: there are playouts and a time.
@@ -111,7 +118,7 @@ class UCTSpec(AgentSpec):
         """Make the agent for ``game``; see `AgentSpec.make`."""
         if self.time is not None:
             check_duration(self.time)
-        searcher = UCTSearcher(game, self.exploration)
-        agent = Agent(game, self.label, seed, searcher, Budget(self.playouts, self.time))
+        budget = Budget(self.playouts, self.time)
+        agent = UCTAgent(game, budget, self.exploration, self.label, seed)
         agent.thinker = self.subject
         return agent

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from ludarium.base.threads import available_cores, take_turns
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, run_tasks
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, reward
-from ludarium.training.search.finding import Budget, Finding
-from ludarium.training.search.watch import Watch
+from ludarium.training.search.result import Budget, Search, SearchResult
 
 from .kernels import uct as templates
 
@@ -29,7 +27,7 @@ _CALL_SECONDS = 0.002  # target for the duration of a kernel's call
 _MOST_PLAYOUTS_AT_ONCE = 1 << 14  # in a kernel's call
 
 
-class UCTSearch:
+class UCTSearch(Search):
     """Searches positions, each in one tree or in several whose visits are added up.
 
     Several trees are root parallelisation (Chaslot, Winands and van den Herik, "Parallel
@@ -98,20 +96,15 @@ class UCTSearch:
         """Playouts in all trees together."""
         return int(self._searches.counts[:, templates.VISITS].sum())
 
-    def think(
-        self,
-        budget: Budget,
-        report: Callable[[], None] | None = None,
-        every: float = 0.5,
-    ) -> None:
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Search until the budget is spent, or each position has `MOST_PLAYOUTS`.
 
         Args:
             budget: its simulations are the playouts for each position, in all its trees together.
                 Its seconds are for each position, which are then searched one per thread.
-            report, every: see `Watch`.
+            progress: advanced by 0 now and then, by the calling thread; it may call `result`.
         """
-        watch = Watch(replace(budget, seconds=None), report, every)
+        part = progress.part()
         started = time.perf_counter()
         seconds = math.inf if budget.seconds is None else budget.seconds
         playouts = MOST_PLAYOUTS
@@ -124,41 +117,38 @@ class UCTSearch:
             if size < count:
                 size = min(size, -(-count // threads))
 
+        tasks = -(-count // size)
+        is_callers = min(tasks, threads) == 1
+
         def task(thread: int, number: int) -> None:
             first, end = number * size, min(number * size + size, count)
-            part = first % trees  # the playouts are divided among the trees of a position
-            share = playouts * (part + 1) // trees - playouts * part // trees
+            tree = first % trees  # the playouts are divided among the trees of a position
+            share = playouts * (tree + 1) // trees - playouts * tree // trees
             tree = first if count <= threads else thread
             now = time.perf_counter()
             deadline = (now if trees == 1 else started) + seconds
-            while first < end and not watch.is_over:
+            while first < end and not part.stopped:
                 before, limit = now, self._limits[tree]
                 first = self._kernels.search(
                     self.game.tables, self._searches, tree, first, end, share, limit
                 )
-                watch.look()
                 now = time.perf_counter()
                 if now >= deadline:
                     break  # after one call at least, however late this thread was woken
                 if first < end:
+                    if is_callers:
+                        part.advance(0)
                     speed = limit / max(now - before, 1e-9)
                     self._limits[tree] = min(1 + int(_CALL_SECONDS * speed), _MOST_PLAYOUTS_AT_ONCE)
 
-        def look_on(_: int) -> None:
-            watch.look()
-
-        def stop() -> None:
-            watch.is_over = True
-
-        tasks = -(-count // size)
-        if min(tasks, threads) == 1:  # the caller need not wake a thread
+        if is_callers:  # it need not wake a thread
             for number in range(tasks):
                 task(0, number)
         else:
-            take_turns(task, tasks, threads, look_on, stop)
+            run_tasks(task, tasks, threads, part, lambda _: part.advance(0))
 
-    def finding(self) -> Finding:
-        """The finding so far; may be called while another thread is in `think`."""
+    def result(self) -> SearchResult:
+        """The result so far; may be called while another thread is in `think`."""
         visits, totals, draws, ranks = self._sums()
         played, roots = visits.sum(axis=1), self._searches.roots[:: self._trees]
         with np.errstate(invalid="ignore"):
@@ -168,7 +158,7 @@ class UCTSearch:
         for place in np.flatnonzero(roots["outcome"] != ONGOING):
             actions[place] = -1
             values[place] = reward(roots["outcome"][place], roots["mover"][place])
-        return Finding.of(
+        return SearchResult.of(
             actions,
             visits / np.maximum(played, 1)[:, None],
             values=values,
@@ -196,22 +186,16 @@ class UCTSearch:
         visits, totals, draws, _ = sums.astype(np.float32)
         return visits, totals, draws, np.where(order > 0, ranks, _ILLEGAL)
 
-    def ranked(self) -> list[int]:
-        """The legal actions of the first position, best first."""
+    def lines(self) -> list[tuple[int, ...]]:
+        """The legal actions of the first position, best first, each with the best play after it.
+
+        That is the most visited line in the tree that visited the action most.
+        """
         ranks = self._sums()[3][0]
-        return np.argsort(-ranks, kind="stable")[: (ranks > _ILLEGAL).sum()].tolist()
+        ranked = np.argsort(-ranks, kind="stable")[: (ranks > _ILLEGAL).sum()]
+        return [self._line(action) for action in ranked.tolist()]
 
-    def priors(self) -> None:
-        """None, because there is no network."""
-
-    def play(self, action: int) -> None:
-        """Start over with the position after a legal action in the only position."""
-        position = Position.of_state(self.game, self._searches.roots[:1])
-        position.play(action)
-        self.restart(position.states)
-
-    def line(self, action: int) -> tuple[int, ...]:
-        """An action, followed by the most visited line in the tree that visited it most."""
+    def _line(self, action: int) -> tuple[int, ...]:
         number = int(self._searches.counts[:, templates.VISITS, action].argmax())
         tree, line = self._searches.nodes[number], [action]
         if self._searches.searched[number] != number:
@@ -222,6 +206,12 @@ class UCTSearch:
             node = int(children[tree["visits"][children].argmax()])
             line.append(int(tree[node].action))
         return tuple(line)
+
+    def play(self, action: int) -> None:
+        """Start over with the position after a legal action in the only position."""
+        position = Position.of_state(self.game, self._searches.roots[:1])
+        position.play(action)
+        self.restart(position.states)
 
 
 def _children(tree: np.ndarray, node: int) -> np.ndarray:

@@ -8,13 +8,12 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 
 from .agent import Agent, AgentSpec, Needs, Seed
-from .searcher import random_streams
 
 
 class RandomAgent(Agent):
     """Draws each action uniformly from the legal ones.
 
-    It has no searcher, because making a `Finding` takes longer than random games.
+    It does not `search`, because making a `SearchResult` takes longer than random games.
     """
 
     def __init__(self, game: Game, seed: Seed = None) -> None:
@@ -23,7 +22,7 @@ class RandomAgent(Agent):
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A random legal action for each position; see `Agent.actions`."""
         states = self._check(states)
-        return self.draw(states, random_streams(self.rng, len(states)))
+        return self.draw(states, self._streams(len(states)))
 
     def draw(self, states: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """The same by streams of random numbers, one for each position, which go on."""

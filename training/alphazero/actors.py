@@ -8,13 +8,15 @@ They take weights (`Actors.publish`), and return the positions that they have se
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import SearchOptions
 from ludarium.envs.engine.game import Game
@@ -22,14 +24,11 @@ from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.networks import inference_engine
 from ludarium.training.runs.state import flatten, unflatten
-from ludarium.training.search import SearchSettings, join_results
+from ludarium.training.search import SearchSettings
 
 from .bootstrap import bootstrap_samples
-from .mixture import Mixture
 from .self_play import SelfPlay, SelfPlayResult, games_of_worker, torch_threads_of_worker
-
-#: Called from time to time with the number of new positions.
-Advance = Callable[[int], None]
+from .variants import VariantPacker
 
 
 @dataclass(frozen=True)
@@ -56,22 +55,25 @@ class Actors(ABC):
         """Give a version of the weights to the actors; return metrics for the log."""
 
     @abstractmethod
-    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+    def bootstrap(self, progress: Progress) -> SelfPlayResult:
         """Play the bootstrap: as many positions as the configuration asks for, or a few more.
 
         There are fewer if ``bootstrap_seconds`` of the configuration end first.
 
         Args:
-            advance: function called from time to time; an error that it raises ends the bootstrap.
+            progress: counts the positions.
+
+        Raises:
+            StoppedError: it was stopped.
         """
 
     @abstractmethod
-    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, progress: Progress) -> SelfPlayResult:
         """Play the positions of an iteration of self-play.
 
         Args:
             settings: settings of the search.
-            advance: function called from time to time with the number of new positions.
+            progress: counts the positions; an iteration is not stopped before its end.
         """
 
     @property
@@ -96,7 +98,7 @@ class LocalActors(Actors):
 
     Args:
         games: the games, and each one's share of the positions.
-        mixture: packs the samples of all games into records.
+        packer: packs the samples of all games into records.
         config: the run's configuration; games in parallel, positions, cache and minutes are divided
             by the shares.
         workers: number of threads.
@@ -109,7 +111,7 @@ class LocalActors(Actors):
     def __init__(
         self,
         games: Sequence[tuple[Game, float]],
-        mixture: Mixture,
+        packer: VariantPacker,
         config: AlphaZeroConfig,
         workers: int,
         device: str,
@@ -117,12 +119,12 @@ class LocalActors(Actors):
         bootstrap_seed: np.random.SeedSequence,
         seed: np.random.SeedSequence,
     ) -> None:
-        self.mixture = mixture
+        self.packer = packer
         self.by_game = [
             _GameActor(game, _share_of(config, share), workers, device, *others)
             for (game, share), *others in zip(
                 games,
-                mixture.dtypes,
+                packer.dtypes,
                 weights.networks,
                 weights.calibration_inputs,
                 bootstrap_seed.spawn(len(games)),
@@ -156,11 +158,11 @@ class LocalActors(Actors):
             actor.engine.update(network, inputs)
         self._version, self._chunks = weights.version, 0
 
-    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+    def bootstrap(self, progress: Progress) -> SelfPlayResult:
         """Play the bootstrap of each game."""
-        return self._join([actor.bootstrap(advance) for actor in self.by_game])
+        return self._join([actor.bootstrap(progress) for actor in self.by_game])
 
-    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, progress: Progress) -> SelfPlayResult:
         """Play an iteration of each game.
 
         The seeds of new games follow from the version of the weights and how often `play` has been
@@ -168,16 +170,16 @@ class LocalActors(Actors):
         """
         key = self._version, self._chunks
         self._chunks += 1
-        return self._join([actor.play(settings, key, advance) for actor in self.by_game])
+        return self._join([actor.play(settings, key, progress) for actor in self.by_game])
 
     def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
         """One result with positions of all games; each part of it has the games' proportions.
 
         So the replay keeps the proportions where it forgets a part of an iteration.
         """
-        joined = join_results(
+        joined = SelfPlayResult.joined(
             [
-                replace(result, samples=self.mixture.pack(number, result.samples))
+                replace(result, samples=self.packer.pack(number, result.samples))
                 for number, result in enumerate(results)
             ]
         )
@@ -236,19 +238,19 @@ class _GameActor:
         largest = msgspec.structs.replace(search_settings(config, 0.0), simulations=most)
         self.self_play = SelfPlay(game, config.self_play, largest, workers, self.engine, dtype)
 
-    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+    def bootstrap(self, progress: Progress) -> SelfPlayResult:
         samples = bootstrap_samples(
-            self.game, self.config, self._bootstrap_seed, self.dtype, advance
+            self.game, self.config, self._bootstrap_seed, self.dtype, progress
         )
         playouts = len(samples) * self.config.bootstrap.playouts
-        return SelfPlayResult(samples, positions=len(samples), simulations=playouts)
+        return SelfPlayResult(samples, Counter(positions=len(samples), simulations=playouts))
 
     def play(
-        self, settings: SearchSettings, key: tuple[int, int], advance: Advance
+        self, settings: SearchSettings, key: tuple[int, int], progress: Progress
     ) -> SelfPlayResult:
         spawned = (*self._seed.spawn_key, *key)
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=spawned)
-        return self.self_play.play(settings, self.engine, seed, advance)
+        return self.self_play.play(settings, self.engine, seed, progress)
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:

@@ -8,21 +8,22 @@ use no knowledge but the rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
-from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents.searcher import Drawn
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.training.agents.agent import Agent
+from ludarium.training.agents.choice import SampleAction
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomAgent
-from ludarium.training.evaluation.kernels import match as match_kernels
-from ludarium.training.evaluation.openings import draw_openings
+from ludarium.training.evaluation.match import play_games
+from ludarium.training.evaluation.openings import Openings, draw_openings
 
-from .samples import join_samples
+from .samples import join_samples, write_results
 
 _MOST_GAMES = 128  # games played in parallel
 _POSITIONS_OF_A_GAME = 64  # positions for each further game in parallel
@@ -33,7 +34,7 @@ def bootstrap_samples(
     config: AlphaZeroConfig,
     seed: np.random.SeedSequence,
     dtype: np.dtype,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
@@ -48,55 +49,81 @@ def bootstrap_samples(
         config: the run's configuration.
         seed: seed of all random numbers.
         dtype: dtype of the samples, from `sample_dtype`.
-        progress: function called from time to time with the number of new positions.
+        progress: counts the positions.
 
     Returns:
         Structured array [N].
+
+    Raises:
+        StoppedError: ``progress`` was stopped.
     """
     wanted = config.bootstrap.positions
-    agent = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
+    playouts = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
     rng = np.random.default_rng(seed.spawn(1)[0])
     finisher = RandomAgent(game, seed.spawn(1)[0])
     games = min(_MOST_GAMES, 1 + wanted // _POSITIONS_OF_A_GAME)
     end = time.perf_counter() + config.bootstrap_seconds
-    play = specialise(match_kernels, game).play
-    draw = Drawn(1.0)
-
-    def played() -> np.ndarray:
-        """Play ``games`` games to their ends; return their samples."""
-        states = np.concatenate(
-            [
-                draw_openings(
-                    game, 1, int(rng.integers(config.self_play.opening_plies + 1)), child
-                ).states
-                for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(games)
-            ]
-        )
-        chunks: list[np.ndarray] = []
-        numbers: list[np.ndarray] = []
-        while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
-            now = states[going]
-            if chunks and time.perf_counter() >= end:
-                play(game.tables, now, finisher.actions(now), game.num_actions)
-                states[going] = now
-                continue
-            result = agent.search(now)
-            chunk = np.zeros(len(going), dtype)
-            chunk["state"] = now
-            chunk["policy"] = result.policies
-            chunks.append(chunk)
-            numbers.append(going)
-            illegal = play(game.tables, now, draw(result, rng), game.num_actions)
-            assert illegal < 0, "an action without playouts was drawn"
-            states[going] = now
-            progress(len(going))
-        samples, rows = join_samples(chunks), np.concatenate(numbers)
-        scores = [game.kernels.score(game.tables, states[n : n + 1]) for n in range(games)]
-        samples["outcome"] = states["outcome"][rows]
-        samples["score"] = np.array(scores)[rows]
-        return samples
-
-    found = [played()]
-    while sum(map(len, found)) < wanted and time.perf_counter() < end:
-        found.append(played())
+    found: list[np.ndarray] = []
+    while not found or (sum(map(len, found)) < wanted and time.perf_counter() < end):
+        seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(games)
+        plies = [int(rng.integers(config.self_play.opening_plies + 1)) for _ in seeds]
+        openings = [draw_openings(game, 1, *each) for each in zip(plies, seeds, strict=True)]
+        agent = _Recorder(playouts, finisher, rng, dtype, end, progress)
+        play_games(game, (agent, agent), Openings.joined(openings))
+        found.append(agent.samples())
     return join_samples(found)
+
+
+class _Recorder(Agent):
+    """Draws actions from the policies of UCT, and records each position with its policy.
+
+    Args:
+        playouts: the agent that searches.
+        finisher: the agent that plays the games to their ends when the time is up.
+        rng: generator for drawing actions.
+        dtype: dtype of the samples.
+        end: when the time is up, by `time.perf_counter`.
+        progress: see `bootstrap_samples`.
+    """
+
+    def __init__(
+        self,
+        playouts: Agent,
+        finisher: Agent,
+        rng: np.random.Generator,
+        dtype: np.dtype,
+        end: float,
+        progress: Progress,
+    ) -> None:
+        super().__init__(playouts.game, playouts.name)
+        self._playouts, self._finisher, self._rng = playouts, finisher, rng
+        self._dtype, self._end, self._progress = dtype, end, progress
+        self._draw = SampleAction(1.0)
+        self._recorded: list[np.ndarray] = []
+        self._numbers: list[int] = []  # the game of each recorded position
+        self._ends: dict[int, np.ndarray] = {}  # last position by game
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """See `Agent.play`."""
+        if self._recorded and time.perf_counter() >= self._end:
+            return self._finisher.actions(states)
+        result = self._playouts.search(states)
+        recorded = np.zeros(len(states), self._dtype)
+        recorded["state"] = states
+        recorded["policy"] = result.policies
+        self._recorded.append(recorded)
+        self._numbers += [each.number for each in games]
+        self._progress.advance(len(states))
+        self._progress.check()
+        return self._draw(result, self._rng)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """See `Agent.finish`."""
+        self._ends.update((each.number, each.position.states) for each in games)
+
+    def samples(self) -> np.ndarray:
+        """The samples of all games, structured [N]."""
+        samples = join_samples(self._recorded)
+        ends = np.concatenate([self._ends[number] for number in range(len(self._ends))])
+        write_results(samples, self.game, ends, np.array(self._numbers))
+        return samples

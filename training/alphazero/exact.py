@@ -9,7 +9,7 @@ by tablebases in this way (its "rescorer"). From a solved position the network l
   probability is divided among them. If all actions have the same value, the target is unchanged.
 
 From the positions before, it learns the value of the game's first solved position instead of the
-result. Of the solved positions whose actions all have one value, the share ``keep_decided`` is
+result. Of the solved positions whose actions all have one value, the share ``keep_trivial`` is
 kept.
 
 Another package, found by an entry point, is the source of the values: a table of all positions, or
@@ -23,15 +23,15 @@ from typing import Protocol
 
 import numpy as np
 
-from ludarium.base.threads import take_turns
+from ludarium.base.threads import run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
-from ludarium.training.exact_values import installed_source
+from ludarium.training.exact_values import ValueBounds, installed_source
 
 #: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the
 #: policy target has a 1 for each that does not; all actions have the same value.
-UNSOLVED, CHOICE, NO_CHOICE = range(3)
+UNSOLVED, CHOICE, ALL_EQUAL = range(3)
 
 #: Memory in bytes for the table of a search; each thread has one search at a time.
 TABLE_BYTES = 1 << 25
@@ -39,20 +39,12 @@ TABLE_BYTES = 1 << 25
 _PART = 64  # games that share a search's memory
 
 
-class ExactAnswer(Protocol):
-    """The exact value of an action."""
-
-    @property
-    def outcome(self) -> int | None:
-        """1 a win for the mover, 0 a draw, -1 a loss; None if not known."""
-
-
 class ExactSource(Protocol):
     """A source of exact values."""
 
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
-    ) -> Mapping[int, ExactAnswer]:
+    ) -> Mapping[int, ValueBounds]:
         """The value of each legal action, found within ``limit`` searched positions.
 
         ``leads`` asks for the lead at the end too.
@@ -65,16 +57,16 @@ class ExactTargets:
     Args:
         game: the rules.
         limit: how many positions the search of one position may visit.
-        keep_decided: share kept of solved positions whose actions all have one value.
+        keep_trivial: share kept of solved positions whose actions all have one value.
 
     Raises:
         ImportError: no installed package has exact values.
     """
 
-    def __init__(self, game: Game, limit: int, keep_decided: float = 1.0) -> None:
+    def __init__(self, game: Game, limit: int, keep_trivial: float = 1.0) -> None:
         self.game = game
         self.limit = limit
-        self.keep_decided = keep_decided
+        self.keep_trivial = keep_trivial
         self._prober_of: Callable[[Game, int], ExactSource] = installed_source(
             "prober_of", "self_play.solve"
         )
@@ -100,9 +92,9 @@ class ExactTargets:
             for rows in parts[number]:
                 self._correct_game(samples, rows, prober)
 
-        take_turns(correct_part, len(parts), threads)
-        kept = np.random.default_rng(seed).random(len(samples)) < self.keep_decided
-        return kept | (samples["solved"] != NO_CHOICE)
+        run_tasks(correct_part, len(parts), threads)
+        kept = np.random.default_rng(seed).random(len(samples)) < self.keep_trivial
+        return kept | (samples["solved"] != ALL_EQUAL)
 
     def _correct_game(self, samples: np.ndarray, rows: np.ndarray, prober: ExactSource) -> None:
         """Correct the samples of one game, ``rows``, from the last to the first."""
@@ -114,13 +106,13 @@ class ExactTargets:
                     samples["outcome"][rows[place:]] = _outcome(first_known)
                 return
             value = max(values.values())
-            keeping = [action for action, worth in values.items() if worth == value]
+            optimal = [action for action, worth in values.items() if worth == value]
             first_known = value * (1 - 2 * int(samples["state"]["mover"][row]))
             samples["outcome"][row] = _outcome(first_known)
-            samples["solved"][row] = CHOICE if len(keeping) < len(values) else NO_CHOICE
-            if len(keeping) < len(values):
+            samples["solved"][row] = CHOICE if len(optimal) < len(values) else ALL_EQUAL
+            if len(optimal) < len(values):
                 samples["policy"][row] = 0
-                samples["policy"][row, keeping] = 1
+                samples["policy"][row, optimal] = 1
 
     def _values(self, state: np.ndarray, prober: ExactSource) -> dict[int, int] | None:
         """Each action's value for the mover, 1, 0 or -1; None if one is not found in the limit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -13,28 +13,29 @@ from torch import Tensor, nn
 from ludarium.configs.schema import LearnerConfig
 from ludarium.models.network import PolicyValueNetwork
 
-from .objective import Objective, Terms, shares, weighted_sum
+from .objective import Objective, Terms, shares, weighted_terms
 from .samples import Batch
 
 
 @dataclass
 class Losses:
-    """Mean losses over the learner steps so far; before the first one they mean nothing.
+    """Mean losses over the learner steps so far.
 
-    ``policy`` is the cross-entropy minus the entropy of the target (the KL divergence).
+    Attributes:
+        steps: how many steps.
+        means: the mean of each term by its name, see `Objective`. That of ``policy`` is the
+            cross-entropy minus the entropy of the target (the KL divergence).
     """
 
-    policy: float = 0.0
-    outcome: float = 0.0
-    score: float = 0.0
     steps: int = 0
+    means: dict[str, float] = field(default_factory=dict)
 
-    def add(self, policy: Tensor, outcome: Tensor, score: Tensor) -> None:
+    def add(self, terms: Terms) -> None:
         """Count one step."""
         self.steps += 1
-        for name, loss in {"policy": policy, "outcome": outcome, "score": score}.items():
-            mean = getattr(self, name)
-            setattr(self, name, mean + (float(loss.detach()) - mean) / self.steps)
+        for name, loss in terms.items():
+            mean = self.means.get(name, 0.0)
+            self.means[name] = mean + (float(loss) - mean) / self.steps
 
 
 class Learner:
@@ -110,10 +111,6 @@ class Learner:
         parts = _split(batches, len(self._replicas))
         weights = shares([sum(batch.size for batch in part) for part in parts])
         results = list(self._pool.map(self._gradients, self._replicas, parts))
-        terms = [
-            weighted_sum(values, weights)
-            for values in zip(*(terms for _, terms in results), strict=True)
-        ]
         for index, parameter in enumerate(self.network.parameters()):
             # The fused step ignores strides: gradients need the memory layout of the weights.
             parameter.grad = torch.zeros_like(parameter)
@@ -124,7 +121,7 @@ class Learner:
         self.optimizer.step()
         self.step += 1
         self._average()
-        losses.add(*terms)
+        losses.add(weighted_terms([terms for _, terms in results], weights))
 
     def _gradients(
         self, network: nn.Module, batches: Sequence[Batch]

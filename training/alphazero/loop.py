@@ -21,13 +21,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ludarium.base.progress import StoppedError
 from ludarium.base.progress_bar import as_time
 from ludarium.configs import AlphaZeroConfig
-from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
-from ludarium.models.architecture import OwnNetwork
 from ludarium.training.networks import random_observations
+from ludarium.training.runs.metrics import metrics_of
 from ludarium.training.runs.state import (
     State,
     flatten,
@@ -39,9 +37,9 @@ from ludarium.training.runs.trainer import Trainer
 
 from .actors import Actors, LocalActors, Weights, search_settings
 from .learner import Learner, Losses
-from .mixture import Mixture
 from .replay import ReplayBuffer
 from .self_play import SelfPlayResult, choose_threads
+from .variants import VariantPacker
 
 #: How many observations calibrate the activation ranges of the int8 backend, on average per game.
 _EXAMPLES = 512
@@ -58,9 +56,8 @@ class AlphaZero:
     Attributes:
         rng: generator for drawing batches.
         workers: number of threads that play, and that learn on a CPU.
-        mixture: packs the samples of all games into records, and makes batches of records.
+        packer: packs the samples of all games into records, and makes batches of records.
         replay: the latest positions.
-        has_score: whether there is a score to learn.
         learner: learner of the network.
         actors: the actors.
     """
@@ -69,7 +66,7 @@ class AlphaZero:
         self,
         run: Trainer,
         saved: State | None,
-        actors: Callable[[Trainer, Mixture, Weights], Actors] | None = None,
+        actors: Callable[[Trainer, VariantPacker, Weights], Actors] | None = None,
     ) -> None:
         assert isinstance(run.config, AlphaZeroConfig)
         self.run = run
@@ -83,21 +80,20 @@ class AlphaZero:
             self.workers = choose_threads(config.self_play, run.device)
         else:
             self.workers = saved.description["workers"]
-        self.mixture = Mixture(
-            self.games, config.self_play.solve > 0, config.self_play.keep_decided
+        self.packer = VariantPacker(
+            self.games, config.self_play.solve > 0, config.self_play.keep_trivial
         )
-        self.replay = ReplayBuffer(self.mixture.dtype, config.replay.last)
-        self.has_score = run.game.max_score > 0 and _gives_score(self.network, run.game)
+        self.replay = ReplayBuffer(self.packer.dtype, config.replay.last)
         self.learner = Learner(
-            self.network, config.learner, self.has_score, run.device, self.workers
+            self.network, config.learner, run.game.max_score > 0, run.device, self.workers
         )
         self.actors: Actors
         if actors is not None:
-            self.actors = actors(run, self.mixture, self._weights())
+            self.actors = actors(run, self.packer, self._weights())
         else:
             self.actors = LocalActors(
                 run.games,
-                self.mixture,
+                self.packer,
                 config,
                 self.workers,
                 run.device,
@@ -111,9 +107,9 @@ class AlphaZero:
         if self.in_bootstrap:
             result = self._bootstrap()
         else:
-            self.run.reporter.begin("self-play", self.config.self_play.positions)
-            settings = search_settings(self.config, self.run.progress)
-            result = self.actors.play(settings, self.run.reporter.advance)
+            self.run.progress.begin("self-play", self.config.self_play.positions)
+            settings = search_settings(self.config, self.run.fraction)
+            result = self.actors.play(settings, self.run.progress)
         if result.seconds is None:
             result = replace(result, seconds=time.perf_counter() - began)
         return result
@@ -125,21 +121,15 @@ class AlphaZero:
             StoppedError: the run was stopped; nothing is kept, so that a resumed run plays the
                 same games.
         """
-        reporter, wanted = self.run.reporter, self.config.bootstrap.positions
+        progress, wanted = self.run.progress, self.config.bootstrap.positions
         seconds = self.config.bootstrap_seconds
-
-        def advance(count: int) -> None:
-            reporter.advance(count)
-            if self.run.stopped:
-                raise StoppedError
-
         limit = "" if math.isinf(seconds) else f", {as_time(seconds)} at most"
-        reporter.begin(f"bootstrap{limit}", wanted)
-        result = self.actors.bootstrap(advance)
-        if result.positions < wanted:
-            reporter.say(
-                f"bootstrap ended by its share of budget.minutes: {result.positions:,} of "
-                f"{wanted:,} positions"
+        progress.begin(f"bootstrap{limit}", wanted)
+        result = self.actors.bootstrap(progress)
+        if (positions := result.counts["positions"]) < wanted:
+            progress.say(
+                f"bootstrap ended by its share of budget.minutes: {positions:,} of {wanted:,} "
+                "positions"
             )
         return result
 
@@ -148,21 +138,21 @@ class AlphaZero:
 
         After the bootstrap there are fewer steps if they would exceed their share of the time.
         """
-        began, samples, progress = time.perf_counter(), played.samples, self.run.progress
+        began, samples, progress = time.perf_counter(), played.samples, self.run.fraction
         first, last = self.config.replay.first, self.config.replay.last
         self.replay.add(self.run.iteration + 1, samples, round(first + progress * (last - first)))
         self._chunk = samples
         ratio = (self.config.bootstrap if self.in_bootstrap else self.config.learner).replay_ratio
         steps = round(len(samples) * ratio / self.config.learner.batch)
-        self.run.reporter.begin("learning", steps)
+        self.run.progress.begin("learning", steps)
         losses = Losses()
         end = began + self.config.bootstrap_seconds if self.in_bootstrap else math.inf
         for _ in range(steps):
             if time.perf_counter() >= end:
                 break
             drawn = self.replay.draw(self.config.learner.batch, self.rng)
-            self.learner.learn(self.mixture.batches(drawn, self.rng), progress, losses)
-            self.run.reporter.advance(1)
+            self.learner.learn(self.packer.batches(drawn, self.rng), progress, losses)
+            self.run.progress.advance(1)
         return self._metrics(played, losses, time.perf_counter() - began)
 
     def publish(self) -> dict[str, Any]:
@@ -197,7 +187,7 @@ class AlphaZero:
         restore_optimizer(self.learner.optimizer, unflatten(state.tensors, "optimizer"))
         self.replay.restore(state.replay, self.run.folder.chunk)
         if not self.actors.restore(state.arrays):
-            self.run.reporter.say(
+            self.run.progress.say(
                 "new games are begun: the saved ones do not fit, for example because they were "
                 "played on another device"
             )
@@ -232,7 +222,7 @@ class AlphaZero:
         if len(self.replay):
             rng = np.random.default_rng([self.config.seed, self.run.iteration])
             drawn = self.replay.draw(_EXAMPLES * len(found), rng)
-            found = [batch.observations for batch in self.mixture.batches(drawn, rng)]
+            found = [batch.observations for batch in self.packer.batches(drawn, rng)]
         return [
             some if len(some) else random_observations(game, _EXAMPLES, self.config.seed)
             for game, some in zip(self.games, found, strict=True)
@@ -247,36 +237,15 @@ class AlphaZero:
         self, played: SelfPlayResult, losses: Losses, learn_seconds: float
     ) -> dict[str, Any]:
         """Metrics of an iteration, for the log."""
-        progress, play_seconds = self.run.progress, played.seconds
+        progress, play_seconds = self.run.fraction, played.seconds
         assert play_seconds is not None
-        metrics = {
+        return {
             "step": self.step,
             "simulations_per_move": self.config.self_play.simulations_at(progress),
             "learning_rate": self.learner.learning_rate(progress),
             "replay": len(self.replay),
-            "games_per_second": played.games / play_seconds,
-            "positions_per_second": played.positions / play_seconds,
-            "simulations_per_second": played.simulations / play_seconds,
-            "evaluations_per_second": played.evaluations / play_seconds,
             "play_seconds": play_seconds,
             "learn_seconds": learn_seconds,
+            **metrics_of(played.counts, play_seconds),
+            **{f"{name}_loss": mean for name, mean in losses.means.items()},
         }
-        if asked := played.hits + played.evaluations:
-            metrics["cache_hits"] = played.hits / asked
-        if losses.steps:
-            metrics |= {"policy_loss": losses.policy, "outcome_loss": losses.outcome}
-            if self.has_score:
-                metrics["score_loss"] = losses.score
-        if played.games:
-            metrics["mean_plies"] = played.plies / played.games
-        if self.config.self_play.solve and played.ended_positions:
-            metrics["solved"] = played.solved / played.ended_positions
-        return metrics
-
-
-@torch.no_grad()
-def _gives_score(network: PolicyValueNetwork, game: Game) -> bool:
-    """Whether a network's answers include a score; those of this package's networks do."""
-    if not isinstance(network, OwnNetwork):
-        return True
-    return network.eval()(torch.zeros(1, *game.observation_shape)).score is not None

@@ -15,8 +15,8 @@ from ludarium.models.network import Output, channels_last
 
 from .samples import Batch
 
-#: The policy, outcome and score losses.
-Terms = tuple[Tensor, ...]
+#: The terms of the loss by name, each a mean over positions; without a score to learn only two.
+Terms = dict[str, Tensor]
 
 _IMPOSSIBLE = -1e9  # log-probability of an excluded action; sums of it stay finite
 
@@ -42,34 +42,35 @@ class Objective:
     def gradients(
         self, network: nn.Module, batches: Sequence[Batch], device: torch.device
     ) -> tuple[list[Tensor], Terms]:
-        """Gradients of the mean loss over all positions, by parameter, and the three losses.
+        """Gradients of the mean loss over all positions, by parameter, and the loss's terms.
 
         Args:
             network: the network, on ``device``.
             batches: a batch, or a part of one, for each game of the network. If all are empty, the
-                gradients and losses are zeros.
+                gradients are zeros, and there are no terms.
             device: the device to compute on.
         """
         network.train()
         numbers = [number for number, batch in enumerate(batches) if batch.size]
         parameters = list(network.parameters())
         if not numbers:
-            zero = torch.zeros((), device=device)
-            return [torch.zeros_like(weight) for weight in parameters], (zero,) * 3
+            return [torch.zeros_like(weight) for weight in parameters], {}
         moved = [_on_device(batches[number], device) for number in numbers]
         if isinstance(network, FamilyNetwork):
             observations = [batch[0] for batch in moved]
             outputs = network.together(list(zip(numbers, observations, strict=True)))
         else:
             outputs = [network(observations) for observations, *_ in moved]
-        results = [
-            self._losses(output, *targets)
-            for output, (_, *targets) in zip(outputs, moved, strict=True)
-        ]
+        losses, terms = zip(
+            *(
+                self._losses(output, *targets)
+                for output, (_, *targets) in zip(outputs, moved, strict=True)
+            ),
+            strict=True,
+        )
         weights = shares([batches[number].size for number in numbers])
-        loss, *terms = (weighted_sum(values, weights) for values in zip(*results, strict=True))
-        gradients = torch.autograd.grad(loss, parameters)
-        return list(gradients), tuple(term.detach() for term in terms)
+        gradients = torch.autograd.grad(weighted_sum(losses, weights), parameters)
+        return list(gradients), weighted_terms(terms, weights)
 
     def _losses(
         self,
@@ -77,29 +78,34 @@ class Objective:
         policies: Tensor,
         outcomes: Tensor,
         scores: Tensor,
-        keeping: Tensor,
+        optimal_mask: Tensor,
         weights: Tensor,
-    ) -> tuple[Tensor, ...]:
+    ) -> tuple[Tensor, Terms]:
         """The loss, and its terms.
 
         Args:
             output: the network's output.
-            policies, outcomes, scores, keeping, weights: targets, see `Batch`.
+            policies, outcomes, scores, optimal_mask, weights: targets, see `Batch`.
         """
+        # Policy: cross-entropy, -sum_a pi(a) log p(a); of a solved position -log sum_{a in S} p(a),
+        # where S holds the actions that keep the value. Less the target's entropy it is logged.
+        log_policy = output.policy.log_softmax(1)
+        of_set = log_policy.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
+        policy = -torch.where(optimal_mask, of_set, (policies * log_policy).sum(1)).mean()
         entropy = -torch.xlogy(policies, policies).sum(1)
-        logarithms = output.policy.log_softmax(1)
-        kept = logarithms.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
-        expected_policy = (policies * logarithms).sum(1)
-        policy = -torch.where(keeping, kept, expected_policy).mean()
-        entropy = torch.where(keeping, 0, entropy).mean()
+        entropy = torch.where(optimal_mask, 0, entropy).mean()
+        # Value: cross-entropy of win, draw and loss.
         outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
         loss = policy + self.config.value_weight * outcome
-        if output.score is None:
-            return loss, policy - entropy, outcome, torch.zeros_like(outcome)
-        score = (weights * (output.score - scores) ** 2).mean()
-        # Without a score its weight is 0, so that every parameter still has a gradient.
-        loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
-        return loss, policy - entropy, outcome, score
+        terms = {"policy": policy - entropy, "outcome": outcome}
+        # Score: squared error. Without a score to learn its weight is 0, so that every parameter
+        # still has a gradient.
+        if output.score is not None:
+            score = (weights * (output.score - scores) ** 2).mean()
+            loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
+            if self.has_score:
+                terms["score"] = score
+        return loss, terms
 
 
 def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:
@@ -119,3 +125,13 @@ def weighted_sum(values: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
     for value, weight in zip(values[1:], weights[1:], strict=True):
         total += value * weight
     return total
+
+
+def weighted_terms(parts: Sequence[Terms], weights: Sequence[float]) -> Terms:
+    """The mean of each term over parts of a batch; parts without positions have no terms."""
+    given = [(terms, weight) for terms, weight in zip(parts, weights, strict=True) if terms]
+    of_given = [weight for _, weight in given]
+    return {
+        name: weighted_sum([terms[name].detach() for terms, _ in given], of_given)
+        for name in given[0][0]
+    }

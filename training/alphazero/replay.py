@@ -16,7 +16,7 @@ class ReplayBuffer:
     chunk, the positions of one iteration; the oldest positions leave first.
 
     Args:
-        dtype: dtype of the positions, see `Mixture.dtype`.
+        dtype: dtype of the positions, see `VariantPacker.dtype`.
         capacity: the largest window.
 
     Attributes:

@@ -11,7 +11,7 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
-from .exact import CHOICE, NO_CHOICE, UNSOLVED
+from .exact import ALL_EQUAL, CHOICE, UNSOLVED
 
 
 def sample_dtype(game: Game, solved: bool = False) -> np.dtype:
@@ -36,16 +36,31 @@ def join_samples(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts, dtype=parts[0].dtype)
 
 
+def write_results(samples: np.ndarray, game: Game, ends: np.ndarray, rows: np.ndarray) -> None:
+    """Write the targets that follow from the ends of the samples' games.
+
+    Args:
+        samples: structured [N] of `sample_dtype`, changed in place.
+        game: the rules.
+        ends: structured [G], the last positions of games.
+        rows: int64 [N], which of ``ends`` is the end of each sample's game.
+    """
+    scores = [game.kernels.score(game.tables, ends[row : row + 1]) for row in range(len(ends))]
+    samples["outcome"] = ends["outcome"][rows]
+    samples["score"] = np.array(scores, np.int32)[rows]
+
+
 class Batch(NamedTuple):
     """Inputs and targets of B positions, from the side of each position's player to move.
 
     Attributes:
         observations: float32 [B, *observation_shape].
-        policies: float32 [B, A], over the actions in the network's numbers; where ``keeping``,
-            they are above 0 for the actions that keep the exact value.
+        policies: float32 [B, A], over the actions in the network's numbers; where
+            ``optimal_mask``, they are above 0 for the actions that keep the exact value.
         outcomes: float32 [B, 3], 1 for the outcome among win, draw and loss, else 0.
         scores: float32 [B], final score as a share of the largest possible.
-        keeping: bool [B], whether the policy target is the set of actions that keep the value.
+        optimal_mask: bool [B], true where the policy target marks all actions that keep the value
+            instead of a distribution.
         weights: float32 [B], weights of outcomes and scores, in proportion to how many positions
             of self-play each position represents; their mean is 1.
     """
@@ -54,7 +69,7 @@ class Batch(NamedTuple):
     policies: np.ndarray
     outcomes: np.ndarray
     scores: np.ndarray
-    keeping: np.ndarray
+    optimal_mask: np.ndarray
     weights: np.ndarray
 
     @property
@@ -73,12 +88,12 @@ class BatchMaker:
 
     Args:
         game: the rules.
-        keep_decided: share that was kept of the positions with `NO_CHOICE`; each weighs 1 / this.
+        keep_trivial: share that was kept of the positions with `ALL_EQUAL`; each weighs 1 / this.
     """
 
-    def __init__(self, game: Game, keep_decided: float = 1.0) -> None:
+    def __init__(self, game: Game, keep_trivial: float = 1.0) -> None:
         self.game = game
-        self.keep_decided = keep_decided
+        self.keep_trivial = keep_trivial
         self.codec = Codec(game)
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
@@ -93,13 +108,13 @@ class BatchMaker:
             policies=policies / policies.sum(axis=1, keepdims=True),
             outcomes=self._outcomes(samples, view),
             scores=self._scores(samples, view),
-            keeping=_solved(samples) == CHOICE,
+            optimal_mask=_solved(samples) == CHOICE,
             weights=self._weights(_solved(samples)),
         )
 
     def _weights(self, solved: np.ndarray) -> np.ndarray:
         """The weight of each position, by its field ``solved``."""
-        weights = np.where(solved == NO_CHOICE, 1 / self.keep_decided, 1)
+        weights = np.where(solved == ALL_EQUAL, 1 / self.keep_trivial, 1)
         return (weights * (len(weights) / max(1.0, weights.sum()))).astype(np.float32)
 
     def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:

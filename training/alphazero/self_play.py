@@ -1,6 +1,6 @@
 """Self-play, with a thread for each worker.
 
-If the network is a compiled one for boards, the games call it themselves (see `in_games`).
+If the network is a compiled one for boards, the games call it themselves (see `inline_network`).
 Then a worker plays one game after another, each from its beginning to its end, and takes the next
 number when it is free. A game follows from the seed and its number, and the first games by number
 that have enough positions count. So the samples are the same for any number of workers.
@@ -17,16 +17,19 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
 import torch
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -37,26 +40,13 @@ from ludarium.models.kernels import NONE
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
-from ludarium.training.search.results import join_results
 from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import new_tree
 
 from .exact import UNSOLVED, ExactTargets
 from .kernels import self_play as templates
-from .kernels.self_play import (
-    COUNTS,
-    ENDED,
-    EVALUATIONS,
-    HITS,
-    LIMIT,
-    NEXT_GAME,
-    PLIES,
-    POSITIONS,
-    SIMULATIONS,
-    Log,
-    SelfPlayGames,
-)
-from .samples import join_samples, sample_dtype
+from .kernels.self_play import COUNTS, Log, SelfPlayGames, new_log
+from .samples import join_samples, sample_dtype, write_results
 
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 _NO_GAME = -1
@@ -77,7 +67,7 @@ def games_of_worker(config: SelfPlayConfig, workers: int) -> int:
     return max(1, config.games // workers)
 
 
-def in_games(evaluate: Evaluator) -> NetworkInSearch | None:
+def inline_network(evaluate: Evaluator) -> NetworkInSearch | None:
     """The network for games that call it themselves; None if many games are played side by side.
 
     The choice depends on the kind of network and its backend, not on the number of games, so
@@ -93,39 +83,32 @@ def torch_threads_of_worker(workers: int) -> int:
 
 @dataclass(frozen=True)
 class SelfPlayResult:
-    """The result of one iteration of self-play.
+    """What was played, to learn from.
 
     Attributes:
         samples: positions of ended games, structured array (``samples.sample_dtype``), without
-            those that ``self_play.keep_decided`` drops.
-        games: number of games that ended.
-        plies: number of plies in these games, openings included.
-        positions: number of positions searched, and so recorded.
-        simulations: number of simulations.
-        evaluations: positions that the network evaluated.
-        hits: answers from the cache, not counted in ``evaluations``.
-        ended_positions: positions of the games that ended, dropped ones included.
-        solved: how many of these have exact targets, see `exact`.
+            those that ``self_play.keep_trivial`` drops.
+        counts: numbers of positions, games and so on, see `COUNTS`; with exact targets also how
+            many positions of ended games are ``solved`` and ``unsolved``.
         seconds: duration of play; None if that is the duration of the call.
     """
 
     samples: np.ndarray
-    games: int = 0
-    plies: int = 0
-    positions: int = 0
-    simulations: int = 0
-    evaluations: int = 0
-    hits: int = 0
-    ended_positions: int = 0
-    solved: int = 0
+    counts: Counter[str]
     seconds: float | None = None
 
+    @classmethod
+    def joined(cls, results: Sequence[Self]) -> Self:
+        """The samples of several results, in their order, and the sums of what they count."""
+        counts = sum((each.counts for each in results), Counter[str]())
+        return cls(join_samples([each.samples for each in results]), counts)
 
-#: Self-play results, and the number of each sample's game.
-Played = tuple[SelfPlayResult, np.ndarray]
+
+#: What was played, and int64 [N], the number of each sample's game.
+Numbered = tuple[SelfPlayResult, np.ndarray]
 
 
-class Group:
+class WorkerGames:
     """Games that one worker plays side by side; together they are one batch for the network.
 
     Call `set_up` for a chunk, `begin`, `step` until it `is_full`, then `collect`.
@@ -133,7 +116,7 @@ class Group:
     Args:
         game: the rules.
         config: games in parallel, positions to search, random plies at the start of games, and
-            megabytes for the network's answers, all for this group alone.
+            megabytes for the network's answers, all for this worker alone.
         settings: settings of the search, with the most simulations that will be asked for.
         dtype: dtype of the samples, from `sample_dtype`; by default without ``solved``.
         endings: games whose ends fill the log; by default as many as there are positions.
@@ -159,8 +142,9 @@ class Group:
         self.games = SelfPlayGames(
             tree=new_tree(game, games, settings),
             cache=new_cache(self.observations, game.num_actions, config.cache),
-            log=_new_log(game, config.positions, endings or config.positions),
+            log=new_log(game, config.positions, endings or config.positions),
             numbers=np.full(games, _NO_GAME),
+            next_number=np.array([number], np.int64),
             stride=stride,
             seed=0,
             rngs=np.zeros((games, 2), np.int64),
@@ -168,13 +152,17 @@ class Group:
             planes=self.observations.reshape(games, *game.planes_shape),
             canonical=canonical,
         )
-        self.log.counts[NEXT_GAME] = number
         self.pending = np.zeros(0, sample_dtype(game) if dtype is None else dtype)
         self.pending_games = np.zeros(0, np.int64)
-        self._settings_array = settings_record(settings, game)
         self.is_full = False
         self._evaluation = Evaluation.empty(games, game.num_actions)
         self._is_answered = False
+        self.set_up(settings, 0)
+
+    @cached_property
+    def _kernels(self) -> Any:
+        """The compiled functions of the game; to look them up takes time."""
+        return specialise(templates, self.game)
 
     @property
     def log(self) -> Log:
@@ -184,7 +172,12 @@ class Group:
     @property
     def positions(self) -> int:
         """How many positions were searched since `begin`."""
-        return int(self.log.counts[POSITIONS])
+        return int(self.log.counts["positions"][0])
+
+    @property
+    def ended(self) -> int:
+        """How many games have ended since `begin`."""
+        return int(self.log.counts["games"][0])
 
     def set_up(self, settings: SearchSettings, seed: int) -> None:
         """Prepare for a chunk.
@@ -200,62 +193,53 @@ class Group:
 
     def begin(self, number: int | None = None) -> None:
         """Start games from this number on; None continues the games in progress, if any."""
-        counts = self.log.counts
-        first = counts[NEXT_GAME] if number is None else number
-        counts[:] = 0
-        counts[LIMIT], counts[NEXT_GAME] = len(self.log.states), first
-        kernels = specialise(templates, self.game)
+        self.log.counts[:] = 0
         if number is None and self.games.numbers[0] != _NO_GAME:
-            kernels.begin_searches(self.game.tables, self.games)
+            self._kernels.begin_searches(self.game.tables, self.games)
         else:
+            if number is not None:
+                self.games.next_number[0] = number
             self.pending, self.pending_games = self.pending[:0], self.pending_games[:0]
-            kernels.begin_games(self.game.tables, self.games)
+            self._kernels.begin_games(self.game.tables, self.games)
         self.is_full = self._is_answered = False
 
-    def step(self, evaluate: Evaluator) -> None:
-        """Play until the log is full, or each game waits for the network; then call the network."""
-        count, actions = len(self.observations), self.game.num_actions
-        inside = in_games(evaluate)
-        net = NONE if inside is None else inside.net
-        kernels = specialise(templates, self.game)
-        self.is_full = kernels.play_on(
-            *(self.game.tables, self.games, self._settings_array),
-            *(self._evaluation, net, self._is_answered),
+    def step(self, evaluate: Evaluator, limit: int | None = None) -> None:
+        """Play until the log is full, or each game waits for the network; then call the network.
+
+        Args:
+            evaluate: the network.
+            limit: with so many positions the log is full; by default with all that fit.
+        """
+        room, inline = len(self.log.states), inline_network(evaluate)
+        self.is_full = self._kernels.advance_games(
+            *(self.game.tables, self.games, self._settings_array, self._evaluation),
+            *(NONE if inline is None else inline.net, self._is_answered),
+            room if limit is None else min(limit, room),
         )
         self._is_answered = not self.is_full
         if self._is_answered:
+            count, actions = len(self.observations), self.game.num_actions
             self._evaluation = checked(evaluate(self.observations), count, actions, evaluate)
 
-    def collect(self) -> Played:
-        """Positions of finished games, and the number of each one's game; others become pending."""
-        log, positions = self.log, self.positions
+    def collect(self) -> Numbered:
+        """The samples of games that have ended; those of other games become pending."""
+        log, positions, ended = self.log, self.positions, self.ended
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
         fresh["policy"] = log.policies[:positions]
         samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
-        ended = int(log.counts[ENDED])
+
+        # The games that have ended, by number, and the place of each sample's game among them.
         order = np.argsort(log.ended_games[:ended])
-        numbers = log.ended_games[:ended][order]
-        place = np.searchsorted(numbers, games)
-        known = place < ended
-        known[known] = numbers[place[known]] == games[known]
-        rows = order[place[known]]
-        finished = samples[known]
-        finished["outcome"] = log.ended_outcomes[rows]
-        finished["score"] = log.ended_scores[rows]
-        self.pending, self.pending_games = samples[~known], games[~known]
-        result = SelfPlayResult(
-            samples=finished,
-            games=ended,
-            plies=int(log.counts[PLIES]),
-            positions=positions,
-            simulations=int(log.counts[SIMULATIONS]),
-            evaluations=int(log.counts[EVALUATIONS]),
-            hits=int(log.counts[HITS]),
-            ended_positions=len(finished),
-        )
-        return result, games[known]
+        ended_games = np.append(log.ended_games[order], _NO_GAME)
+        place = np.searchsorted(ended_games[:-1], games)
+        has_ended = ended_games[place] == games
+        finished, numbers = samples[has_ended], games[has_ended]
+        self.pending, self.pending_games = samples[~has_ended], games[~has_ended]
+        write_results(finished, self.game, log.ended_states[order], place[has_ended])
+        counts = Counter(dict(zip(COUNTS.names or (), log.counts[0].item(), strict=True)))
+        return SelfPlayResult(finished, counts), numbers
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs to continue the games that have not ended.
@@ -265,7 +249,7 @@ class Group:
         return {
             "states": self.games.tree.states[:, 0],
             "numbers": self.games.numbers,
-            "next": self.log.counts[NEXT_GAME : NEXT_GAME + 1],
+            "next": self.games.next_number,
             "rngs": self.games.rngs,
             "pending": self.pending,
             "pending_games": self.pending_games,
@@ -288,20 +272,154 @@ class Group:
             own[name][...] = arrays[name]
 
 
-def _new_log(game: Game, positions: int, endings: int) -> Log:
-    """Allocate a log for these numbers of positions and of ended games."""
-    return Log(
-        states=np.zeros(positions, game.state_dtype),
-        policies=np.zeros((positions, game.num_actions), np.float32),
-        games=np.zeros(positions, np.int64),
-        ended_games=np.zeros(endings, np.int64),
-        ended_outcomes=np.zeros(endings, np.int8),
-        ended_scores=np.zeros(endings, np.int32),
-        counts=np.zeros(COUNTS, np.int64),
-    )
+class SelfPlay:
+    """Self-play by several workers; see the module.
+
+    Args:
+        game: the rules.
+        config: numbers of games and positions in all, which the workers share;
+            a worker's number of games is rounded down.
+        settings: settings of the search, with the most simulations that will be asked for.
+        workers: number of threads that play.
+        evaluate: the network; `inline_network` and `is_canonical` must decide alike for all later
+            ones.
+        dtype: dtype of the samples, from `sample_dtype`; by default without ``solved``.
+
+    Attributes:
+        one_game_per_worker: whether a worker plays one game at a time.
+        worker_games: the games of each worker.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        config: SelfPlayConfig,
+        settings: SearchSettings,
+        workers: int,
+        evaluate: Evaluator,
+        dtype: np.dtype | None = None,
+    ) -> None:
+        self.workers = workers
+        self._goal = config.positions
+        self.one_game_per_worker = inline_network(evaluate) is not None
+        if self.one_game_per_worker:
+            games, positions, endings = 1, game.max_plies, 1
+        else:
+            games, endings = games_of_worker(config, workers), None
+            positions = max(1, config.positions // workers)
+        share = msgspec.structs.replace(
+            config, games=games, positions=positions, cache=config.cache / workers
+        )
+        canonical = is_canonical(evaluate)
+        self.worker_games = [
+            WorkerGames(game, share, settings, dtype, endings, number, workers, canonical)
+            for number in range(workers)
+        ]
+        has_exact = dtype is not None and "solved" in (dtype.names or ())
+        self._exact = ExactTargets(game, config.solve, config.keep_trivial) if has_exact else None
+
+    def play(
+        self,
+        settings: SearchSettings,
+        evaluate: Evaluator,
+        seed: np.random.SeedSequence,
+        progress: Progress = SILENT,
+    ) -> SelfPlayResult:
+        """Play a chunk.
+
+        Args:
+            settings: settings of the search.
+            evaluate: the network.
+            seed: seed of the games that are started.
+            progress: counts the positions, in the workers' threads.
+        """
+        number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        for games in self.worker_games:
+            games.set_up(settings, number)
+        if self.one_game_per_worker:
+            played = play_one_by_one(self.worker_games, evaluate, self._goal, progress)
+        else:
+            played = play_side_by_side(self.worker_games, evaluate, progress)
+        result = SelfPlayResult.joined([each for each, _ in played])
+        if self._exact is None:
+            return result
+        games_of_samples = np.concatenate([numbers for _, numbers in played])
+        kept = self._exact.correct(result.samples, games_of_samples, number, self.workers)
+        solved = int((result.samples["solved"] != UNSOLVED).sum())
+        counts = result.counts + Counter(solved=solved, unsolved=len(kept) - solved)
+        return replace(result, samples=result.samples[kept], counts=counts)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games that have not ended, ``worker.name`` for each array; none one by one."""
+        if self.one_game_per_worker:
+            return {}
+        return flatten(dict(enumerate(games.state() for games in self.worker_games)))
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Continue the games that `state` returned.
+
+        Returns:
+            Whether they fit. They do not if they were played in another way, for example on another
+            device; then new games begin.
+        """
+        if self.one_game_per_worker:
+            return not arrays
+        saved = [unflatten(arrays, worker) for worker in range(self.workers)]
+        fit = all(map(WorkerGames.fits, self.worker_games, saved))
+        if fit:
+            for games, each in zip(self.worker_games, saved, strict=True):
+                games.restore(each)
+        return fit
 
 
-class _Tally:
+def play_side_by_side(
+    workers: Sequence[WorkerGames], evaluate: Evaluator, progress: Progress
+) -> list[Numbered]:
+    """Each worker plays its games until its log is full."""
+    has_failed = threading.Event()
+
+    def play(games: WorkerGames) -> None:
+        games.begin()
+        while not games.is_full and not has_failed.is_set():
+            before = games.positions
+            games.step(evaluate)
+            progress.advance(games.positions - before)
+
+    _in_threads(workers, play, has_failed.set)
+    return [games.collect() for games in workers]
+
+
+def play_one_by_one(
+    workers: Sequence[WorkerGames],
+    evaluate: Evaluator,
+    goal: int,
+    progress: Progress,
+) -> list[Numbered]:
+    """Workers take games from a queue, until the first ones have ``goal`` positions.
+
+    A long game is played in parts; after each, the worker checks whether it may still count.
+    """
+    queue = GameQueue(goal)
+
+    def play(games: WorkerGames) -> None:
+        part = 1  # positions until the next check
+        while not queue.is_over:
+            number = queue.next_number()
+            games.begin(number)
+            while not games.ended and not queue.is_over:
+                started, before = perf_counter(), games.positions
+                games.step(evaluate, before + part)
+                positions = games.positions - before
+                part = 1 + int(_PATIENCE * positions / (perf_counter() - started))
+                progress.advance(queue.shown(positions))
+            if games.ended:
+                queue.add(number, games.collect())
+
+    _in_threads(workers, play, queue.close)
+    return queue.counted
+
+
+class GameQueue:
     """The games of a chunk by number; the first games with enough positions count.
 
     Args:
@@ -314,28 +432,32 @@ class _Tally:
 
     def __init__(self, goal: int) -> None:
         self.is_over = False
-        self.counted: list[Played] = []
+        self.counted: list[Numbered] = []
         self._goal = goal
         self._numbers = itertools.count()
-        self._played: dict[int, Played] = {}
+        self._played: dict[int, Numbered] = {}
         self._positions = 0
         self._shown = 0
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the chunk: no game that is still in play counts."""
+        self.is_over = True
 
     def next_number(self) -> int:
         """The number of the next game to begin."""
         with self._lock:
             return next(self._numbers)
 
-    def add(self, number: int, played: Played) -> None:
+    def add(self, number: int, played: Numbered) -> None:
         """Add a game that was played."""
         with self._lock:
             self._played[number] = played
             while self._positions < self._goal and len(self.counted) in self._played:
                 self.counted.append(self._played[len(self.counted)])
-                self._positions += self.counted[-1][0].positions
+                self._positions += self.counted[-1][0].counts["positions"]
             if self._positions >= self._goal:
-                self.is_over = True  # never set to False: a worker that failed sets it too
+                self.close()
 
     def shown(self, positions: int) -> int:
         """How many of the new positions to report as progress, never more than the goal in all."""
@@ -345,166 +467,24 @@ class _Tally:
             return shown
 
 
-class SelfPlay:
-    """Self-play by several workers; see the module.
+def _in_threads(
+    workers: Sequence[WorkerGames],
+    play: Callable[[WorkerGames], None],
+    stop: Callable[[], None],
+) -> None:
+    """Call ``play`` with each worker's games in a thread; if one fails, ``stop`` the others.
 
-    Args:
-        game: the rules.
-        config: numbers of games and positions in all, which the workers share;
-            a worker's number of games is rounded down.
-        settings: settings of the search, with the most simulations that will be asked for.
-        workers: number of threads that play.
-        evaluate: the network; `in_games` and `is_canonical` must decide alike for all later ones.
-        dtype: dtype of the samples, from `sample_dtype`; by default without ``solved``.
-
-    Attributes:
-        plays_alone: whether a worker plays one game at a time.
-        groups: the games of each worker.
+    Torch's threads are divided among them.
     """
+    threads = torch_threads_of_worker(len(workers))
 
-    def __init__(
-        self,
-        game: Game,
-        config: SelfPlayConfig,
-        settings: SearchSettings,
-        workers: int,
-        evaluate: Evaluator,
-        dtype: np.dtype | None = None,
-    ) -> None:
-        batch = games_of_worker(config, workers)
-        self.plays_alone = in_games(evaluate) is not None
-        share = msgspec.structs.replace(
-            config,
-            games=1 if self.plays_alone else batch,
-            positions=game.max_plies if self.plays_alone else max(1, config.positions // workers),
-            cache=config.cache / workers,
-        )
-        endings = 1 if self.plays_alone else None
-        self.workers = workers
-        self.groups = [
-            Group(game, share, settings, dtype, endings, number, workers, is_canonical(evaluate))
-            for number in range(workers)
-        ]
-        self._positions = config.positions
-        self._some = [1] * workers
-        has_exact = dtype is not None and "solved" in (dtype.names or ())
-        self._exact = ExactTargets(game, config.solve, config.keep_decided) if has_exact else None
-
-    def play(
-        self,
-        settings: SearchSettings,
-        evaluate: Evaluator,
-        seed: np.random.SeedSequence,
-        progress: Callable[[int], None] | None = None,
-    ) -> SelfPlayResult:
-        """Play a chunk.
-
-        Args:
-            settings: settings of the search.
-            evaluate: the network.
-            seed: seed of the games that are started.
-            progress: function called from time to time with the number of new positions, by the
-                workers' threads.
-        """
-        number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
-        for group in self.groups:
-            group.set_up(settings, number)
-        report = progress or (lambda _: None)
-        if self.plays_alone:
-            tally = _Tally(self._positions)
-            self._in_threads(lambda worker: self._play_games(worker, evaluate, tally, report))
-            played = tally.counted
-        else:
-            self._has_failed = False
-            self._in_threads(lambda worker: self._play_share(worker, evaluate, report))
-            played = [group.collect() for group in self.groups]
-        result = join_results([each for each, _ in played])
-        if self._exact is None:
-            return result
-        games = np.concatenate([numbers for _, numbers in played])
-        kept = self._exact.correct(result.samples, games, number, self.workers)
-        solved = int((result.samples["solved"] != UNSOLVED).sum())
-        return replace(result, samples=result.samples[kept], solved=solved)
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The games that have not ended, ``worker.name`` for each array; empty if `plays_alone`."""
-        if self.plays_alone:
-            return {}
-        return flatten(dict(enumerate(group.state() for group in self.groups)))
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Continue the games that `state` returned.
-
-        Returns:
-            Whether they fit. They do not if they were played in another way, for example on another
-            device; then new games begin.
-        """
-        if self.plays_alone:
-            return not arrays
-        saved = [unflatten(arrays, worker) for worker in range(self.workers)]
-        if not all(group.fits(each) for group, each in zip(self.groups, saved, strict=True)):
-            return False
-        for group, each in zip(self.groups, saved, strict=True):
-            group.restore(each)
-        return True
-
-    def _in_threads(self, work: Callable[[int], None]) -> None:
-        """Call ``work(worker)`` in a thread per worker; torch's threads are divided among them."""
-        each = torch_threads_of_worker(self.workers)
-
-        def share(worker: int, _: int) -> None:
-            torch.set_num_threads(each)  # other calls of `split` use this thread too
-            work(worker)
-
-        with torch_threads(each):
-            split(share, self.workers, self.workers)
-
-    def _play_games(
-        self, worker: int, evaluate: Evaluator, tally: _Tally, report: Callable[[int], None]
-    ) -> None:
-        """Play one game after another until enough count."""
+    def share(worker: int, _: int) -> None:
+        torch.set_num_threads(threads)  # other calls of `parallel_for` use this thread too
         try:
-            while not tally.is_over:
-                number = tally.next_number()
-                if self._play_game(worker, evaluate, tally, number, report):
-                    tally.add(number, self.groups[worker].collect())
+            play(workers[worker])
         except BaseException:
-            tally.is_over = True  # the other workers can stop
+            stop()
             raise
 
-    def _play_game(
-        self,
-        worker: int,
-        evaluate: Evaluator,
-        tally: _Tally,
-        number: int,
-        report: Callable[[int], None],
-    ) -> bool:
-        """Play a game as long as it may count; return whether it was played to its end.
-
-        A long game is played in parts; after each, the worker checks whether it may still count.
-        """
-        group = self.groups[worker]
-        counts = group.log.counts
-        group.begin(number)
-        while not counts[ENDED] and not tally.is_over:
-            started, before = perf_counter(), group.positions
-            counts[LIMIT] = min(before + self._some[worker], len(group.log.states))
-            group.step(evaluate)
-            positions = group.positions - before
-            self._some[worker] = 1 + int(_PATIENCE * positions / (perf_counter() - started))
-            report(tally.shown(positions))
-        return bool(counts[ENDED])
-
-    def _play_share(self, worker: int, evaluate: Evaluator, report: Callable[[int], None]) -> None:
-        """Play a worker's share of the positions."""
-        group = self.groups[worker]
-        try:
-            group.begin()
-            while not group.is_full and not self._has_failed:
-                before = group.positions
-                group.step(evaluate)
-                report(group.positions - before)
-        except BaseException:
-            self._has_failed = True  # the other workers can stop
-            raise
+    with torch_threads(threads):
+        parallel_for(share, len(workers), len(workers))

@@ -11,19 +11,21 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from ludarium.base.progress import Progress
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import ClusterConfig
-from ludarium.training.alphazero.actors import Actors, Advance, Weights
-from ludarium.training.alphazero.mixture import Mixture
+from ludarium.training.alphazero.actors import Actors, Weights
 from ludarium.training.alphazero.self_play import SelfPlayResult
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import SearchSettings, join_results
+from ludarium.training.search import SearchSettings
 
 from .connection import received
 from .worker import PlayedChunk, SelfPlayer, identity_of
@@ -59,15 +61,15 @@ class ClusterActors(Actors):
 
     Args:
         run: the trainer whose games they play.
-        mixture: the mixture that their samples are of.
+        packer: packs their samples.
         weights: weights of the first version.
     """
 
-    def __init__(self, run: Trainer, mixture: Mixture, weights: Weights) -> None:
+    def __init__(self, run: Trainer, packer: VariantPacker, weights: Weights) -> None:
         assert isinstance(run.config, AlphaZeroConfig)
         self.config = run.config
         self._run = run
-        self._mixture = mixture
+        self._packer = packer
         self._actors: list[_Actor] = []
         self._ordered: dict[Any, _Actor] = {}  # actor by the reference to its chunk
         self._arrived: list[PlayedChunk] = []
@@ -98,25 +100,26 @@ class ClusterActors(Actors):
         self._lost, self._waited, self._ages = 0, 0.0, []
         return metrics
 
-    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+    def bootstrap(self, progress: Progress) -> SelfPlayResult:
         """Have the actors play the bootstrap."""
         began, seconds = time.perf_counter(), self.config.bootstrap_seconds
         self._is_bootstrapping = True
-        self._wait(self.config.bootstrap.positions, None, advance, seconds)
+        self._wait(self.config.bootstrap.positions, None, progress, seconds)
         # Long games end late: without them the network would learn from short ones only.
         end = min(2 * time.perf_counter() - began, began + seconds)
         while self._ordered and time.perf_counter() < end:
-            advance(0)
+            progress.advance(0)
+            progress.check()
             self._receive()
         self._is_bootstrapping = False
-        return self._take(math.inf, advance)
+        return self._take(math.inf, progress)
 
-    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, progress: Progress) -> SelfPlayResult:
         """Receive the positions of an iteration; the actors play on while the learner learns."""
         began = time.perf_counter()
-        self._wait(self.config.self_play.positions, settings, advance)
+        self._wait(self.config.self_play.positions, settings, progress)
         self._order(settings)
-        result = self._take(self.config.self_play.positions, advance)
+        result = self._take(self.config.self_play.positions, progress)
         now = time.perf_counter()
         seconds, self._taken_at = now - (self._taken_at or began), now
         return replace(result, seconds=seconds)
@@ -157,12 +160,12 @@ class ClusterActors(Actors):
                 max_task_retries=_FOREVER,
             )
             handle: Any = actor.remote(
-                run.games, self._mixture, self._part, identity_of(run.game), not self._actors
+                run.games, self._packer, self._part, identity_of(run.game), not self._actors
             )
             starts = handle.__ray_ready__.remote()
             self._actors.append(_Actor(handle, starts))
         if self._has_room and not room:
-            run.reporter.say(
+            run.progress.say(
                 "the cluster has no room for an actor, which takes "
                 f"{cluster.actor_cpus} cores and {cluster.actor_gpus:g} GPUs: waiting for a node"
             )
@@ -199,20 +202,21 @@ class ClusterActors(Actors):
         self,
         wanted: int,
         settings: SearchSettings | None,
-        advance: Advance,
+        progress: Progress,
         seconds: float = math.inf,
     ) -> None:
         """Order and receive chunks until ``wanted`` positions have come.
 
-        After ``seconds`` any positions are enough. ``advance`` is called meanwhile: an error that
-        it raises ends the wait.
+        After ``seconds`` any positions are enough. Only a bootstrap, without settings, is stopped.
         """
         began = time.perf_counter()
         self._staff()
         while (there := _positions(self._arrived)) < wanted:
             if there and time.perf_counter() - began >= seconds:
                 break
-            advance(0)
+            progress.advance(0)
+            if settings is None:
+                progress.check()
             self._order(settings)
             if not self._receive():
                 self._staff()
@@ -237,7 +241,7 @@ class ClusterActors(Actors):
                 continue
             if actor.process not in (0, chunk.process):
                 self._lost += 1
-                self._run.reporter.say(
+                self._run.progress.say(
                     f"the actor of process {actor.process} died; Ray started it again"
                 )
             actor.process = chunk.process
@@ -245,7 +249,7 @@ class ClusterActors(Actors):
             self._delivered.add(actor)
             if chunk.version is None and not self._is_bootstrapping:
                 # Ordered before the bootstrap ended: to learn from, but no part of self-play.
-                chunk = replace(chunk, result=replace(chunk.result, positions=0, simulations=0))
+                chunk = replace(chunk, result=replace(chunk.result, counts=Counter()))
             self._arrived.append(chunk)
             self._backend_metrics = chunk.metrics or self._backend_metrics
         return bool(come)
@@ -258,20 +262,20 @@ class ClusterActors(Actors):
             return
         self._heard_at = now
         if self._is_silent and self._has_room:
-            self._run.reporter.say(
+            self._run.progress.say(
                 f"nothing has come from {len(self._actors)} actors for {_SILENCE / 60:.0f} "
                 "minutes; they may be crashing at every start: see `ray status`, and /tmp/ray on "
                 "their nodes"
             )
 
-    def _take(self, wanted: float, advance: Advance) -> SelfPlayResult:
+    def _take(self, wanted: float, progress: Progress) -> SelfPlayResult:
         """Take the first chunks, until they have ``wanted`` positions or more, as one result."""
         taken: list[PlayedChunk] = []
         while self._arrived and _positions(taken) < wanted:
             taken.append(self._arrived.pop(0))
         self._ages += [self._version - each.version for each in taken if each.version is not None]
-        advance(_positions(taken))
-        return join_results([chunk.result for chunk in taken])
+        progress.advance(_positions(taken))
+        return SelfPlayResult.joined([chunk.result for chunk in taken])
 
 
 def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
@@ -283,7 +287,7 @@ def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
 
 
 def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:
-    """The configuration of one of ``actors`` actors, which play a mixture of ``games`` games.
+    """The configuration of one of ``actors`` actors, which play ``games`` games in turn.
 
     Its numbers of positions, also for the bootstrap, are those of a chunk.
     """
@@ -308,4 +312,4 @@ def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig
 
 def _positions(chunks: Sequence[PlayedChunk]) -> int:
     """How many positions were searched for these chunks."""
-    return sum(chunk.result.positions for chunk in chunks)
+    return sum(chunk.result.counts["positions"] for chunk in chunks)

@@ -38,7 +38,7 @@ def joined(address: str = "") -> Iterator[None]:
         ) from error
     if "://" in address:
         raise ValueError(
-            f"--cluster {shortened(address)}: a run must be started on a node of the cluster; "
+            f"cluster {shortened(address)}: a run must be started on a node of the cluster; "
             "give HOST:PORT, or auto"
         )
     where: dict[str, Any] = {"address": address}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ludarium.base.progress import SILENT
 from ludarium.base.threads import one_core
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import sources_of
@@ -20,8 +21,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.models.kernels import source_digest
 from ludarium.training.alphazero.actors import LocalActors, Weights
 from ludarium.training.alphazero.kernels import self_play as kernels
-from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult, choose_threads
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.search import SearchSettings
 
 
@@ -61,7 +62,7 @@ class SelfPlayer:
 
     Args:
         games: the games that it plays, and each one's share of the positions.
-        mixture: the mixture that their samples are of.
+        packer: packs their samples.
         config: the run's configuration, with this actor's part of games, positions and cores.
         identity: identity of the driver's installation, see `identity_of`.
         measures: whether it measures the backend, which one actor does for all.
@@ -70,13 +71,13 @@ class SelfPlayer:
     def __init__(
         self,
         games: Sequence[tuple[Game, float]],
-        mixture: Mixture,
+        packer: VariantPacker,
         config: AlphaZeroConfig,
         identity: str,
         measures: bool,
     ) -> None:
         self._games = games
-        self._mixture = mixture
+        self._packer = packer
         self._config = config
         self._identity = identity
         self._measures = measures
@@ -111,9 +112,9 @@ class SelfPlayer:
                 load = self._actors.publish if self._measures else self._actors.load
                 metrics, self._version = load(weights), weights.version
             if settings is None:
-                result = self._actors.bootstrap(lambda _: None)
+                result = self._actors.bootstrap(SILENT)
             else:
-                result = self._actors.play(settings, lambda _: None)
+                result = self._actors.play(settings, SILENT)
         version = None if settings is None else weights.version
         return PlayedChunk(result, version, os.getpid(), metrics or {})
 
@@ -127,7 +128,7 @@ class SelfPlayer:
             )
         return LocalActors(
             self._games,
-            self._mixture,
+            self._packer,
             self._config,
             self._threads,
             self._device,

@@ -8,7 +8,7 @@ print(table([games]), f"{games.result.score:.1%}")
 from .anchors import measure_ratings, play_anchors
 from .bradley_terry import BradleyTerry, fit_ratings
 from .games import Games
-from .match import play, play_match
+from .match import play_games, play_match
 from .openings import draw_openings
 from .statistics import IntervalEstimate, MatchResult, elo_difference, expected_score
 from .table import table
@@ -23,8 +23,8 @@ __all__ = [
     "expected_score",
     "fit_ratings",
     "measure_ratings",
-    "play",
     "play_anchors",
+    "play_games",
     "play_match",
     "table",
 ]

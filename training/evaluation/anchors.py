@@ -17,7 +17,7 @@ from typing import Any
 
 from ludarium.base.files import load_json
 from ludarium.base.numbers import derived_seed
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 
 from ..agents import Agent, make_agent
@@ -82,7 +82,7 @@ def measure_ratings(
     games: int,
     known: Mapping[str, float] | None = None,
     seed: int = 1,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> dict[str, float]:
     """Rate players by matches between neighbours in the list; see `pairs_to_rate`.
 
@@ -92,7 +92,7 @@ def measure_ratings(
         games: games of each match, an even number.
         known: ratings that are not measured; the reference's is always added.
         seed: seed of the matches.
-        task: task that counts the finished games.
+        progress: counts the finished games.
 
     Returns:
         Elo ratings by name, to 0.1 points, with those of ``known`` that are players, and the
@@ -108,7 +108,7 @@ def measure_ratings(
     results: list[Pairing] = []
     for index, (first, second) in enumerate(pairs):
         played = play_match(
-            game, agents[first], agents[second], games, derived_seed(seed, index), task=task
+            game, agents[first], agents[second], games, derived_seed(seed, index), progress=progress
         )
         results.append((first, second, played.result))
     fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
@@ -122,7 +122,7 @@ def play_anchors(
     games: int,
     guess: float | None = None,
     seed: int = 1,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> tuple[IntervalEstimate, dict[str, MatchResult]]:
     """Rate an agent by games against the anchors that are nearest to it in strength.
 
@@ -138,7 +138,7 @@ def play_anchors(
         games: how many in all, an even number: the two games of a pair share an opening.
         guess: a rating to begin with; without one, the agent begins at the weakest anchor.
         seed: seed of openings and of both agents.
-        task: task that counts the finished games.
+        progress: counts the finished games.
 
     Returns:
         The agent's rating, and its result against each anchor that it met, the weakest first.
@@ -156,7 +156,9 @@ def play_anchors(
     for index, part in enumerate(_even_parts(games)):
         anchor = _choose(anchors, results, rating.value)
         opponent = make_agent(anchor, game)
-        played = play_match(game, agent, opponent, part, derived_seed(seed, index), task=task)
+        played = play_match(
+            game, agent, opponent, part, derived_seed(seed, index), progress=progress
+        )
         results[anchor] += played.result
         met = {name: result for name, result in results.items() if result.games}
         pairings = [(_RATED, name, result) for name, result in met.items()]

@@ -75,7 +75,8 @@ class BradleyTerry:
             self._games[first] += result.games
             self._games[second] += result.games
 
-        # The logits of win, draw and loss are `features @ parameters`.
+        # 1. The logits of win, draw and loss are `features @ parameters`: d / 2, log(nu), -d / 2,
+        #    with the strengths, the advantage and log(nu) as parameters.
         number = {name: place for place, name in enumerate(self.names)}
         size, rows = len(self.names), np.arange(len(counts))
         pairs = np.array([[number[name] for name in pair] for pair in counts])
@@ -89,19 +90,19 @@ class BradleyTerry:
         if not self._has_draws:
             features, self._counts = features[:, ::2], self._counts[:, ::2]
 
-        # Only the free parameters vary; the others add a constant to the logits.
-        self._held = np.full(size + 2, np.mean(list(known.values())) / ELO)
-        self._held[size:] = 0
+        # 2. Only the free parameters vary; the held ones add an offset to the logits.
+        is_known = [name in known for name in self.names]
+        self._is_free = ~np.array([*is_known, points_only, not self._has_draws])
+        self._held = np.zeros(size + 2)
         for name, elo in known.items():
             self._held[number[name]] = elo / ELO
-        self._is_free = np.array(
-            [*(name not in known for name in self.names), not points_only, self._has_draws]
-        )
-        start = self._held[self._is_free]
-        self._held[self._is_free] = 0
         self._offset = features @ self._held
         self._features = features[:, :, self._is_free]
-        self._best = self._maximise(start)
+
+        # 3. The maximum, and the inverse of the information there: the covariance.
+        start = np.zeros(size + 2)
+        start[:size] = np.mean(list(known.values())) / ELO
+        self._best = self._maximise(start[self._is_free])
         self._covariance = np.linalg.inv(self._derivatives(self._best)[1])
 
     @property
@@ -157,13 +158,14 @@ class BradleyTerry:
         for _ in range(_MOST_STEPS):
             gradient, information = self._derivatives(parameters)
             step = np.linalg.solve(information, gradient)
-            if contrast is not None:
+            if contrast is not None:  # take out what would change it
                 across = np.linalg.solve(information, contrast)
                 step -= contrast @ step / (contrast @ across) * across
             step /= max(1.0, np.abs(step).max(initial=0) / _LARGEST_STEP)
-            while (reached := self._log_likelihood(parameters + step)) < value and _is_long(step):
-                step /= 2
-            parameters, value = parameters + step, reached
+            while self._log_likelihood(parameters + step) < value and _is_long(step):
+                step /= 2  # too far: the likelihood fell
+            parameters = parameters + step
+            value = self._log_likelihood(parameters)
             if not _is_long(step):
                 break
         return parameters
@@ -178,7 +180,7 @@ class BradleyTerry:
         low, high = (elo + ELO * self._end(free, first) for first in (-half, half))
         return IntervalEstimate(elo, low, high, games)
 
-    def _end(self, contrast: np.ndarray, shift: float) -> float:
+    def _end(self, contrast: np.ndarray, start: float) -> float:
         """How far ``contrast @ parameters`` is from the best at an end of its interval.
 
         Newton's method: the profile likelihood is concave, and its slope is the factor by which the
@@ -186,20 +188,22 @@ class BradleyTerry:
 
         Args:
             contrast: a linear function of the free parameters.
-            shift: where to start, by standard errors.
+            start: the distance to begin at, such as some standard errors.
         """
         along = self._covariance @ contrast / (contrast @ self._covariance @ contrast)
         target = self._log_likelihood(self._best) - Z_95**2 / 2
-        parameters, reached = self._best, 0.0
+        parameters, distance, following = self._best, 0.0, start
         for _ in range(_MOST_STEPS):
-            parameters = self._maximise(parameters + along * (shift - reached), contrast)
-            reached = shift
+            # 1. The likelihood's maximum at this distance.
+            parameters = self._maximise(parameters + along * (following - distance), contrast)
+            distance = following
+            # 2. How much it is off the target, and how fast that changes with the distance.
             missing = target - self._log_likelihood(parameters)
             slope = float(contrast @ self._derivatives(parameters)[0] / (contrast @ contrast))
             if abs(missing) < 1e-6 or not slope:
                 break
-            shift += missing / slope
-        return reached
+            following = distance + missing / slope
+        return distance
 
 
 def fit_ratings(

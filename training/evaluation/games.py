@@ -21,24 +21,6 @@ from .statistics import MatchResult
 _REPLAYED_AT_ONCE = 1024  # games that are replayed side by side: bounds the memory
 
 
-@dataclass(frozen=True)
-class Ply:
-    """The same ply of several games.
-
-    Attributes:
-        number: number of the ply; the first is 0.
-        games: int64[N], numbers of the games that are still in play.
-        before, after: structured [N], the positions before and after the actions.
-        actions: int64[N].
-    """
-
-    number: int
-    games: np.ndarray
-    before: np.ndarray
-    actions: np.ndarray
-    after: np.ndarray
-
-
 @dataclass(frozen=True, eq=False)
 class Games:
     """G games of at most T plies between two agents, in the view of the first.
@@ -109,7 +91,7 @@ class Games:
             return (
                 f"only {distinct} of {games} games differ: both agents always give the same "
                 "answers and all games begin alike, so the score holds for these games only; draw "
-                "openings (--opening-plies 4)"
+                "openings (opening_plies=4)"
             )
         if distinct < games:
             return (
@@ -180,8 +162,14 @@ class Games:
         """The first position of each game, structured [G]."""
         return Openings.of_seeds(self.game, self.seeds.tolist()).states
 
-    def replay(self, games: np.ndarray | None = None) -> Iterator[Ply]:
+    def replay(
+        self, games: np.ndarray | None = None
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
         """Every ply of the games (default: all), in groups of games, each group from ply 0 on.
+
+        Yields:
+            Number of the ply, from 0; int64[N], numbers of the games that are still in play; and
+            structured [N] each, their positions before and after it.
 
         Raises:
             ValueError: an action is not legal.
@@ -192,15 +180,24 @@ class Games:
         for first in range(0, len(chosen), _REPLAYED_AT_ONCE):
             portion = chosen[first : first + _REPLAYED_AT_ONCE]
             states = starts[portion]
-            for number in range(int(self.plies[portion].max(initial=0))):
-                still = self.plies[portion] > number
+            for ply in range(int(self.plies[portion].max(initial=0))):
+                still = self.plies[portion] > ply
                 portion, states = portion[still], states[still]
-                actions = self.actions[portion, number]
                 after = states.copy()
+                actions = self.actions[portion, ply]
                 if step(self.game.tables, after, actions, self.game.num_actions) >= 0:
                     raise ValueError(f"a game of {self.players[0]} has an illegal action")
-                yield Ply(number, portion, states, actions, after)
+                yield ply, portion, states, after
                 states = after
+
+    def decisions(self) -> list[np.ndarray]:
+        """The positions in which agents chose, structured [P] for each game, in order of play."""
+        found = [self.game.new_states(each) for each in self.plies - self.opening_plies]
+        for ply, games, before, _ in self.replay():
+            for number, state in zip(games.tolist(), before, strict=True):
+                if (place := ply - int(self.opening_plies[number])) >= 0:
+                    found[number][place] = state
+        return found
 
     @property
     def movers(self) -> np.ndarray:
@@ -232,12 +229,12 @@ class Games:
         movers = np.zeros(self.actions.shape, np.int8)
         choices = np.zeros(self.actions.shape, np.int32)
         events = np.zeros((len(self), len(game.event_names)), np.int64)
-        for ply in self.replay():
-            masks = np.empty((len(ply.games), game.num_actions), np.int8)
-            game.kernels.legal_actions(game.tables, ply.before, masks)
-            choices[ply.games, ply.number] = masks.sum(axis=1, dtype=np.int32)
-            movers[ply.games, ply.number] = ply.before["mover"]
-            events[ply.games] += game.events(ply.before, ply.actions, ply.after)
+        for ply, games, before, after in self.replay():
+            masks = np.empty((len(games), game.num_actions), np.int8)
+            game.kernels.legal_actions(game.tables, before, masks)
+            choices[games, ply] = masks.sum(axis=1, dtype=np.int32)
+            movers[games, ply] = before["mover"]
+            events[games] += game.events(before, self.actions[games, ply], after)
         return movers, choices, events
 
 

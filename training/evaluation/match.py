@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 
 import numpy as np
 
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_seed, checked_whole
-from ludarium.base.progress import UNWATCHED, StoppedError, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -30,7 +30,7 @@ def play_match(
     games: int,
     seed: int | None = None,
     opening_plies: int | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
     openings: Openings | None = None,
 ) -> Games:
     """Play a match; the same seed and agents give the same match.
@@ -47,13 +47,13 @@ def play_match(
         seed: seed of openings and agents; ``None`` plays a new match each time.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
-        task: task that counts the finished games.
+        progress: counts the finished games.
         openings: half as many as games, instead of drawn ones.
 
     Raises:
         ValueError: ``games`` is not a positive even number or not two for each opening, an agent
             plays another game, or an agent chose an illegal action; the message says which.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     check_games(games)
     game = as_game(game, {})
@@ -66,7 +66,7 @@ def play_match(
         openings = draw_openings(game, games // 2, opening_plies, seeds[0])
     elif len(openings) != games // 2:
         raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
-    return play(game, agents, openings.twice(), task)
+    return play_games(game, agents, openings.twice(), progress)
 
 
 def check_games(games: int, name: str = "games") -> int:
@@ -77,71 +77,87 @@ def check_games(games: int, name: str = "games") -> int:
     return number
 
 
-def play(
-    game: Game, agents: tuple[Agent, Agent], openings: Openings, task: Task = UNWATCHED
+def play_games(
+    game: Game, agents: tuple[Agent, Agent], openings: Openings, progress: Progress = SILENT
 ) -> Games:
-    """Play a game from each opening, all side by side.
+    """Play a game from each opening, all side by side: every loop in Python that plays whole games.
 
     Args:
         game: the rules.
-        agents: the two agents. The first is ``player_0`` in games with an even number.
+        agents: the two agents. The first is ``player_0`` in games with an even number. An agent
+            that is both is asked for the moves of both players together.
         openings: the positions at which the games begin.
-        task: task that counts the finished games.
+        progress: counts the finished games.
 
     Raises:
         ValueError: an agent chose an illegal action; the message says which.
-        StoppedError: the task was stopped.
+        StoppedError: ``progress`` was stopped.
     """
     states = openings.states.copy()
     count = len(states)
-    seats = np.arange(count) % 2
+    seats = np.arange(count) % 2  # the first agent's
     seeds = np.array(openings.seeds if game.random_start else [0] * count, np.int64)
     actions = [list(given) for given in openings.actions]
     seconds = [[0.0] * len(given) for given in openings.actions]
-    sides = [
-        [
-            GameInPlay(game, number, int(seat), int(seeds[number]), states, actions[number])
-            for number, seat in enumerate(of_agent)
-        ]
-        for of_agent in (seats, 1 - seats)
+    views = [  # each game as either player sees it
+        [GameInPlay(game, n, seat, int(seeds[n]), states, actions[n]) for seat in (0, 1)]
+        for n in range(count)
     ]
+    different = tuple(dict.fromkeys(agents))  # one agent, if it plays itself
+
+    def views_of(agent: Agent, numbers: Iterable[int]) -> list[GameInPlay]:
+        return [
+            views[n][seat] for n in numbers for seat in (0, 1) if agents[(n + seat) % 2] is agent
+        ]
+
+    def finish(agent: Agent, numbers: np.ndarray) -> None:
+        if len(numbers):
+            agent.finish(views_of(agent, numbers.tolist()))
+
+    def abandon(agent: Agent) -> None:
+        finish(agent, np.flatnonzero(states["outcome"] == ONGOING))
+
     step = specialise(templates, game).play
     with ExitStack() as abandoned:
-        for agent, side in zip(agents, sides, strict=True):
-            agent.begin(side)
-            abandoned.callback(_abandon, agent, side, states)
+        for agent in different:
+            agent.begin(views_of(agent, range(count)))
+            abandoned.callback(abandon, agent)
         while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
-            if task.stopped:
-                raise StoppedError
+            progress.check()
+            # 1. Whose move is it? Each agent gets all positions in which it is to move.
             of_first = states["mover"][going] == seats[going]
-            for agent, side, group in zip(
-                agents, sides, (going[of_first], going[~of_first]), strict=True
-            ):
+            groups = [going[of_first], going[~of_first]] if len(different) > 1 else [going]
+            for agent, group in zip(different, groups, strict=True):
                 if not len(group):
                     continue
+                # 2. The agent chooses. Games share the time of the decision equally.
                 before = states[group]
+                movers = before["mover"].tolist()
+                playing = [views[n][seat] for n, seat in zip(group.tolist(), movers, strict=True)]
                 started = time.perf_counter()
-                chosen = np.asarray(agent.play([side[number] for number in group], before))
+                chosen = np.asarray(agent.play(playing, before))
                 share = (time.perf_counter() - started) / len(group)
-                goes_on = chosen != RESIGN
-                resigned = group[~goes_on]
-                winners = np.where(before["mover"][~goes_on], PLAYER_0_WINS, PLAYER_1_WINS)
+                resigns = chosen == RESIGN
+                resigned = group[resigns]
+                winners = np.where(before["mover"][resigns], PLAYER_0_WINS, PLAYER_1_WINS)
                 states["outcome"][resigned] = winners
-                group, chosen, before = group[goes_on], chosen[goes_on], before[goes_on]
+                group, chosen, before = group[~resigns], chosen[~resigns], before[~resigns]
+                # 3. The rules play its actions.
                 after = before.copy()
                 illegal = step(game.tables, after, chosen, game.num_actions)
                 if illegal >= 0:
                     reason = Position.of_state(game, before[illegal]).refusal(chosen[illegal])
                     raise ValueError(f"agent {agent.name} in game {group[illegal]}: {reason}")
                 states[group] = after
-                for number, action in zip(group.tolist(), chosen, strict=True):
-                    actions[number].append(int(action))
-                    seconds[number].append(share)
+                for n, action in zip(group.tolist(), chosen, strict=True):
+                    actions[n].append(int(action))
+                    seconds[n].append(share)
+                # 4. Both agents learn which games are over.
                 over = np.concatenate([resigned, group[after["outcome"] != ONGOING]])
+                for each in different:
+                    finish(each, over)
                 if len(over):
-                    for each, handles in zip(agents, sides, strict=True):
-                        each.finish([handles[number] for number in over])
-                    task.advance(len(over))
+                    progress.advance(len(over))
     return Games(
         game=game,
         players=(agents[0].name, agents[1].name),
@@ -152,12 +168,5 @@ def play(
         seconds=columns(seconds, 0.0, np.float64),
         plies=np.array([len(played) for played in actions], np.int64),
         outcomes=states["outcome"].astype(np.int8),
-        notes=tuple(one.notes | other.notes for one, other in zip(*sides, strict=True)),
+        notes=tuple(one.notes | other.notes for one, other in views),
     )
-
-
-def _abandon(agent: Agent, side: Sequence[GameInPlay], states: np.ndarray) -> None:
-    """Tell an agent of the games that are not over."""
-    left = np.flatnonzero(states["outcome"] == ONGOING)
-    if len(left):
-        agent.finish([side[number] for number in left.tolist()])

@@ -46,6 +46,15 @@ class Openings:
         game.kernels.start(game.tables, states, rngs)
         return cls(states, tuple(seeds), ((),) * len(seeds))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """All openings of several, in their order."""
+        return cls(
+            np.concatenate([each.states for each in parts]),
+            tuple(seed for each in parts for seed in each.seeds),
+            tuple(actions for each in parts for actions in each.actions),
+        )
+
     def __getitem__(self, part: slice) -> Openings:
         return Openings(self.states[part], self.seeds[part], self.actions[part])
 

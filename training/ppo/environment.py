@@ -11,12 +11,12 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.sb3 import BoardGameVecEnv
 from ludarium.training.runs.state import flatten, unflatten
 
+from .encoder import ObservationEncoder
 from .opponents import Pool
-from .view import View
 
 
 class LearnerVecEnv(BoardGameVecEnv):
-    """A `BoardGameVecEnv` with the action numbers and symmetries of a `View`.
+    """A `BoardGameVecEnv` with the action numbers and symmetries of an `ObservationEncoder`.
 
     A game that reaches its ply cap ends as a draw, without bootstrapping from the critic. The
     learner alternates between player 0 and player 1 from game to game.
@@ -24,7 +24,7 @@ class LearnerVecEnv(BoardGameVecEnv):
     Args:
         game: the rules.
         pool: the opponents.
-        view: how networks see the games.
+        encoder: how networks see the games.
         opening_plies: each game starts with a random number of random plies, from 0 to this.
         random: generator for seats, starts and openings.
 
@@ -33,7 +33,12 @@ class LearnerVecEnv(BoardGameVecEnv):
     """
 
     def __init__(
-        self, game: Game, pool: Pool, view: View, opening_plies: int, random: np.random.Generator
+        self,
+        game: Game,
+        pool: Pool,
+        encoder: ObservationEncoder,
+        opening_plies: int,
+        random: np.random.Generator,
     ) -> None:
         num_envs = len(pool.playing)
         super().__init__(
@@ -44,11 +49,11 @@ class LearnerVecEnv(BoardGameVecEnv):
             illegal="raise",
             opening_plies=opening_plies,
         )
-        self._view = view
+        self._encoder = encoder
         self._pool = pool
         self._every = np.arange(num_envs)
         self.side.reset(random)
-        self.seen = view(self.side.batch, self._every)
+        self.seen = encoder(self.side.batch, self._every)
 
     def reset(self) -> np.ndarray:
         """Return the current observations; games in progress continue."""
@@ -63,7 +68,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         return self.seen.masks
 
     def _observe(self) -> np.ndarray:
-        self.seen = self._view(self.side.batch, self._every)
+        self.seen = self._encoder(self.side.batch, self._every)
         return self.seen.observations
 
     def _infos(self) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -29,6 +29,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 
 from ludarium.base.numbers import derived_seed
+from ludarium.base.progress import Progress
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
@@ -42,11 +43,20 @@ from ludarium.training.runs.state import (
 )
 from ludarium.training.runs.trainer import Trainer
 
+from .encoder import ObservationEncoder
 from .environment import LearnerVecEnv
 from .opponents import Pool
 from .policy import NetworkPolicy, measure_statistics
-from .view import View
 
+#: Metrics, and what they are called in the log of Stable-Baselines3.
+_LOGGED = (
+    ("entropy", "train/entropy_loss"),
+    ("policy_loss", "train/policy_gradient_loss"),
+    ("value_loss", "train/value_loss"),
+    ("approx_kl", "train/approx_kl"),
+    ("clip_fraction", "train/clip_fraction"),
+    ("explained_variance", "train/explained_variance"),
+)
 _STATISTICS_PLIES = 64  # plies of random play that set the network's normalisation
 
 
@@ -63,23 +73,26 @@ class PPO:
         self.run = run
         self.config = config = run.config
         device = torch.device(run.device)
+        # 1. The network that learns.
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
         self.network = run.first_network(is_new=saved is None)
         self.network.to(device).eval()
         if len(run.game.observation_shape) == 3:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        # 2. Its games, against the current self and past selves.
         self.rng = np.random.default_rng(seeds[1])
-        view = View(run.game, config.rollout.symmetries, self.rng)
+        encoder = ObservationEncoder(run.game, config.rollout.symmetries, self.rng)
         self.pool = Pool(
-            config.opponents, config.rollout.games, self.network, view, device, self.rng
+            config.opponents, config.rollout.games, self.network, encoder, device, self.rng
         )
         if saved is None and config.start is None:
             self._measure_statistics()
         with torch_threads(1):  # else it warns
             self.games = LearnerVecEnv(
-                run.game, self.pool, view, config.rollout.opening_plies, self.rng
+                run.game, self.pool, encoder, config.rollout.opening_plies, self.rng
             )
+        # 3. PPO, which plays and learns.
         learner = config.learner
         self.model = MaskablePPO(
             NetworkPolicy,
@@ -97,7 +110,7 @@ class PPO:
             target_kl=learner.target_kl,
             policy_kwargs={"network": self.network},
             rollout_buffer_class=_ReportingBuffer,
-            rollout_buffer_kwargs={"advance": run.reporter.advance},
+            rollout_buffer_kwargs={"progress": run.progress},
             device=device,
         )
         self.model.set_logger(Logger(folder=None, output_formats=[]))
@@ -105,16 +118,22 @@ class PPO:
     def play(self) -> float:
         """Play the steps of an iteration; return how many seconds that took."""
         rollout, learner, model = self.config.rollout, self.config.learner, self.model
-        # Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
+        # 1. Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
         set_random_seed(derived_seed(self.config.seed, self.run.iteration))
+        # 2. Draw the past selves that are met, and the weight of the entropy: from the first to
+        #    the final one over the run.
         self.pool.prepare()
-        model.ent_coef = _between(learner.entropy, learner.final_entropy, self.run.progress)
+        change = learner.final_entropy - learner.entropy
+        model.ent_coef = learner.entropy + self.run.fraction * change
+        # 3. Collect the rollout: `steps` actions of the learner in each game. At its end SB3
+        #    computes advantages by GAE (Schulman et al., "High-dimensional continuous control
+        #    using generalized advantage estimation", 2016).
         steps = rollout.games * rollout.steps
-        self.run.reporter.begin("self-play", steps)
+        self.run.progress.begin("self-play", steps)
         began = time.perf_counter()
 
         def advance(*_: Any) -> bool:
-            self.run.reporter.advance(rollout.games)
+            self.run.progress.advance(rollout.games)
             return True
 
         _, callback = model._setup_learn(steps, advance, reset_num_timesteps=False)
@@ -123,10 +142,19 @@ class PPO:
         return time.perf_counter() - began
 
     def learn(self, played: float) -> dict[str, Any]:
-        """Learn from the steps just played, which took ``played`` seconds."""
+        """Learn from the steps just played, which took ``played`` seconds.
+
+        Some epochs of minibatches, each a gradient step on the mean of
+
+            -min(r A, clip(r, 1 - c, 1 + c) A) + value_weight (R - v)^2 - entropy H,
+
+        where ``r`` is the action's probability as a multiple of that in the rollout, ``A`` its
+        advantage (normalised in the minibatch), ``R`` the return, ``v`` the value, and ``H`` the
+        entropy of the policy.
+        """
         rollout, learning_rate = self.config.rollout, self.learning_rate
         steps = rollout.games * rollout.steps
-        self.run.reporter.begin("learning", steps * self.config.learner.epochs)
+        self.run.progress.begin("learning", steps * self.config.learner.epochs)
         began = time.perf_counter()
         with self._threads(self.config.learner.batch):
             self.model.train()
@@ -158,7 +186,7 @@ class PPO:
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
-        return self.config.learner.learning_rate_at(self.run.progress)
+        return self.config.learner.learning_rate_at(self.run.fraction)
 
     def _threads(self, batch: int) -> AbstractContextManager[None]:
         """A context with as many of torch's threads as pay for a batch."""
@@ -168,7 +196,8 @@ class PPO:
         self, steps: int, play_seconds: float, learn_seconds: float, learning_rate: float
     ) -> dict[str, Any]:
         """Metrics of an iteration, for the log."""
-        logged, pool = self.model.logger.name_to_value, self.pool
+        pool = self.pool
+        logged = {name: float(self.model.logger.name_to_value[key]) for name, key in _LOGGED}
         metrics = {
             "step": self.step,
             "steps_per_second": steps / (play_seconds + learn_seconds),
@@ -177,17 +206,13 @@ class PPO:
             "games": pool.finished,
             "pool_score": float(np.mean([each.score for each in pool.past] or [0.5])),
             "learning_rate": learning_rate,
-            "entropy": -float(logged["train/entropy_loss"]),
-            "policy_loss": float(logged["train/policy_gradient_loss"]),
-            "value_loss": float(logged["train/value_loss"]),
-            "approx_kl": float(logged["train/approx_kl"]),
-            "clip_fraction": float(logged["train/clip_fraction"]),
+            **logged,
+            "entropy": -logged["entropy"],
         }
+        if math.isnan(metrics["explained_variance"]):
+            del metrics["explained_variance"]
         if pool.finished:
             metrics["self_play_score"] = pool.points / pool.finished
-        explained = float(logged["train/explained_variance"])
-        if not math.isnan(explained):
-            metrics["explained_variance"] = explained
         return metrics
 
     def _measure_statistics(self) -> None:
@@ -233,9 +258,9 @@ class PPO:
 class _ReportingBuffer(MaskableRolloutBuffer):
     """sb3-contrib's rollout buffer, which also reports the steps that are learnt from."""
 
-    def __init__(self, *arguments: Any, advance: Callable[[int], None], **others: Any) -> None:
+    def __init__(self, *arguments: Any, progress: Progress, **others: Any) -> None:
         super().__init__(*arguments, **others)
-        self._advance = advance
+        self._progress = progress
 
     def get(  # type: ignore[override]
         self, batch_size: int | None = None
@@ -243,9 +268,4 @@ class _ReportingBuffer(MaskableRolloutBuffer):
         """Minibatches in a random order."""
         for samples in super().get(batch_size):
             yield samples
-            self._advance(len(samples.advantages))
-
-
-def _between(first: float, final: float, progress: float) -> float:
-    """Linear interpolation from ``first`` to ``final``."""
-    return first + progress * (final - first)
+            self._progress.advance(len(samples.advantages))

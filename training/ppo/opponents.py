@@ -20,8 +20,8 @@ from ludarium.configs.schema import OpponentsConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
 
+from .encoder import ObservationEncoder
 from .policy import draw_actions, input_tensor
-from .view import View
 
 #: Value in `Pool.playing` for a game against the current self.
 CURRENT = -1
@@ -69,7 +69,7 @@ class Pool:
         config: shares, and the size of the pool.
         num_envs: number of games played in parallel.
         current: the network that learns; it is not copied, and so always the latest.
-        view: how networks see the games.
+        encoder: how networks see the games.
         device: device of the networks.
         random: generator for drawing opponents; their actions come from torch's generator.
 
@@ -85,13 +85,13 @@ class Pool:
         config: OpponentsConfig,
         num_envs: int,
         current: PolicyValueNetwork,
-        view: View,
+        encoder: ObservationEncoder,
         device: torch.device,
         random: np.random.Generator,
     ) -> None:
         self.config = config
         self.current = current
-        self.view = view
+        self.encoder = encoder
         self.device = device
         self.random = random
         self.past: list[PastSelf] = []
@@ -138,7 +138,7 @@ class Pool:
 
     def choose(self, batch: BatchEnv, games: np.ndarray) -> np.ndarray:
         """Actions int64[K] of the opponents in ``games``, int64[K]."""
-        seen = self.view(batch, games)
+        seen = self.encoder(batch, games)
         chosen = np.empty(len(games), np.int64)
         playing = self.playing[games]
         for number in np.unique(playing):

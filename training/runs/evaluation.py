@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs.schema import EvaluationConfig
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, read_agent, require_different
@@ -25,7 +25,7 @@ class ExactPositions(Protocol):
         """Structured [N], the positions."""
 
     @property
-    def keeping(self) -> np.ndarray:
+    def optimal_mask(self) -> np.ndarray:
         """bool [N, A], the actions that keep the exact value."""
 
 
@@ -62,7 +62,7 @@ class AgentEvaluation:
     exact_test: ExactPositions | None
     seed: int
 
-    def of(self, agent: Agent, guess: float | None, task: Task = UNWATCHED) -> dict[str, Any]:
+    def of(self, agent: Agent, guess: float | None, progress: Progress = SILENT) -> dict[str, Any]:
         """Evaluate an agent; return metrics for the log, see `ludarium.training.runs.metrics`.
 
         With one opponent these are ``opponent`` and ``score``; with several ``elo`` and
@@ -72,20 +72,20 @@ class AgentEvaluation:
         Args:
             agent: the agent.
             guess: its rating in the previous evaluation, if there is one.
-            task: task that counts the finished games.
+            progress: counts the finished games.
         """
         found = {} if self.exact_test is None else _accuracy(agent, self.exact_test)
         if isinstance(self.against, AgentSpec):
-            return found | self._score(agent, self.against, task)
-        return found | self._rate(agent, guess, task) if self.against else found
+            return found | self._score(agent, self.against, progress)
+        return found | self._rate(agent, guess, progress) if self.against else found
 
-    def _score(self, agent: Agent, opponent: AgentSpec, task: Task) -> dict[str, Any]:
+    def _score(self, agent: Agent, opponent: AgentSpec, progress: Progress) -> dict[str, Any]:
         """Score against one opponent."""
         other = opponent.make(agent.game)
-        games = play_match(agent.game, agent, other, self.games, seed=self.seed, task=task)
+        games = play_match(agent.game, agent, other, self.games, seed=self.seed, progress=progress)
         return {"opponent": str(opponent), "score": games.result.score.to_dict()}
 
-    def _rate(self, agent: Agent, guess: float | None, task: Task) -> dict[str, Any]:
+    def _rate(self, agent: Agent, guess: float | None, progress: Progress) -> dict[str, Any]:
         """Elo rating from games against the anchors."""
         rating, results = play_anchors(
             agent.game,
@@ -94,7 +94,7 @@ class AgentEvaluation:
             self.games,
             guess=guess,
             seed=self.seed,
-            task=task,
+            progress=progress,
         )
         anchors = {
             name: {"elo": self.anchors[name], **result.to_dict()}
@@ -106,7 +106,7 @@ class AgentEvaluation:
 def _accuracy(agent: Agent, test: ExactPositions) -> dict[str, Any]:
     """The share of the moves that keep the exact value."""
     actions = agent.actions(test.states)
-    kept = int(np.take_along_axis(test.keeping, actions[:, None], axis=1).sum())
+    kept = int(np.take_along_axis(test.optimal_mask, actions[:, None], axis=1).sum())
     return {"accuracy": wilson(kept, len(actions)).to_dict()}
 
 

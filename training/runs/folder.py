@@ -31,7 +31,6 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +42,7 @@ import numpy as np
 from ludarium.base.files import read_regular_file
 from ludarium.base.messages import shortened
 from ludarium.base.numbers import checked_flag
+from ludarium.base.progress import SILENT, Progress
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config, write_yaml
 from ludarium.configs.schema import SaveConfig
@@ -94,6 +94,8 @@ class SavedRun:
 class RunFolder:
     """Reads and writes a run's folder; only one process at a time may write.
 
+    A run calls `open`, then `save` after each iteration, and `close` at its end.
+
     Args:
         path: path of the folder; `open` makes it if needed.
         restart: begin a new run; the one that the folder holds is deleted when the new one's
@@ -121,15 +123,13 @@ class RunFolder:
         self._iteration = 0  # iteration of the latest state
         self._wanted: TrainingConfig  # the configuration, once the folder is open
 
-    # Beginning and end.
+    # Opening: a new run, or the one that the folder holds.
 
-    def open(
-        self, config: TrainingConfig, say: Callable[[str], None] = lambda _: None
-    ) -> SavedRun | None:
+    def open(self, config: TrainingConfig, progress: Progress = SILENT) -> SavedRun | None:
         """Open the folder for a run of ``config``: a new run, or the one that the folder holds.
 
-        A run resumes from the latest whole state. ``say`` is called with one line for each damaged
-        or missing file.
+        A run resumes from the latest whole state. ``progress`` says a line for each damaged or
+        missing file.
 
         Returns:
             The saved run; None for a new run.
@@ -146,13 +146,11 @@ class RunFolder:
                 self._check_free()
             self._lock.acquire()
             self._made = made
-            self._take_place()
-            if self._states() and not self._restart:
-                return self._resume(say)
+            self._take_place()  # a kill may have come before
+            return None if self._restart or not self._states() else self._resume(progress)
         except BaseException:
             self.close()
             raise
-        return None
 
     def begun(self) -> TrainingConfig | None:
         """The configuration of the run that `open` would resume; None if it would begin a new one.
@@ -163,22 +161,7 @@ class RunFolder:
         """
         if self._restart or not self._states():
             return None
-        return self._config_in(*self._latest(self._unpacked, []))
-
-    def close(self) -> None:
-        """Release the folder; remove it if it is new and nothing was saved in it."""
-        made, self._made = self._made, []
-        try:
-            if made and not self._states():
-                with suppress(StorageError):  # in a read-only folder files remain
-                    self._lock.check()
-                    self._clear()
-                    remove_file(self._lock.path)
-        finally:
-            self._lock.release()
-        for folder in made:
-            with suppress(OSError):  # it is not empty, or was moved
-                folder.rmdir()
+        return self._config_in(*self._latest([], with_replay=False))
 
     def _check_free(self) -> None:
         """Refuse a new run in a folder with other files than a run leaves before its first state.
@@ -193,140 +176,72 @@ class RunFolder:
         if others:
             raise ValueError(
                 f"{self.path} holds {shortened(', '.join(others), 200)}, and no saved state of a "
-                "run: give another --folder, or move away what is there"
+                "run: give another folder, or move away what is there"
             )
 
-    def _clear(self, *spared: Path) -> None:
-        """Delete what runs wrote, but for the files in ``spared``."""
-        for folder, pattern in (
-            (self._replay, _CHUNK),
-            (self._agents, _PAST_AGENT),
-            (self.tensorboard, _CURVES),
-            (self.path, _STATE),
-        ):
-            for item in _files_in(folder, pattern):
-                if item not in spared:
-                    remove_file(item)
-            if folder != self.path:
-                with suppress(OSError):  # it does not exist, or is not empty
-                    folder.rmdir()
-        for item in (self._config, self.agent, self.metrics, self.curve):
-            remove_file(item)
-            remove_file(item.with_name(item.name + PARTIAL))
+    def _resume(self, progress: Progress) -> SavedRun:
+        """Load the latest whole state, and write configuration and log to match it."""
+        # 1. The latest state that is whole; its run has this configuration.
+        faults: list[str] = []
+        state, number = self._latest(faults)
+        config = self._config_in(state, number)
+        differing = differences(compared(config), compared(self._wanted))
+        if differing:
+            raise ValueError(
+                f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
+                "give another folder, or restart=True to throw that run away"
+            )
+        # 2. Tell of later states that are damaged or missing.
+        logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
+        if not faults and {number, number + 1} <= logged.keys():
+            faults.append(f"{self._state(number + 1)} is missing")
+        for damage in faults:
+            progress.say(
+                f"{damage}; going on after iteration {number} instead, nothing is lost but time"
+            )
+        # 3. Configuration and log as they were then; later lines will be written again. The log is
+        #    a new file, because appending would also change hard-linked copies.
+        saved = state.description
+        write_file(self._config, text_of(self._wanted))
+        lines = [line for iteration, line in logged.items() if iteration < number]
+        lines.append(_line(saved["metrics"]))
+        if len(lines) < number:
+            progress.say(f"{self.metrics} is damaged; {len(lines)} of its {number} lines stay")
+        write_file(self.metrics, b"".join(lines))
+        # 4. Go on from there. Damaged states stay until written again: they may be repairable.
+        self._iteration = number
+        self._chunks = {iteration: digest for iteration, _, digest in saved["replay"]}
+        if not faults:
+            self._prune(saved["first_chunk"])
+        replay = [(iteration, count) for iteration, count, _ in saved["replay"]]
+        state = replace(state, description=saved["algorithm"], replay=replay)
+        return SavedRun(number, state, saved["loop"], saved["metrics"])
 
-    def _take_place(self) -> None:
-        """Give a new run's first state its place, if there is one: the old run is deleted.
+    def _latest(self, faults: list[str], with_replay: bool = True) -> tuple[State, int]:
+        """The latest state that is whole, and its number.
 
-        After a kill the next call does the rest: the state has its place last.
-        """
-        if self._states() != [_FIRST]:
-            return
-        chunk = self._chunk(_FIRST)
-        has_chunk = chunk in _files_in(self._replay, _CHUNK)
-        # Without one it has its place already, where an old one would be.
-        self._clear(self._state(_FIRST), chunk if has_chunk else self._chunk(1))
-        if has_chunk:
-            move_file(chunk, self._chunk(1))
-        move_file(self._state(_FIRST), self._state(1))
-
-    # Resuming.
-
-    def _latest(self, read: Callable[[int], State], faults: list[str]) -> tuple[State, int]:
-        """The latest state that ``read`` finds whole, and its number.
-
-        The faults of later ones are added to ``faults``.
+        The faults of later ones are added to ``faults``. ``with_replay`` reads the files of the
+        replay too, whether they are whole.
 
         Raises:
             ValueError: none is whole; the message names the faults of all.
         """
         for number in reversed(self._states()):
             try:
-                return read(number), number
+                state = self._unpacked(number)
+                for iteration, _, digest in state.description["replay"] if with_replay else ():
+                    chunk = self._chunk(iteration)
+                    if digest_of(_read(chunk)) != digest:
+                        raise DamagedError(
+                            f"{chunk} is damaged (its content does not match its SHA-256)"
+                        )
+                return state, number
             except DamagedError as error:
                 faults.append(str(error))
         raise ValueError(
-            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put back "
-            "what is missing, take the version of ludarium that wrote it, or start anew (--restart)"
+            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; put "
+            "back what is missing, take the version of ludarium that wrote it, or set restart=True"
         )
-
-    def _resume(self, say: Callable[[str], None]) -> SavedRun:
-        """Load the latest whole state, and write configuration and log to match it."""
-        faults: list[str] = []
-        state, number = self._latest(self._read_state, faults)
-        self._check_config(state, number)
-        saved = state.description
-        logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
-        if not faults and {number, number + 1} <= logged.keys():
-            faults.append(f"{self._state(number + 1)} is missing")
-        for damage in faults:
-            say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
-        self._iteration = number
-        write_file(self._config, text_of(self._wanted))
-        self._write_log(logged, saved["metrics"], say)
-        if not faults:  # keep a damaged state until it is written again: it may be repairable
-            self._prune(saved["first_chunk"])
-        return SavedRun(
-            number, replace(state, description=saved["algorithm"]), saved["loop"], saved["metrics"]
-        )
-
-    def _write_log(
-        self, logged: dict[int, bytes], metrics: dict[str, Any], say: Callable[[str], None]
-    ) -> None:
-        """Truncate the log after the resumed iteration; later lines will be written again.
-
-        This writes a new file, because appending would also change hard-linked copies.
-        """
-        lines = [line for number, line in logged.items() if number < self._iteration]
-        lines.append(_line(metrics))
-        if len(lines) < self._iteration:
-            say(f"{self.metrics} is damaged; {len(lines)} of its {self._iteration} lines stay")
-        write_file(self.metrics, b"".join(lines))
-
-    def write_agent(self, content: bytes) -> None:
-        """Write the latest agent, and keep a copy if it is one of those that are kept."""
-        if self._iteration in kept_agents(self._wanted.save, self._iteration):
-            make_folders(self._agents)
-            write_file(self.past_agent(self._iteration), content)
-        write_file(self.agent, content)
-
-    def _states(self) -> list[int]:
-        """Iterations of the run's states, ascending; of a run without its place `_FIRST` alone."""
-        numbers = sorted(
-            _number(item, _STATE)
-            for item in _files_in(self.path, _STATE)
-            if not item.name.endswith(PARTIAL)
-        )
-        return [_FIRST] if _FIRST in numbers else numbers
-
-    def _state(self, number: int) -> Path:
-        return self.path / f"state-{number:06d}.zip"
-
-    def _chunk(self, number: int) -> Path:
-        return self._replay / f"{number:06d}.npy"
-
-    def past_agent(self, iteration: int) -> Path:
-        """The file of the agent after an iteration, if it is one of those that are kept."""
-        return self._agents / f"{iteration:06d}.safetensors"
-
-    def past_agents(self) -> list[Path]:
-        """The files of all agents that are kept, ascending; the latest comes last, perhaps twice.
-
-        Any process may ask, also while the run continues.
-        """
-        kept = [item for item in _files_in(self._agents, _PAST_AGENT) if item.suffix != PARTIAL]
-        return [*kept, self.agent] if self.agent.is_file() else kept
-
-    def _read_state(self, number: int) -> State:
-        """The state after iteration ``number``; its chunks are checked, but not read yet."""
-        state = self._unpacked(number)
-        saved = state.description
-        replay = [(iteration, count) for iteration, count, _ in saved["replay"]]
-        self._chunks = {iteration: digest for iteration, _, digest in saved["replay"]}
-        for iteration, digest in self._chunks.items():
-            chunk = self._chunk(iteration)
-            if digest_of(_read(chunk)) != digest:
-                raise DamagedError(f"{chunk} is damaged (its content does not match its SHA-256)")
-        return replace(state, replay=replay)
 
     def _unpacked(self, number: int) -> State:
         """The content of the file of the state after iteration ``number``."""
@@ -346,24 +261,11 @@ class RunFolder:
             raise DamagedError(f"{path} is damaged ({shortened(str(error))})") from None
         return state
 
-    def chunk(self, iteration: int) -> np.ndarray:
-        """The positions of one iteration, structured [N]; they stay on the disk until used."""
-        return np.load(self._chunk(iteration), mmap_mode="r", allow_pickle=False)
-
     def _config_in(self, state: State, number: int) -> TrainingConfig:
         """The configuration of the run in the state after iteration ``number``."""
         return parse_config(json.dumps(state.description["config"]), str(self._state(number)))
 
-    def _check_config(self, state: State, number: int) -> None:
-        """Refuse a configuration that differs from the resumed state's."""
-        differing = differences(compared(self._config_in(state, number)), compared(self._wanted))
-        if differing:
-            raise ValueError(
-                f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
-                "give another --folder, or --restart to throw that run away"
-            )
-
-    # Writing.
+    # Saving.
 
     def save(
         self,
@@ -391,6 +293,7 @@ class RunFolder:
         """
         self._lock.check()
         number = _FIRST if iteration == 1 else iteration
+        # 1. The replay's new chunk, and then the state, which holds the digests of all its chunks.
         if state.chunk is not None:
             make_folders(self._replay)
             content = array_bytes(state.chunk)
@@ -410,6 +313,7 @@ class RunFolder:
             "config": msgspec.to_builtins(self._wanted),
         }
         write_file(self._state(number), pack_state(state, description))
+        # 2. From here on the iteration is saved; all else follows from its state.
         self._take_place()
         self._iteration = iteration
         self.write_agent(agent)
@@ -417,6 +321,46 @@ class RunFolder:
             write_file(self._config, text_of(self._wanted))
         append(self.metrics, _line(metrics))
         self._prune(first_chunk)
+
+    def write_agent(self, content: bytes) -> None:
+        """Write the latest agent, and keep a copy if it is one of those that are kept."""
+        if self._iteration in kept_agents(self._wanted.save, self._iteration):
+            make_folders(self._agents)
+            write_file(self.past_agent(self._iteration), content)
+        write_file(self.agent, content)
+
+    def _take_place(self) -> None:
+        """Give a new run's first state its place, if there is one: the old run is deleted.
+
+        After a kill the next call does the rest: the state has its place last.
+        """
+        if self._states() != [_FIRST]:
+            return
+        chunk = self._chunk(_FIRST)
+        has_chunk = chunk in _files_in(self._replay, _CHUNK)
+        # Without one it has its place already, where an old one would be.
+        self._clear(self._state(_FIRST), chunk if has_chunk else self._chunk(1))
+        if has_chunk:
+            move_file(chunk, self._chunk(1))
+        move_file(self._state(_FIRST), self._state(1))
+
+    def _clear(self, *spared: Path) -> None:
+        """Delete what runs wrote, but for the files in ``spared``."""
+        for folder, pattern in (
+            (self._replay, _CHUNK),
+            (self._agents, _PAST_AGENT),
+            (self.tensorboard, _CURVES),
+            (self.path, _STATE),
+        ):
+            for item in _files_in(folder, pattern):
+                if item not in spared:
+                    remove_file(item)
+            if folder != self.path:
+                with suppress(OSError):  # it does not exist, or is not empty
+                    folder.rmdir()
+        for item in (self._config, self.agent, self.metrics, self.curve):
+            remove_file(item)
+            remove_file(item.with_name(item.name + PARTIAL))
 
     def _prune(self, first_chunk: int) -> None:
         """Delete states, chunks and past agents that are no longer needed.
@@ -437,6 +381,56 @@ class RunFolder:
             for item in _files_in(folder, pattern):
                 if not is_kept(_number(item, pattern)) or item.name.endswith(PARTIAL):
                     remove_file(item)
+
+    # The end.
+
+    def close(self) -> None:
+        """Release the folder; remove it if it is new and nothing was saved in it."""
+        made, self._made = self._made, []
+        try:
+            if made and not self._states():
+                with suppress(StorageError):  # in a read-only folder files remain
+                    self._lock.check()
+                    self._clear()
+                    remove_file(self._lock.path)
+        finally:
+            self._lock.release()
+        for folder in made:
+            with suppress(OSError):  # it is not empty, or was moved
+                folder.rmdir()
+
+    # Files.
+
+    def _states(self) -> list[int]:
+        """Iterations of the run's states, ascending; of a run without its place `_FIRST` alone."""
+        numbers = sorted(
+            _number(item, _STATE)
+            for item in _files_in(self.path, _STATE)
+            if not item.name.endswith(PARTIAL)
+        )
+        return [_FIRST] if _FIRST in numbers else numbers
+
+    def _state(self, number: int) -> Path:
+        return self.path / f"state-{number:06d}.zip"
+
+    def _chunk(self, number: int) -> Path:
+        return self._replay / f"{number:06d}.npy"
+
+    def chunk(self, iteration: int) -> np.ndarray:
+        """The positions of one iteration, structured [N]; they stay on the disk until used."""
+        return np.load(self._chunk(iteration), mmap_mode="r", allow_pickle=False)
+
+    def past_agent(self, iteration: int) -> Path:
+        """The file of the agent after an iteration, if it is one of those that are kept."""
+        return self._agents / f"{iteration:06d}.safetensors"
+
+    def past_agents(self) -> list[Path]:
+        """The files of all agents that are kept, ascending; the latest comes last, perhaps twice.
+
+        Any process may ask, also while the run continues.
+        """
+        kept = [item for item in _files_in(self._agents, _PAST_AGENT) if item.suffix != PARTIAL]
+        return [*kept, self.agent] if self.agent.is_file() else kept
 
 
 def kept_agents(save: SaveConfig, iteration: int) -> range:

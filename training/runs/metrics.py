@@ -6,10 +6,42 @@ guide's page of metrics is made from this list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ludarium.training.evaluation import IntervalEstimate
+
+#: Metrics of what self-play counts: the formula, and the meaning. A formula gets the counts by name
+#: (`COUNTS` of self-play's kernels, and `SelfPlayResult`) and the seconds of play; where it divides
+#: by 0 the metric is absent.
+COUNTED: dict[str, tuple[Callable[[Counter[str], float], float], str]] = {
+    "games_per_second": (lambda n, s: n["games"] / s, "games of self-play finished per second"),
+    "positions_per_second": (lambda n, s: n["positions"] / s, "positions searched per second"),
+    "simulations_per_second": (
+        lambda n, s: n["simulations"] / s,
+        "simulations per second of all searches together",
+    ),
+    "evaluations_per_second": (
+        lambda n, s: n["evaluations"] / s,
+        "positions per second that the network evaluated",
+    ),
+    "cache_hits": (
+        lambda n, _: n["hits"] / (n["hits"] + n["evaluations"]),
+        "fraction of the evaluations that came from the evaluation cache; absent if there are "
+        "none, as in the bootstrap",
+    ),
+    "mean_plies": (
+        lambda n, _: n["plies"] / n["games"],
+        "mean length of the finished games; absent if there are none",
+    ),
+    "solved": (
+        lambda n, _: n["solved"] / (n["solved"] + n["unsolved"]),
+        "share of the positions of finished games that have exact targets (with "
+        "`self_play.solve`); absent if none finished, as in the bootstrap",
+    ),
+}
 
 #: Groups of metrics: heading, and for each metric of the group its meaning.
 GROUPS: dict[str, dict[str, str]] = {
@@ -40,13 +72,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "AlphaZero": {
         "simulations_per_move": "simulations of each search in self-play",
         "replay": "positions in the replay buffer",
-        "games_per_second": "games of self-play finished per second",
-        "positions_per_second": "positions searched per second",
-        "simulations_per_second": "simulations per second of all searches together",
-        "evaluations_per_second": "positions per second that the network evaluated",
-        "cache_hits": "fraction of the evaluations that came from the evaluation cache; absent if "
-        "there are none, as in the bootstrap",
-        "mean_plies": "mean length of the finished games; absent if there are none",
+        **{name: meaning for name, (_, meaning) in COUNTED.items()},
         "outcome_loss": "cross-entropy of win, draw and loss, in nats; absent without a gradient "
         "step",
         "score_loss": "mean squared error of the final score, as a share of the largest; absent "
@@ -56,8 +82,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "PyTorch's, in nats; of several games the largest",
         "value_deviation": "mean absolute difference of the backend's value from PyTorch's; of "
         "several games the largest",
-        "solved": "share of the positions of finished games that have exact targets (with "
-        "`self_play.solve`); absent if none finished, as in the bootstrap",
     },
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
@@ -93,3 +117,12 @@ METRICS: dict[str, str] = {name: text for group in GROUPS.values() for name, tex
 def estimates_of(metrics: Mapping[str, Any]) -> dict[str, IntervalEstimate]:
     """Those of `ESTIMATES` that an iteration has."""
     return {name: IntervalEstimate(**metrics[name]) for name in ESTIMATES if name in metrics}
+
+
+def metrics_of(counts: Counter[str], seconds: float) -> dict[str, float]:
+    """The metrics `COUNTED` of what self-play counted in so many seconds."""
+    metrics = {}
+    for name, (formula, _) in COUNTED.items():
+        with suppress(ZeroDivisionError):
+            metrics[name] = formula(counts, seconds)
+    return metrics

@@ -1,17 +1,16 @@
-"""Reports on a run: a progress bar on a terminal, plain lines elsewhere, TensorBoard curves."""
+"""Reports on a run: a table with a row for each iteration, and TensorBoard curves."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ludarium.base.console import plain_console
 from ludarium.base.messages import shortened
-from ludarium.base.progress import Task
-from ludarium.base.progress_bar import GONE, as_time, shown_task, time_left
+from ludarium.base.progress import Progress
+from ludarium.base.progress_bar import as_time, time_left
 
 from ..table import percent
 from .folder import RunFolder
@@ -20,88 +19,51 @@ from .metrics import estimates_of
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-
-class Reporter(Task):
-    """Receives the events of a run; this one ignores them.
-
-    `begin`, `advance` and `say` are safe from any thread.
-    """
-
-    def iteration(self, metrics: dict[str, Any]) -> None:
-        """An iteration has ended with these metrics."""
-
-    def say(self, text: str) -> None:
-        """Show a message to the user."""
-
-    def close(self) -> None:
-        """The run has ended."""
+_WIDTH_OF_A_FILE = 160  # characters; a log has no edge to wrap at
 
 
-class TerminalReporter(Reporter):
-    """A table with a row for each iteration, and a progress bar, on standard error.
+class RunLog:
+    """Says a row of a table for each iteration, and writes TensorBoard curves into the folder.
 
-    It also writes TensorBoard curves into the run's folder, from the first iteration on: before
-    that nothing is written. If they cannot be written, it says so once, and the run continues.
+    Before the first iteration nothing is written. If the curves cannot be written, it says so once,
+    and the run continues.
 
     Args:
         folder: the run's folder.
         columns: columns of the table, see `columns_of`.
-        stream: stream to write to instead of standard error.
+        progress: says the rows; they are as wide as the terminal of standard error.
     """
 
-    def __init__(
-        self, folder: RunFolder, columns: Sequence[Column], stream: IO[str] | None = None
-    ) -> None:
+    def __init__(self, folder: RunFolder, columns: Sequence[Column], progress: Progress) -> None:
         self._curves: _Curves | None = _Curves(folder.tensorboard)
-        self.console = plain_console(file=stream or sys.stderr)
-        if not self.console.is_terminal:
-            self.console.width = 160  # a log file has no edge to wrap at
-        self.columns = fitting_columns(columns, self.console.width)
+        self.progress = progress
+        console = plain_console(stderr=True)
+        width = console.width if console.is_terminal else _WIDTH_OF_A_FILE
+        self.columns = fitting_columns(columns, width)
         self._heading_due = True
-        self._open = ExitStack()
-        self._task = self._open.enter_context(shown_task(self.console))
-
-    def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
-        """Show a new bar."""
-        self._task.begin(title, total, done)
-
-    def advance(self, count: int = 1, note: str = "") -> None:
-        """Move the bar on, or write a progress line."""
-        self._task.advance(count, note)
 
     def iteration(self, metrics: dict[str, Any]) -> None:
-        """Print a row and the results of an evaluation, and add to the curves.
+        """Say a row and the results of an evaluation, and add to the curves.
 
-        The heading is printed above the first row.
+        The heading stands above the first row.
         """
+        say = self.progress.say
         if self._heading_due:
-            heading = "  ".join(f"{column.name:>{column.width}}" for column in self.columns)
-            self._print(heading, style="bold")
+            say("  ".join(f"{column.name:>{column.width}}" for column in self.columns), "bold")
             self._heading_due = False
-        cells = [f"{_cell(column, metrics):>{column.width}}" for column in self.columns]
-        self._print("  ".join(cells))
+        say("  ".join(f"{_cell(column, metrics):>{column.width}}" for column in self.columns))
         for line in _evaluation(metrics):
-            self._print(f"{'':7}{line}", style="green")
+            say(f"{'':7}{line}", "green")
         if self._curves is not None:
             try:
                 self._curves.add(metrics)
             except Exception as error:  # a broken TensorBoard is no reason to lose a run
                 self._curves = None
                 reason = getattr(error, "strerror", None) or shortened(str(error))
-                self.say(f"no more curves: they cannot be written ({reason})")
-
-    def say(self, text: str) -> None:
-        """Print a line."""
-        self._print(text)
-
-    def _print(self, text: str, style: str | None = None) -> None:
-        """Print a line, if anybody can read it: a full disk or a closed terminal stops no run."""
-        with suppress(*GONE):
-            self.console.print(text, style=style)
+                say(f"no more curves: they cannot be written ({reason})")
 
     def close(self) -> None:
-        """Remove the bar and close the curves."""
-        self._open.close()
+        """Close the curves."""
         if self._curves is not None:
             with suppress(Exception):  # each iteration has been written already
                 self._curves.close()

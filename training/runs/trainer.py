@@ -14,14 +14,14 @@ import msgspec
 import torch
 
 from ludarium.base.messages import quoted, shortened
-from ludarium.base.progress import StoppedError
+from ludarium.base.progress import SILENT, Progress, StoppedError
 from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import AgentSpec
-from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
 from ludarium.training.networks import (
@@ -34,7 +34,6 @@ from ludarium.training.networks import (
 
 from .evaluation import AgentEvaluation, find_exact_test, find_opponents
 from .folder import RunFolder, SavedRun
-from .reporting import Reporter
 from .resources import check_device, check_resources
 from .start import take_weights
 from .state import State
@@ -144,8 +143,8 @@ class Trainer:
     Args:
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
-        reporter: receives the events of the run.
         algorithm: function that makes the algorithm.
+        progress: shows what the run does, and may stop it.
         on_cluster: actors play on a cluster; memory for their trees and caches is not checked.
 
     Attributes:
@@ -156,6 +155,7 @@ class Trainer:
         device: torch's name of the network's device.
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
+        metrics: those of the latest iteration, also of an earlier part of the run; empty at first.
         elo: the agent's rating in the last evaluation against anchors, if there was one.
         algorithm: the algorithm that plays and learns.
 
@@ -170,13 +170,13 @@ class Trainer:
         self,
         config: TrainingConfig,
         folder: RunFolder,
-        reporter: Reporter,
         algorithm: MakeAlgorithm,
+        progress: Progress = SILENT,
         on_cluster: bool = False,
     ) -> None:
         self.config = config
         self.folder = folder
-        self.reporter = reporter
+        self.progress = progress.part()
         self.game = make_game(config.game, **config.options)
         self.games = games_of(config)
         games = [game for game, _ in self.games]
@@ -186,13 +186,13 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        self._learnt = 0.0  # `progress` when the last iteration had learnt, before its evaluation
+        self._learnt = 0.0  # `fraction` when the last iteration had learnt, before its evaluation
         self._anchors: dict[str, float] = {}  # measured ratings of anchors
-        self._stop: Callable[[], bool] = lambda: False
+        self.metrics: dict[str, Any] = {}
         self._opponents = find_opponents(config.evaluation, self.game)
         test = config.evaluation.exact_test if config.evaluation.every else None
         self._exact_test = None if test is None else find_exact_test(test, self.game)
-        saved = folder.open(config, reporter.say)
+        saved = folder.open(config, progress)
         try:
             self.iteration = saved.iteration if saved else 0
             self.algorithm = algorithm(self, saved.state if saved else None)
@@ -212,29 +212,22 @@ class Trainer:
             raise
 
     @property
-    def progress(self) -> float:
-        """Progress of the run from 0 to 1, by iterations or by time, whichever is larger."""
+    def fraction(self) -> float:
+        """Which part of the run is done, 0 to 1, by iterations or by time, whichever is larger."""
         budget = self.config.budget
-        progress = self.iteration / budget.iterations
+        fraction = self.iteration / budget.iterations
         if budget.minutes is not None:
-            progress = max(progress, self.seconds / (60 * budget.minutes))
-        return min(1.0, progress)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the run should end soon; see `run`."""
-        return self._stop()
+            fraction = max(fraction, self.seconds / (60 * budget.minutes))
+        return min(1.0, fraction)
 
     def run(
-        self,
-        stop: Callable[[], bool] = lambda: False,
-        on_iteration: Callable[[dict[str, Any]], None] = lambda metrics: None,
+        self, on_iteration: Callable[[dict[str, Any]], None] = lambda metrics: None
     ) -> RunResult:
-        """Train until the budget is used up, or until ``stop`` returns true.
+        """Train until the budget is used up, or `progress` is stopped.
+
+        A stopped run ends before its next iteration; a bootstrap ends at once and is lost.
 
         Args:
-            stop: function called before each iteration, and repeatedly during a bootstrap; if it
-                returns true there, the bootstrap ends at once and is lost.
             on_iteration: function called with the metrics of each iteration, once it is saved. Its
                 time does not count for the run.
 
@@ -244,13 +237,12 @@ class Trainer:
             DivergedError: a loss or a weight is not finite; the last state, if there is one, is
                 that of the iteration before.
         """
-        self._stop = stop
         with self._clock():
             evaluation, anchors = self.config.evaluation, self._rated_anchors()
             self._measure = AgentEvaluation(
                 self._opponents, evaluation.games, anchors, self._exact_test, self.config.seed
             )
-        while self._learnt < 1 and not stop():
+        while self._learnt < 1 and not self.progress.stopped:
             try:
                 metrics = self._iterate()
             except StoppedError:
@@ -271,10 +263,10 @@ class Trainer:
             self._check_finite(metrics)
             self.iteration += 1
             metrics |= self.algorithm.publish()
-        progress = self.progress
+        fraction = self.fraction
         with self._clock():
-            metrics |= self._evaluate(is_last=progress >= 1)
-        position = {"iteration": self.iteration, "progress": progress, "seconds": self.seconds}
+            metrics |= self._evaluate(is_last=fraction >= 1)
+        position = {"iteration": self.iteration, "progress": fraction, "seconds": self.seconds}
         metrics = position | metrics
         with self._clock():
             loop = {
@@ -285,8 +277,7 @@ class Trainer:
             }
             state = self.algorithm.state()
             self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
-            self._learnt = progress
-            self.reporter.iteration(metrics)
+            self._learnt, self.metrics = fraction, metrics
         return metrics
 
     def _check_finite(self, metrics: dict[str, Any]) -> None:
@@ -302,7 +293,7 @@ class Trainer:
         return DivergedError(
             f"training has diverged: {what} in iteration {self.iteration + 1}, of which nothing is "
             "saved; lower learner.learning_rate or learner.gradient_clip, and start anew with "
-            "--restart or in another --folder"
+            "restart=True or in another folder"
         )
 
     @contextmanager
@@ -328,10 +319,10 @@ class Trainer:
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
             raise ValueError(
                 f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
-                f"its configuration ({shortened(str(error))}); start anew with --restart"
+                f"its configuration ({shortened(str(error))}); start anew with restart=True"
             ) from error
         self.folder.write_agent(self._checkpoint())
-        self.reporter.iteration(saved.metrics)
+        self.metrics = saved.metrics
 
     # Functions for algorithms.
 
@@ -353,11 +344,11 @@ class Trainer:
         config = self.config.evaluation
         if not config.every or (self.iteration % config.every and not is_last):
             return {}
-        self.reporter.begin("evaluation", config.games)
+        self.progress.begin("evaluation", config.games)
         network = self.network_of(self.game, self.algorithm.agent())
         name = f"iteration {self.iteration}:{config.simulations}"
-        agent = network_agent(self.game, network, config.simulations, name)
-        metrics = self._measure.of(agent, self.elo, self.reporter)
+        agent = NetworkAgent(self.game, network, config.simulations, name)
+        metrics = self._measure.of(agent, self.elo, self.progress)
         if "elo" in metrics:
             self.elo = metrics["elo"]["value"]
         return metrics
@@ -369,9 +360,9 @@ class Trainer:
         known = known_elo(self.game) | self._anchors
         anchors = [str(spec) for spec in self._opponents]
         if pairs := pairs_to_rate(anchors, known):
-            self.reporter.begin("anchors", len(pairs) * ANCHOR_GAMES)
+            self.progress.begin("anchors", len(pairs) * ANCHOR_GAMES)
             self._anchors = measure_ratings(
-                self.game, anchors, ANCHOR_GAMES, known, self.config.seed, self.reporter
+                self.game, anchors, ANCHOR_GAMES, known, self.config.seed, self.progress
             )
             known |= self._anchors
         return {name: known[name] for name in anchors}

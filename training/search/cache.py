@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ludarium.envs.engine.rule import compiled
+from ludarium.models.evaluation import Evaluation
 
 NO_SLOT = -1
 _WAYS = 4  # slots in which a key can be
@@ -38,8 +39,7 @@ class Cache(NamedTuple):
         multipliers: uint64 [W], random numbers of the hash.
         asked: uint64 [B], hashes of these observations, see `set_request`.
         sets: structured [S / 4], keys and stamps of four slots each; one cache line per set.
-        answers: float32 [S, A + 4], an `Evaluation` each: logits, then win, draw and loss, and
-            then the score.
+        answers: an `Evaluation` of S rows.
         counts: int64 [2]: a clock, counted in uses of answers, and its time at the last emptying.
     """
 
@@ -47,7 +47,7 @@ class Cache(NamedTuple):
     multipliers: np.ndarray
     asked: np.ndarray
     sets: np.ndarray
-    answers: np.ndarray
+    answers: Evaluation
     counts: np.ndarray
 
 
@@ -60,15 +60,15 @@ def new_cache(observations: np.ndarray, num_actions: int, megabytes: float) -> C
         megabytes: size of the table. Memory is taken only as answers come in.
     """
     words = observations.reshape(len(observations), -1).view(np.uint32)
-    answer = np.dtype((np.float32, num_actions + 4))
-    sets = int(megabytes * 2**20) // (_SET.itemsize + _WAYS * answer.itemsize)
+    answer = 4 * (num_actions + 4)  # bytes: logits, win, draw and loss, score
+    sets = int(megabytes * 2**20) // (_SET.itemsize + _WAYS * answer)
     rng = np.random.default_rng(20260101)
     return Cache(
         words=words,
         multipliers=rng.integers(2**64, size=words.shape[1], dtype=np.uint64),
         asked=np.zeros(len(words), np.uint64),
         sets=_in_lines(sets, _SET),
-        answers=np.zeros(sets * _WAYS, answer),
+        answers=Evaluation.empty(sets * _WAYS, num_actions),
         counts=np.zeros(2, np.int64),
     )
 
@@ -102,6 +102,7 @@ def hash_of(words, multipliers):
 @compiled
 def set_of(cache, key):
     """The number of the set that a key belongs to."""
+    # floor(high half of the key * sets / 2**32): every set is as likely, without a division
     return int(((key >> np.uint64(32)) * np.uint64(len(cache.sets))) >> np.uint64(32))
 
 
@@ -122,7 +123,7 @@ def lookup(cache, search):
     slots = cache.sets[number]
     for way in range(_WAYS):
         if slots.keys[way] == key and slots.stamps[way] > cache.counts[EMPTIED]:
-            cache.counts[CLOCK] += 1
+            cache.counts[CLOCK] += 1  # it is now the latest in use
             slots.stamps[way] = cache.counts[CLOCK]
             return number * _WAYS + way
     return NO_SLOT
@@ -139,6 +140,7 @@ def store(cache, search, evaluation, row):
     key = cache.asked[search]
     number = set_of(cache, key)
     slots = cache.sets[number]
+    # The slot with this key, or else the one with the oldest stamp.
     chosen = 0
     for way in range(_WAYS):
         if slots.keys[way] == key and slots.stamps[way] > cache.counts[EMPTIED]:
@@ -149,18 +151,17 @@ def store(cache, search, evaluation, row):
     cache.counts[CLOCK] += 1
     slots.stamps[chosen] = cache.counts[CLOCK]
     slots.keys[chosen] = key
-    answer = cache.answers[number * _WAYS + chosen]
-    actions = len(answer) - 4
-    for action in range(actions):
-        answer[action] = evaluation.logits[row, action]
+    slot = number * _WAYS + chosen
+    answers = cache.answers
+    for action in range(answers.logits.shape[1]):
+        answers.logits[slot, action] = evaluation.logits[row, action]
     for outcome in range(3):
-        answer[actions + outcome] = evaluation.wdl[row, outcome]
-    answer[actions + 3] = evaluation.score[row]
+        answers.wdl[slot, outcome] = evaluation.wdl[row, outcome]
+    answers.score[slot] = evaluation.score[row]
 
 
 @compiled
 def stored(cache, slot):
     """The answer in a slot: logits [A], probabilities [3], score."""
-    answer = cache.answers[slot]
-    actions = len(answer) - 4
-    return answer[:actions], answer[actions : actions + 3], answer[actions + 3]
+    answers = cache.answers
+    return answers.logits[slot], answers.wdl[slot], answers.score[slot]

@@ -32,13 +32,15 @@ def write_schedule(considered, simulations, out):
         for simulation in range(simulations):
             out[simulation] = simulation
         return
-    phases = 1
+    phases = 1  # ceil(log2(m))
     while 1 << phases < considered:
         phases += 1
     survivors = considered
     visits = 0
     simulation = 0
     while simulation < simulations:
+        # A phase gives each survivor floor(n / (log2(m) * survivors)) visits, one at least; then
+        # the better half goes on, two at least.
         for _ in range(max(1, simulations // (phases * survivors))):
             end = min(simulation + survivors, simulations)
             while simulation < end:
@@ -68,18 +70,18 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 @compiled
 def list_visited(root, nodes, edges, node, at_root):
-    """Write a node's open edges with visits into ``root.visited``; return how many there are.
+    """Write a node's edges with visits into ``root.visited``; return how many there are.
 
-    For the other open edges, ``root.unvisited_prior`` gets the sum of the priors and
-    ``root.best_unvisited`` the edge with the largest prior, or if ``at_root`` the largest sum of
-    noise and logit; NO_EDGE if there is none.
+    Pruned edges are left out. For those without visits, ``root.unvisited_prior`` gets the sum of
+    the priors, and ``root.best_unvisited`` the edge with the largest prior, or if ``at_root`` the
+    largest sum of noise and logit; NO_EDGE if there is none.
     """
     visited = 0
     best_unvisited = NO_EDGE
     largest = _NEVER
     rest = np.float32(0)
     for edge in range(node.first, node.end):
-        if not edges[edge].open:
+        if edges[edge].pruned:
             continue
         child = edges[edge].child
         if child != NO_NODE and nodes[child].visits > 0:  # a new, waiting leaf has no value yet
@@ -99,7 +101,7 @@ def list_visited(root, nodes, edges, node, at_root):
 
 @compiled
 def complete_values(root, nodes, edges, settings, number, visited):
-    """Find the completed Q-values of a node's open edges; ``visited`` of them have visits.
+    """Find the completed Q-values of a node's edges; ``visited`` of them have visits.
 
     ``root.values`` gets those of the edges in ``root.visited``, in the same order. The others have
     the mixed value (equation 33): the mean of the network's value and the prior-weighted mean of
@@ -128,6 +130,7 @@ def complete_values(root, nodes, edges, settings, number, visited):
         low = min(low, value)
         high = max(high, value)
         root.values[index] = value
+    # v_mix = (v + sum_b N(b) * (sum_b p(b) q(b) / sum_b p(b))) / (1 + sum_b N(b)), equation 33
     mixed = node.sign * node.raw_value
     if visited > 0:
         mean = visited_value / visited_prior
@@ -143,7 +146,7 @@ def sigma_scale(settings, max_visits):
 
 @compiled
 def transform_values(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of a node's open edges; `complete_values` finds the completed Q.
+    """Find sigma(completed Q) of a node's edges; `complete_values` finds the completed Q.
 
     Returns:
         sigma of the mixed value.
@@ -153,6 +156,7 @@ def transform_values(root, nodes, edges, settings, number, visited):
         # As in mctx, an illegal action counts as an unvisited one for the range of values.
         low = min(low, mixed)
         high = max(high, mixed)
+    # sigma(q) = (c_visit + max_b N(b)) c_scale q, equation 8; q is rescaled to [0, 1] if asked for.
     scale = sigma_scale(settings, max_visits)
     base = np.float32(0)
     if settings.rescale_values:
@@ -165,7 +169,7 @@ def transform_values(root, nodes, edges, settings, number, visited):
 
 @compiled
 def improve(root, nodes, edges, settings, number):
-    """Find softmax(logits + sigma(completed Q)) of every open edge of a node.
+    """Find softmax(logits + sigma(completed Q)) of a node's edges, the pruned ones left out.
 
     This is the prior times exp(sigma(completed Q)), normalised; unvisited edges share one
     exponential. The results of visited edges are left in ``root.values``; see also `list_visited`.
@@ -175,6 +179,8 @@ def improve(root, nodes, edges, settings, number):
     """
     visited = list_visited(root, nodes, edges, nodes[number], False)
     mixed = transform_values(root, nodes, edges, settings, number, visited)
+    # pi'(a) = p(a) exp(sigma(a)) / sum_b p(b) exp(sigma(b)); the largest sigma is taken off first,
+    # so that no exponential overflows.
     best = _NEVER if root.best_unvisited == NO_EDGE else mixed
     for index in range(visited):
         best = max(best, root.values[index])
@@ -193,13 +199,13 @@ def improve(root, nodes, edges, settings, number):
 
 @compiled
 def write_improved_policy(root, nodes, edges, settings):
-    """Write the root's improved policy into ``root.policy``; 0 for closed actions."""
+    """Write the root's improved policy into ``root.policy``; 0 for pruned actions."""
     visited, factor = improve(root, nodes, edges, settings, 0)
     node = nodes[0]
     for action in range(len(root.policy)):
         root.policy[action] = 0
     for edge in range(node.first, node.end):
-        if edges[edge].open:
+        if not edges[edge].pruned:
             root.policy[edges[edge].action] = max(edges[edge].prior, _TINY) * factor
     for index in range(visited):
         root.policy[edges[root.visited[index]].action] = root.values[index]
@@ -207,9 +213,9 @@ def write_improved_policy(root, nodes, edges, settings):
 
 @compiled
 def choose_at_root(root, nodes, edges, settings, considered_visits):
-    """Best open root edge by noise + logit + sigma(completed Q), at a given visit count.
+    """Best root edge by noise + logit + sigma(completed Q), at a given visit count.
 
-    If no edge has that many visits (some are closed, so the schedule runs ahead), the least
+    If no edge has that many visits (some are pruned, so the schedule runs ahead), the least
     visited ones count.
     """
     visited = list_visited(root, nodes, edges, nodes[0], True)
@@ -222,6 +228,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
             least = visits
     if root.best_unvisited != NO_EDGE and not has_wanted:  # the schedule wants edges without visits
         return root.best_unvisited  # they all have the same value
+    # argmax of g(a) + logits(a) + sigma(q(a)) among the equally visited, algorithm 2
     transform_values(root, nodes, edges, settings, 0, visited)
     best_edge = NO_EDGE
     best_score = _NEVER
@@ -252,6 +259,8 @@ def select_inside(root, nodes, edges, settings, number):
     sum_visits = 0
     for index in range(visited):
         sum_visits += nodes[edges[root.visited[index]].child].visits
+    # argmax of pi'(a) - N(a) / (1 + sum_b N(b)), equation 14. Unvisited edges all have the same
+    # factor, so the one with the largest prior stands for them; ties go to the first edge.
     share = np.float32(1) / np.float32(1 + sum_visits)
     best_edge = root.best_unvisited
     best_score = _NEVER
@@ -272,7 +281,7 @@ def select_inside(root, nodes, edges, settings, number):
 
 @compiled
 def choose_edge(root, nodes, edges, settings):
-    """The edge to play: the best of the most visited open ones, with the root noise.
+    """The edge to play: the best of the most visited ones, with the root noise.
 
     A greedy search leaves out the noise here, where it makes play vary, but not before: the
     actions that are tried must vary, so that actions with a low prior are searched too.
@@ -284,6 +293,6 @@ def choose_edge(root, nodes, edges, settings):
     most = 0
     for edge in range(node.first, node.end):
         child = edges[edge].child
-        if child != NO_NODE and edges[edge].open:
+        if child != NO_NODE and not edges[edge].pruned:
             most = max(most, nodes[child].visits)
     return choose_at_root(root, nodes, edges, settings, most)

@@ -9,6 +9,7 @@ increments ``pending`` too, so that the next one goes elsewhere, but is not coun
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ludarium.models.evaluation import Evaluation
 from .cache import NO_SLOT, lookup, new_cache, store, stored
 from .settings import settings_record
 from .simulate import expand, expand_leaf, show, simulate, start_search, write_evaluation
-from .tree import NO_NODE, OneSearch, is_proven, is_settled, new_tree
+from .tree import NO_NODE, OneSearch, is_over, is_proven, is_settled, new_tree, node_value
 from .value import root_value
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "tree search"
 
 
 def arguments(game: Game) -> Arguments:
@@ -47,11 +49,16 @@ def arguments(game: Game) -> Arguments:
     yield "gather", (tables, search, cache, settings, visits, planes, numbers, numbers, 0)
     yield "receive", (tables, search, cache, settings, numbers, numbers, evaluation)
     yield "keep_subtree", (search, 0, numbers)
-    yield "value", (search, settings)
-    yield "count_draws", (search, np.zeros((2, 2)))
+    row, flags = evaluation.logits[0], np.zeros(game.num_actions, np.bool_)
+    result = np.zeros(1, np.int64), row, row, row, numbers, row, row, row, flags
+    yield "read_root", (search, settings, 0.0, np.zeros((2, 2)), *result)
+    yield "rank_edges", (search, settings, numbers)
+    yield "write_line", (search, settings, 0, numbers)
 
 
 _ATTEMPTS = 4  # simulations per call, for each leaf that may wait
+_SEEN = 0.15  # an action has a lower bound from this share of the most visits on
+_LEAST_VARIANCE = 1e-4  # least variance of an action's values
 
 
 @part
@@ -116,11 +123,13 @@ def gather(
         leaf = simulate(table, search, settings, considered_visits)
         if leaf == NO_NODE:
             continue
+        # A collision: the leaf waits already. Send the next simulation elsewhere.
         if nodes[leaf].pending > 0:
             blocked[collisions] = leaf
             collisions += 1
             add_pending(nodes, leaf, 1)
             continue
+        # The cache may know the answer; else the leaf waits for the network.
         show(table, root, states[leaf], cache, planes, waiting)
         slot = lookup(cache, waiting)
         if slot != NO_SLOT:
@@ -176,6 +185,7 @@ def keep_subtree(search, child, numbers):
             is_kept = numbers[nodes[number].parent] != NO_NODE
         if not is_kept:
             continue
+        # Move the node and its edges forward, to the next free places.
         first, end = nodes[number].first, nodes[number].end
         nodes[size] = nodes[number]
         nodes[size].parent = NO_NODE if number == child else numbers[nodes[number].parent]
@@ -187,6 +197,7 @@ def keep_subtree(search, child, numbers):
         states[size] = states[number]
         numbers[number] = size
         size += 1
+    # The children of the edges that are left have new numbers.
     for edge in range(next_edge):
         if edges[edge].child != NO_NODE:
             edges[edge].child = numbers[edges[edge].child]
@@ -195,29 +206,23 @@ def keep_subtree(search, child, numbers):
     root.simulation = max(0, nodes[0].visits - 1)
 
 
-@kernel
-def value(search, settings_array):
-    """Value of the root in its mover's view, see `root_value`."""
-    return root_value(search.roots[0], search.nodes, search.edges, settings_array[0])
-
-
-@kernel
-def count_draws(search, sums):
+@part
+def add_draws(root, nodes, sums):
     """Add up the draws of each node's simulations.
 
     A simulation that the network answered counts the probability of a draw; one that ended in an
     exact value counts 1 if that is a draw. One pass suffices, because nodes come after parents.
 
     Args:
-        search: a `OneSearch`.
+        root, nodes: the search.
         sums: float64 [2, nodes in use], receives the sums, and the visits of the children.
     """
-    root, nodes = search.roots[0], search.nodes
     for number in range(root.size):
         sums[0, number] = 0
         sums[1, number] = 0
     for number in range(root.size - 1, -1, -1):
         node = nodes[number]
+        # Visits that did not go on to a child: the network's answer, and exact values.
         exact = node.visits - sums[1, number]
         if node.evaluated:
             sums[0, number] += node.draw
@@ -227,3 +232,154 @@ def count_draws(search, sums):
         if number > 0:
             sums[0, node.parent] += sums[0, number]
             sums[1, node.parent] += node.visits
+
+
+@part
+def chance_of_draw(nodes, sums, number):
+    """The probability of a draw in a node: known if it is proven, else a mean, see `add_draws`."""
+    node = nodes[number]
+    if is_proven(node):
+        return 1.0 if node.lower == 0 else 0.0
+    return sums[0, number] / node.visits
+
+
+@part
+def rank_of(nodes, edges, settings, node, edge):
+    """What ranks a node's edge: whether it may be played, visits, value for the mover, prior.
+
+    An edge may be played if it is not pruned, and in a proven node if it is proven to keep the
+    value. The value of an edge that was not tried is -2.
+    """
+    child = edges[edge].child
+    playable = not edges[edge].pruned
+    if child == NO_NODE:
+        return playable and not is_proven(node), 0, np.float32(-2), edges[edge].prior
+    if is_proven(node):
+        playable = playable and is_proven(nodes[child]) and nodes[child].lower == node.lower
+    value = node.sign * node_value(nodes[child], settings)
+    return playable, int(nodes[child].visits), value, edges[edge].prior
+
+
+@part
+def best_edge(nodes, edges, settings, node):
+    """The edge of a node that ranks first."""
+    best = int(node.first)
+    for edge in range(node.first + 1, node.end):
+        rank = rank_of(nodes, edges, settings, node, edge)
+        if rank > rank_of(nodes, edges, settings, node, best):
+            best = edge
+    return best
+
+
+@part
+def edge_by_bound(nodes, edges, settings, best, lcb):
+    """The root edge of the greatest lower confidence bound, as in KataGo; ``best`` if none counts.
+
+    The bound is the value less ``lcb`` standard errors. Edges without a good share of the most
+    visits do not count: their errors are hardly known.
+    """
+    node = nodes[0]
+    most = 0
+    for edge in range(node.first, node.end):
+        playable, visits, _, _ = rank_of(nodes, edges, settings, node, edge)
+        most = max(most, visits * playable)
+    greatest = -np.inf
+    for edge in range(node.first, node.end):
+        playable, visits, value, _ = rank_of(nodes, edges, settings, node, edge)
+        if playable and visits >= max(2.0, _SEEN * most):
+            # Q - lcb sqrt(Var / N), Var = E[v^2] - E[v]^2
+            child = nodes[edges[edge].child]
+            variance = max(child.value_sq - child.value * child.value, np.float32(_LEAST_VARIANCE))
+            bound = np.float64(value) - lcb * math.sqrt(np.float64(variance) / visits)
+            if bound > greatest:
+                greatest = bound
+                best = edge
+    return best
+
+
+@kernel
+def read_root(
+    search,
+    settings_array,
+    lcb,
+    sums,
+    actions,
+    values,
+    draws,
+    policy,
+    visits,
+    priors,
+    action_values,
+    action_draws,
+    proven_actions,
+):
+    """Read the result of a search that has an evaluated root, in the mover's view.
+
+    Args:
+        search: a `OneSearch`.
+        settings_array: structured [1], see `settings.SETTINGS`.
+        lcb: standard errors of the bound by which the action is chosen; 0: the most visited.
+        sums: float64 [2, nodes in use], scratch space of `add_draws`.
+        actions, values, draws: [1], receive the action to play, and the root's value and draws.
+        policy, visits, priors, action_values, action_draws, proven_actions: [A], receive what is
+            known of the actions, see `SearchResult`; those that are unknown stay.
+    """
+    root, nodes, edges, settings = search.roots[0], search.nodes, search.edges, settings_array[0]
+    node = nodes[0]
+    add_draws(root, nodes, sums)
+    # The action to play, and the root.
+    best = best_edge(nodes, edges, settings, node)
+    if lcb > 0 and not is_proven(node):
+        best = edge_by_bound(nodes, edges, settings, best, lcb)
+    actions[0] = edges[best].action
+    values[0] = root_value(root, nodes, edges, settings)
+    draws[0] = chance_of_draw(nodes, sums, 0)
+    # The policy: shares of the visits of what may be played, equal ones if nothing was visited.
+    total = 0
+    choices = 0
+    for edge in range(node.first, node.end):
+        playable, count, _, _ = rank_of(nodes, edges, settings, node, edge)
+        total += count * playable
+        choices += playable
+    for edge in range(node.first, node.end):
+        action = edges[edge].action
+        playable, count, value, priors[action] = rank_of(nodes, edges, settings, node, edge)
+        if playable:
+            policy[action] = count / total if total > 0 else 1.0 / choices
+        if count > 0:
+            child = edges[edge].child
+            visits[action] = count
+            action_values[action] = value
+            action_draws[action] = chance_of_draw(nodes, sums, child)
+            proven_actions[action] = is_proven(nodes[child])
+
+
+@kernel
+def rank_edges(search, settings_array, ranked):
+    """Write the root's edges into ``ranked``, int32 [at least as many], the best first."""
+    nodes, edges, settings = search.nodes, search.edges, settings_array[0]
+    node = nodes[0]
+    for edge in range(node.first, node.end):  # insertion sort
+        rank = rank_of(nodes, edges, settings, node, edge)
+        place = edge - node.first
+        while place > 0 and rank > rank_of(nodes, edges, settings, node, ranked[place - 1]):
+            ranked[place] = ranked[place - 1]
+            place -= 1
+        ranked[place] = edge
+    return node.end - node.first
+
+
+@kernel
+def write_line(search, settings_array, edge, line):
+    """Write the action of an edge and the best play after it into ``line``; return its length."""
+    nodes, edges, settings = search.nodes, search.edges, settings_array[0]
+    line[0] = edges[edge].action
+    length = 1
+    number = edges[edge].child
+    while number != NO_NODE and not is_over(nodes[number]) and nodes[number].visits > 0:
+        edge = best_edge(nodes, edges, settings, nodes[number])
+        number = edges[edge].child
+        if number != NO_NODE:
+            line[length] = edges[edge].action
+            length += 1
+    return length

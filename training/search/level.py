@@ -22,22 +22,27 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "levels"
 
 
 def arguments(game: Game) -> Arguments:
     """The arguments of the kernels, see `specialise`."""
-    knobs, rngs = np.zeros(1, KNOBS), np.zeros((1, 2), np.int64)
+    params, rngs = np.zeros(1, LEVEL_PARAMS), np.zeros((1, 2), np.int64)
     noise = np.zeros((1, game.num_actions), np.float32)
-    yield "draw_searches", (knobs, rngs, np.zeros(1, np.bool_), noise)
-    yield "draw_actions", (knobs, rngs, np.zeros(1, np.int64), noise, noise)
+    yield "draw_searches", (params, rngs, np.zeros(1, np.bool_), noise)
+    yield "draw_actions", (params, rngs, np.zeros(1, np.int64), noise, noise)
 
 
-#: A network's way of playing at one strength: the fields of ``ludarium.arena.knobs.Knobs``.
-KNOBS = record_dtype(
-    *((name, np.float64) for name in ("simulations", "temperature", "bound", "blur", "sees_wins"))
+#: Parameters of a strength level: the fields of ``LevelParams`` in ``ludarium.arena.level_params``.
+LEVEL_PARAMS = record_dtype(
+    ("simulations", np.float64),
+    ("temperature", np.float64),
+    ("max_value_loss", np.float64),
+    ("logit_noise", np.float64),
+    ("win_detection_prob", np.float64),
 )
 
-#: The settings of a level's search, except ``simulations``, one of the knobs, and ``solver``,
+#: The settings of a level's search, except ``simulations``, one of the parameters, and ``solver``,
 #: which `draw_search` draws.
 SETTINGS = SearchSettings(temperature_plies=0)
 
@@ -54,25 +59,25 @@ def uniform(rng):
 
 
 @part
-def draw_search(knobs, rng, noise):
+def draw_search(params, rng, noise):
     """Draw the random part of a level's search: whether it sees immediate wins, and ``noise``.
 
     Args:
-        knobs: a record of `KNOBS`.
+        params: a record of `LEVEL_PARAMS`.
         rng: int64 [2].
         noise: float32 [A], receives the noise on the root's logits.
 
     Returns:
         Whether the search sees immediate wins: its setting ``solver``.
     """
-    sees_wins = uniform(rng) < knobs.sees_wins
+    sees_wins = uniform(rng) < params.win_detection_prob
     for action in range(len(noise)):
-        noise[action] = -knobs.blur * log(-log(uniform(rng)))
+        noise[action] = -params.logit_noise * log(-log(uniform(rng)))  # Gumbel noise
     return sees_wins
 
 
 @part
-def weight_of(knobs, best, policy, action_values, most, action):
+def weight_of(params, best, policy, action_values, most, action):
     """The weight of an action, relative to 1 for ``best``: exp(-loss / temperature) within bounds.
 
     The loss is relative to the action that the search would play. ``most`` is the largest number
@@ -82,65 +87,67 @@ def weight_of(knobs, best, policy, action_values, most, action):
     if action == best:
         return 1.0
     loss = np.float64(action_values[best]) - np.float64(action_values[action])
-    if not max(loss, 0.0) <= knobs.bound:
+    if not max(loss, 0.0) <= params.max_value_loss:
         return 0.0
     favour = log(max(np.float64(policy[action]), _LEAST_POLICY))
     loss = max(loss, 0.0) + _PREFERENCE * (log(max(most, _LEAST_POLICY)) - favour)
-    return exp(-loss / knobs.temperature)
+    return exp(-loss / params.temperature)
 
 
 @part
-def draw_action(knobs, rng, best, policy, action_values):
+def draw_action(params, rng, best, policy, action_values):
     """Draw the action that a level plays, after its search.
 
     Args:
-        knobs: a record of `KNOBS`.
+        params: a record of `LEVEL_PARAMS`.
         rng: int64 [2], as `draw_search` left it.
         best: the action that the search would play.
         policy: float32 [A], the search's policy.
         action_values: float32 [A], in the mover's view; NaN for actions that it did not try.
     """
-    if knobs.temperature == 0:
+    if params.temperature == 0:
         return best
+    # Inverse transform sampling: the first action at which the running sum of the weights passes a
+    # uniform share of their total.
     most = 0.0
     for action in range(len(policy)):
         most = max(most, np.float64(policy[action]))
     total = 0.0
     for action in range(len(policy)):
-        total += weight_of(knobs, best, policy, action_values, most, action)
+        total += weight_of(params, best, policy, action_values, most, action)
     mark = uniform(rng) * total
     reached = 0.0
     for action in range(len(policy)):
-        reached += weight_of(knobs, best, policy, action_values, most, action)
+        reached += weight_of(params, best, policy, action_values, most, action)
         if reached > mark:
             return action
     return best
 
 
 @kernel
-def draw_searches(knobs, rngs, sees_wins, noise):
+def draw_searches(params, rngs, sees_wins, noise):
     """`draw_search` for B positions, each with a generator of its own.
 
     Args:
-        knobs: structured [1] of `KNOBS`.
+        params: structured [1] of `LEVEL_PARAMS`.
         rngs: int64 [B, 2].
         sees_wins: bool [B], receives the results of `draw_search`.
         noise: float32 [B, A].
     """
     for b in range(len(rngs)):
-        sees_wins[b] = draw_search(knobs[0], rngs[b], noise[b])
+        sees_wins[b] = draw_search(params[0], rngs[b], noise[b])
 
 
 @kernel
-def draw_actions(knobs, rngs, actions, policies, action_values):
+def draw_actions(params, rngs, actions, policies, action_values):
     """`draw_action` for B positions; it replaces the best ``actions``, int64 [B], by those drawn.
 
     Args:
-        knobs: structured [1] of `KNOBS`.
+        params: structured [1] of `LEVEL_PARAMS`.
         rngs: int64 [B, 2], as `draw_searches` left them.
         actions: the actions that the searches would play; -1 for a finished game, which stays.
         policies, action_values: float32 [B, A], results of the searches.
     """
     for b in range(len(rngs)):
         if actions[b] >= 0:
-            actions[b] = draw_action(knobs[0], rngs[b], actions[b], policies[b], action_values[b])
+            actions[b] = draw_action(params[0], rngs[b], actions[b], policies[b], action_values[b])

@@ -4,7 +4,7 @@ Score-bounded Monte-Carlo tree search (Cazenave and Saffidine, "Score Bounded Mo
 Search", 2010; MCTS-Solver, Winands et al. 2008): a finished position has its value as both
 bounds, and so has one that the mover can win at once; a node's bounds are the best for its mover
 among its children's, and an unvisited child may be worth anything. An action that is
-known to be worse than another is closed: it is not searched, not played and not learnt.
+known to be worse than another is pruned: it is not searched, not played and not learnt.
 """
 
 from ludarium.envs.engine.rule import compiled
@@ -31,35 +31,41 @@ def update_bounds(nodes, edges, leaf, settings):
     while number != NO_NODE:
         node = nodes[number]
         sign = node.sign
-        low = -1  # lower and upper bound in the mover's view
+        # Minimax of the bounds in the mover's view: low = max over children of their low, and high
+        # likewise. An unvisited child may be worth anything, -1 to 1.
+        low = -1
         high = -1
         for edge in range(node.first, node.end):
             child = edges[edge].child
             low = max(low, low_for(nodes[child], sign) if child != NO_NODE else -1)
             high = max(high, high_for(nodes[child], sign) if child != NO_NODE else 1)
+        # Nodes above can only learn something if this one did.
         changed = low != low_for(node, sign) or high != high_for(node, sign)
         node.lower = low if sign > 0 else -high
         node.upper = high if sign > 0 else -low
-        close_edges(nodes, edges, node, low, high, settings.score > 0)
+        prune_edges(nodes, edges, node, low, high, settings.score > 0)
         if not changed:
             return
         number = node.parent
 
 
 @compiled
-def close_edges(nodes, edges, node, low, high, score_counts):
-    """Close the edges that are proven to be worse than ``low``, the mover's lower bound.
+def prune_edges(nodes, edges, node, low, high, score_counts):
+    """Prune the edges that are proven to be worse than ``low``, the mover's lower bound.
 
-    Until the node is proven, edges that are proven to lose are closed too. In a proven node only
-    the actions that are proven to keep its value stay open; if the score counts too, all that may
-    keep it stay open, because one of them may gain more.
+    Until the node is proven, edges that are proven to lose are pruned too. In a proven node only
+    the actions that are proven to keep its value stay; if the score counts too, all that may keep
+    it stay, because one of them may gain more.
     """
     for edge in range(node.first, node.end):
         child = edges[edge].child
         if child == NO_NODE:
-            edges[edge].open = score_counts or low != high
+            # Untried: it matters no more once the value is proven, unless for points.
+            edges[edge].pruned = low == high and not score_counts
         elif low == high and not score_counts:
-            edges[edge].open = low_for(nodes[child], node.sign) == low
+            # Proven: only what is proven to be worth as much is kept.
+            edges[edge].pruned = low_for(nodes[child], node.sign) != low
         else:
+            # Not proven, or for points: what may still be worth as much is kept, but no sure loss.
             best = high_for(nodes[child], node.sign)
-            edges[edge].open = best >= low and (best > -1 or low == high)
+            edges[edge].pruned = best < low or (best == -1 and low != high)

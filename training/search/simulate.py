@@ -19,7 +19,7 @@ from ludarium.models.kernels import NONE, answer
 
 from . import gumbel, puct
 from .cache import NO_SLOT, lookup, new_cache, set_request, store, stored
-from .proof import close_edges, high_for, low_for, update_bounds
+from .proof import high_for, low_for, prune_edges, update_bounds
 from .settings import GUMBEL, settings_record
 from .tree import (
     NO_EDGE,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "search"
 
 
 def arguments(game: Game) -> Arguments:
@@ -79,11 +80,12 @@ def new_node(table, search, number, parent):
     node.pending = 0
     node.sign = 1 - 2 * int(state.mover)
     node.value = 0
-    node.square = 0
+    node.value_sq = 0
     node.raw_value = 0
     node.lower = -1
     node.upper = 1
     node.evaluated = 0
+    # Edges: one for each legal action, in the order of the actions.
     node.first = root.edges
     if state.outcome == ONGOING:
         next_edge = root.edges
@@ -92,7 +94,7 @@ def new_node(table, search, number, parent):
             next_edge += int(rules.is_legal(table, state, action))
         for edge in range(root.edges, next_edge):
             edges[edge].child = NO_NODE
-            edges[edge].open = 1
+            edges[edge].pruned = 0
         root.edges = next_edge
     node.end = root.edges
 
@@ -128,6 +130,7 @@ def evaluate_node(node, edges, value):
 
     ``value`` is the network's value in player 0's view.
     """
+    # p(a) = exp(l(a) - max l) / sum_b exp(l(b) - max l), over legal actions
     best = np.float32(-np.inf)
     for edge in range(node.first, node.end):
         best = max(best, edges[edge].logit)
@@ -140,7 +143,7 @@ def evaluate_node(node, edges, value):
     node.evaluated = 1
     node.raw_value = value
     node.value = value
-    node.square = value * value
+    node.value_sq = value * value
     node.visits = 1
 
 
@@ -169,9 +172,11 @@ def draw_noise(root, node, edges, settings, rng):
     for edge in range(node.first, node.end):
         action = edges[edge].action
         if settings.algorithm == GUMBEL:
+            # Gumbel(0): -log(-log(u)), u strictly between 0 and 1
             uniform = (random_bits(rng) + 0.5) / 4294967296.0
             root.noise[action] = -settings.noise * log(-log(uniform))
         else:
+            # Dirichlet(alpha): independent Gamma(alpha), divided by their sum
             root.noise[action] = puct.gamma(settings.dirichlet_alpha, rng)
             total += root.noise[action]
     if total > 0:
@@ -226,7 +231,7 @@ def back_up_exact(search, number, value):
     node = nodes[number]
     node.visits += 1
     node.value = value
-    node.square = value * value
+    node.value_sq = value * value
     back_up(nodes, number, value)
     roots[0].simulation += 1
 
@@ -312,9 +317,11 @@ def simulate(table, search, settings, considered_visits):
     roots, nodes, edges, states = search
     number = 0
     while True:
+        # Selection.
         edge = select(roots[0], nodes, edges, settings, considered_visits, number)
         child = edges[edge].child
         if child == NO_NODE:
+            # Expansion: a new leaf. Only one that is not exact waits for the network.
             child = add_child(table, search, number, edge)
             if states[child].outcome != ONGOING:
                 end_in_final(table, search, settings, child)
@@ -325,6 +332,7 @@ def simulate(table, search, settings, considered_visits):
                     back_up_exact(search, child, nodes[child].sign)
                     return NO_NODE
             return child
+        # A node whose value is exact is backed up again, without going further down.
         if is_over(nodes[child]) or is_settled(nodes[child], settings):
             back_up_exact(search, child, node_value(nodes[child], settings))
             return NO_NODE
@@ -418,12 +426,14 @@ def advance(
         search, rng = search_of(tree, b), rngs[b]
         if search.roots[0].waiting < 0:
             continue
+        # First the request that the last call left.
         if not is_answered:
             if asked == limit or not answer(net, planes, evaluation, b):
                 waiting += 1
                 continue
             asked += 1
         receive(table, search, settings, rng, cache, evaluation, b)
+        # Then simulation after simulation; leaves in the cache need no network.
         while next_leaf(table, search, settings, tree.considered_visits) != NO_NODE:
             if answer_from_cache(table, search, settings, rng, cache, planes, b):
                 continue
@@ -443,7 +453,7 @@ def choose_root_edge(root, nodes, edges, settings, rng):
     """
     node = nodes[0]
     if is_proven(node) and not is_settled(node, settings):
-        close_edges(nodes, edges, node, low_for(node, node.sign), high_for(node, node.sign), False)
+        prune_edges(nodes, edges, node, low_for(node, node.sign), high_for(node, node.sign), False)
     if settings.algorithm == GUMBEL:
         edge = gumbel.choose_edge(root, nodes, edges, settings)
         gumbel.write_improved_policy(root, nodes, edges, settings)

@@ -20,7 +20,7 @@ NO_EDGE = -1
 
 #: One node of a tree, without its position and edges. ``parent`` NO_NODE for the root; ``visits``
 #: how many values were backed up through the node, its own included; ``sign`` +1 if player 0 is
-#: to move, else -1; ``value`` and ``square`` the means of the values and of their squares;
+#: to move, else -1; ``value`` and ``value_sq`` the means of the values and of their squares;
 #: ``raw_value`` and ``draw`` the network's value and probability of a draw; ``lower``, ``upper``
 #: bounds of the exact outcome, proven where they meet; ``evaluated`` whether the network has
 #: answered; ``pending`` simulations through the node that wait for the network, counted only where
@@ -33,7 +33,7 @@ NODE = np.dtype(
         ("pending", np.int32),
         ("sign", np.float32),
         ("value", np.float32),
-        ("square", np.float32),
+        ("value_sq", np.float32),
         ("raw_value", np.float32),
         ("draw", np.float32),
         ("first", np.int32),
@@ -46,12 +46,12 @@ NODE = np.dtype(
 )
 
 #: One legal action in a node. ``child`` is the number of the node it leads to or NO_NODE, ``logit``
-#: the network's, ``prior`` the softmax of the node's logits, ``open`` false if the action is
+#: the network's, ``prior`` the softmax of the node's logits, ``pruned`` whether the action is
 #: known to be worse than another (see `proof`).
 EDGE = np.dtype(
     [
         ("action", np.int16),
-        ("open", np.int8),
+        ("pruned", np.int8),
         ("child", np.int32),
         ("logit", np.float32),
         ("prior", np.float32),
@@ -196,7 +196,8 @@ def back_up(nodes, leaf, value):
     number = nodes[leaf].parent
     while number != NO_NODE:
         node = nodes[number]
+        # Incremental means: Q <- (N Q + v) / (N + 1), for the values and for their squares.
         node.value = (node.value * node.visits + value) / np.float32(node.visits + 1)
-        node.square = (node.square * node.visits + value * value) / np.float32(node.visits + 1)
+        node.value_sq = (node.value_sq * node.visits + value * value) / np.float32(node.visits + 1)
         node.visits += 1
         number = node.parent

@@ -8,12 +8,12 @@ the threads seldom wait for each other. The search selects by PUCT, which can be
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ludarium.base.threads import available_cores, split
+from ludarium.base.progress import SILENT, Part, Progress
+from ludarium.base.threads import available_cores, parallel_for
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -23,10 +23,9 @@ from ludarium.models.evaluation import Evaluation, Evaluator, checked, is_canoni
 
 from . import leaves
 from .cache import Cache, new_cache
-from .finding import Budget, Finding
+from .result import Budget, Search, SearchResult
 from .settings import settings_record
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
-from .watch import Watch
 
 #: Default settings of the search; the number of simulations is not used.
 SETTINGS = SearchSettings(algorithm="puct")
@@ -35,8 +34,6 @@ MEGABYTE = 2**20
 BATCH = 32  # leaves of a thread that wait at the same time
 _GROWTH = 8  # root visits for each leaf that may wait: few leaves at first, as little is known
 _FIRST_NODES = 1024
-_SEEN = 0.15  # an action has a lower bound from this share of the most visits on
-_LEAST_VARIANCE = 1e-4  # least variance of an action's values
 _NO_LIMIT = 2**31 - 1
 _WAIT = 0.01  # seconds until a thread without a leaf tries again
 
@@ -60,7 +57,7 @@ class LeafBatch:
     collisions: int = 0
 
 
-class TreeSearch:
+class TreeSearch(Search):
     """Searches one position, and then positions that are reached from it.
 
     Args:
@@ -148,35 +145,27 @@ class TreeSearch:
         """Memory that the tree takes, in bytes."""
         return self._nodes.nbytes + self._edges.nbytes + self._states.nbytes
 
-    def think(
-        self,
-        budget: Budget,
-        report: Callable[[], None] | None = None,
-        every: float = 0.5,
-    ) -> None:
+    def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Continue until the budget is spent, the exact value is known, or memory is full.
 
         Args:
-            budget: its simulations count the tree's, including those kept from earlier positions;
-                ``stop`` is called between batches, in the calling thread.
-            report: function called about every ``every`` seconds in the calling thread; it
-                may call `finding`.
-            every: see ``report``.
+            budget: its simulations count the tree's, including those kept from earlier positions.
+            progress: advanced by 0 between batches, by the calling thread; it may call `result`.
 
         Raises:
-            BaseException: whatever the network, ``stop`` or ``report`` raised, such as
+            BaseException: whatever the network or ``progress`` raised, such as
                 `KeyboardInterrupt`. The tree then holds only the root.
         """
-        watch = Watch(budget, report, every)
+        part = progress.part(budget.seconds)
         simulations = budget.simulations
         limit = _NO_LIMIT if simulations is None else min(simulations, _NO_LIMIT)
 
         def share(begin: int, end: int) -> None:
             for number in range(begin, end):
-                self._work(watch, limit, self.batches[number], number == 0)
+                self._work(part, limit, self.batches[number], number == 0)
 
         try:
-            split(share, len(self.batches), len(self.batches))
+            parallel_for(share, len(self.batches), len(self.batches))
         except BaseException:
             for batch in self.batches:
                 batch.waiting = batch.collisions = 0
@@ -189,7 +178,8 @@ class TreeSearch:
         Raises:
             ValueError: the game is over after it.
         """
-        child = int(self._edges[self._edge_of(action)]["child"])
+        edges = self._edges[self._nodes[0]["first"] : self._nodes[0]["end"]]
+        child = int(edges["child"][edges["action"] == action][0])
         if child == NO_NODE:
             position = Position.of_state(self.game, self.state)
             position.play(action)
@@ -203,104 +193,50 @@ class TreeSearch:
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
 
-    def finding(self, lcb: float = 0.0) -> Finding:
-        """The finding so far; may be called while another thread is in `think`.
+    def result(self, lcb: float = 0.0) -> SearchResult:
+        """The result so far; may be called while another thread is in `think`.
 
         Args:
-            lcb: standard errors of the bound by which the action is chosen, see `best_action`.
-        """
-        with self._turn:
-            root = self._nodes[0]
-            first, end = self._edge_range(0)
-            edges = self._edges[first:end]
-            children = np.maximum(edges["child"], 0)
-            below = self._nodes[children]
-            visits = np.where(edges["child"] != NO_NODE, below["visits"], 0)
-            seen = visits > 0
-            sums = np.empty((2, self._roots[0]["size"]))
-            self._kernels.count_draws(self._search(), sums)
-            exact = seen & (below["lower"] == below["upper"])
-            draws = np.where(exact, below["lower"] == 0, sums[0, children] / np.maximum(visits, 1))
-            draw = float(root["lower"] == 0) if self.is_exact else sums[0, 0] / root["visits"]
-            value = self._kernels.value(self._search(), self._settings_array)
-            found = Finding.of(
-                np.array([self.best_action(lcb)], np.int64),
-                np.zeros((1, self.game.num_actions), np.float32),
-                values=np.array([value], np.float32),
-                draws=np.array([draw], np.float32),
-                proven=np.array([self.is_exact]),
-                simulations=self.simulations,
-                evaluations=self.evaluations,
-            )
-            actions = edges["action"]
-            playable, counts = self.open_visits()
-            found.policies[0, playable] = counts / counts.sum()
-            found.visits[0, actions] = visits
-            found.action_values[0, actions[seen]] = (root["sign"] * self._clamped(below))[seen]
-            found.action_draws[0, actions[seen]] = draws[seen]
-            found.proven_actions[0, actions] = exact
-            return found
-
-    def ranked(self) -> list[int]:
-        """The legal actions, best first: by visits, and those that are proven worse at the end."""
-        with self._turn:
-            first, _ = self._edge_range(0)
-            return self._edges["action"][first + self._best_first(0)].tolist()
-
-    def line(self, action: int) -> tuple[int, ...]:
-        """A legal action, followed by the best play."""
-        with self._turn:
-            return self._variation(self._edge_of(action))
-
-    def priors(self) -> np.ndarray:
-        """The network's policy at the root, float32 [A]."""
-        with self._turn:
-            first, end = self._edge_range(0)
-            priors = np.zeros(self.game.num_actions, np.float32)
-            priors[self._edges["action"][first:end]] = self._edges["prior"][first:end]
-            return priors
-
-    def best_action(self, lcb: float = 0.0) -> int:
-        """The action to play.
-
-        Args:
-            lcb: 0 takes the first of the `ranked` actions, the most visited one. Above 0, the
+            lcb: 0 plays the first of the `lines`, the most visited action. Above 0, the
                 one whose value minus this many standard errors is greatest, among those with a good
                 share of the most visits (lower confidence bound, as in KataGo): a late discovery
                 is played before it has the most visits.
         """
+        num_actions = self.game.num_actions
         with self._turn:
-            first, _ = self._edge_range(0)
-            best = int(self._best_first(0)[0])
-            if lcb and not self.is_exact:
-                bounds = self._lower_bounds(lcb)
-                if bounds.max() > -np.inf:
-                    best = int(bounds.argmax())
-            return int(self._edges[first + best]["action"])
+            result = SearchResult.of(
+                np.zeros(1, np.int64),
+                np.zeros((1, num_actions), np.float32),
+                self.simulations,
+                self.evaluations,
+                proven=np.array([self.is_exact]),
+                priors=np.zeros((1, num_actions), np.float32),
+            )
+            self._kernels.read_root(
+                self._search(),
+                self._settings_array,
+                lcb,
+                np.empty((2, self.size)),
+                *(result.actions, result.values, result.draws),
+                *(result.policies[0], result.visits[0], result.priors[0]),
+                *(result.action_values[0], result.action_draws[0], result.proven_actions[0]),
+            )
+            return result
 
-    def _lower_bounds(self, lcb: float) -> np.ndarray:
-        """Values of the root's edges minus ``lcb`` standard errors; -inf if seldom visited."""
-        first, end = self._edge_range(0)
-        numbers = self._edges["child"][first:end]
-        children = self._nodes[np.maximum(numbers, 0)]
-        visits = np.where(self._playable(0) & (numbers != NO_NODE), children["visits"], 0)
-        spread = np.maximum(children["square"] - children["value"] ** 2, _LEAST_VARIANCE)
-        values = self._nodes[0]["sign"] * self._clamped(children)
-        bounds = values - lcb * np.sqrt(spread / np.maximum(visits, 1))
-        return np.where(visits >= max(2, _SEEN * visits.max()), bounds, -np.inf)
+    def lines(self) -> list[tuple[int, ...]]:
+        """Each legal action and the best play after it; see `Search.lines`.
 
-    def open_visits(self) -> tuple[np.ndarray, np.ndarray]:
-        """The root's actions not known to be worse than another, and their visits, int64 [k].
-
-        If none of them was visited, each counts as visited once.
+        The most visited action comes first, and those that are proven worse come at the end.
         """
+        ranked = np.empty(self.game.num_actions, np.int32)
+        line = np.empty(1 + self.game.max_plies, np.int32)
         with self._turn:
-            first, end = self._edge_range(0)
-            edges = self._edges[first:end]
-            edges = edges[self._playable(0)]
-            children = self._nodes["visits"][np.maximum(edges["child"], 0)]
-            visits = np.where(edges["child"] != NO_NODE, children, 0).astype(np.int64)
-            return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
+            search, settings = self._search(), self._settings_array
+            count = self._kernels.rank_edges(search, settings, ranked)
+            return [
+                tuple(line[: self._kernels.write_line(search, settings, edge, line)].tolist())
+                for edge in ranked[:count].tolist()
+            ]
 
     def _compile(self) -> None:
         """Compile what `think` calls before it looks at the clock; the tree does not change."""
@@ -310,20 +246,20 @@ class TreeSearch:
 
     # Threads.
 
-    def _work(self, watch: Watch, limit: int, batch: LeafBatch, is_first: bool) -> None:
+    def _work(self, part: Part, limit: int, batch: LeafBatch, is_first: bool) -> None:
         """Let leaves wait, evaluate them, and add the answers, until the thinking is over."""
         evaluation = Evaluation.empty(0, self.game.num_actions)
         try:
             while True:
                 if is_first:
-                    watch.look()
+                    part.advance(0)
                 with self._turn:
                     self._receive(batch, evaluation)
                     if (
-                        watch.is_over
+                        part.stopped
                         or self.simulations >= limit
                         or self.is_full
-                        or self._is_settled
+                        or (self.is_exact and not self._settings.score)  # `tree.is_settled`
                     ):
                         return
                     others = sum(each.waiting for each in self.batches)
@@ -335,7 +271,7 @@ class TreeSearch:
                         continue
                 evaluation = self._ask(batch.observations[: batch.waiting])
         except BaseException:
-            watch.is_over = True
+            part.stop()
             raise
 
     def _ask(self, observations: np.ndarray) -> Evaluation:
@@ -424,66 +360,6 @@ class TreeSearch:
         self._nodes = _resized(self._nodes, nodes, size)
         self._edges = _resized(self._edges, edges, used)
         self._states = _resized(self._states, nodes + 1, size)
-
-    # Reading the tree.
-
-    @property
-    def _is_settled(self) -> bool:
-        """Whether a longer search would find nothing more, see `tree.is_settled`."""
-        return self.is_exact and not self._settings.score
-
-    def _clamped(self, nodes: np.ndarray) -> np.ndarray:
-        """Best estimates of nodes' values, player 0's view, see `tree.node_value`."""
-        score = self._settings.score
-        lower, upper = (1 - score) * nodes["lower"] - score, (1 - score) * nodes["upper"] + score
-        return np.clip(nodes["value"], lower, upper)
-
-    def _playable(self, number: int) -> np.ndarray:
-        """Which of a node's edges may be played, bool [k]: the open ones.
-
-        If the outcome is proven, only those that are proven to keep it.
-        """
-        node = self._nodes[number]
-        edges = self._edges[node["first"] : node["end"]]
-        is_open = edges["open"] == 1
-        if node["lower"] < node["upper"]:
-            return is_open
-        children = self._nodes[np.maximum(edges["child"], 0)]
-        keeps = (edges["child"] != NO_NODE) & (children["lower"] == children["upper"])
-        return is_open & keeps & (children["lower"] == node["lower"])
-
-    def _edge_of(self, action: int) -> int:
-        """The root's edge for a legal action."""
-        first, end = self._edge_range(0)
-        return first + int(np.flatnonzero(self._edges["action"][first:end] == action)[0])
-
-    def _edge_range(self, number: int) -> tuple[int, int]:
-        node = self._nodes[number]
-        return int(node["first"]), int(node["end"])
-
-    def _best_first(self, number: int) -> np.ndarray:
-        """A node's edges, counted from its first, best first."""
-        node = self._nodes[number]
-        edges = self._edges[node["first"] : node["end"]]
-        children = self._nodes[np.maximum(edges["child"], 0)]
-        seen = edges["child"] != NO_NODE
-        visits = np.where(seen, children["visits"], 0)
-        values = np.where(seen, node["sign"] * self._clamped(children), -2)
-        return np.lexsort((-edges["prior"], -values, -visits, ~self._playable(number)))
-
-    def _variation(self, edge: int) -> tuple[int, ...]:
-        """The action of an edge and the best play after it."""
-        actions = [int(self._edges[edge]["action"])]
-        number = int(self._edges[edge]["child"])
-        while number != NO_NODE:
-            first, end = self._edge_range(number)
-            if first == end or not self._nodes[number]["visits"]:
-                break
-            edge = first + int(self._best_first(number)[0])
-            number = int(self._edges[edge]["child"])
-            if number != NO_NODE:
-                actions.append(int(self._edges[edge]["action"]))
-        return tuple(actions)
 
 
 def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:

@@ -33,6 +33,8 @@ def root_value(root, nodes, edges, settings):
     A proven root has its exact value; with a share of the score, a value within its bounds. Actions
     that are proven to be worse do not count. ``root.visited`` and ``root.values`` are overwritten.
     """
+    # sum_a w(a) q(a) / sum_a w(a), with w(a) = p(a) exp(sigma(q(a)) - max sigma); actions without
+    # visits have the mixed value, so they count as one with their priors' sum.
     node = nodes[0]
     visited = list_visited(root, nodes, edges, node, False)
     mixed, _, best, max_visits = complete_values(root, nodes, edges, settings, 0, visited)

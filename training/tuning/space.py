@@ -43,7 +43,7 @@ _FIXED = {
     "budget": "it is the same for all trials",
     "cluster": "it does not change what is learnt",
     "device": "it does not change what is learnt",
-    "seed": "more seeds of each trial come with --seeds",
+    "seed": "more seeds of each trial come with seeds=3",
 }
 
 

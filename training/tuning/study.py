@@ -25,6 +25,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from ludarium.base.messages import shortened
+from ludarium.base.progress import SILENT, Part, Progress
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
@@ -47,7 +48,7 @@ REASON = "reason"  # attribute of a trial that failed
 _PARTS = 10  # parts of a run; by the first evaluation in each its trial may be pruned
 
 #: Trains a run until its budget is used up or the function returns true after an iteration.
-Train = Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]
+Train = Callable[[TrainingConfig, RunFolder, Progress], RunResult]
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _check_folder(folder: Path, is_new: bool) -> None:
     if (folder / _JOURNAL).exists():
         return
     if not is_new or (folder.exists() and any(each.name != _LOCK for each in folder.iterdir())):
-        raise ValueError(f"{folder} holds no search; give another --folder")
+        raise ValueError(f"{folder} holds no search; give another folder")
 
 
 def _open(journal: Path, is_new: bool) -> optuna.Study:
@@ -171,7 +172,7 @@ def _open(journal: Path, is_new: bool) -> optuna.Study:
     except Exception as error:  # Optuna checks nothing that it reads
         reason = shortened(f"{type(error).__name__}: {error}")
         raise ValueError(
-            f"{journal} is damaged ({reason}): put back a copy, or give another --folder"
+            f"{journal} is damaged ({reason}): put back a copy, or give another folder"
         ) from None
     return study
 
@@ -189,7 +190,7 @@ def _check_same(folder: Path, there: dict[str, Any], plan: TuningPlan) -> None:
     )
     if differing:
         raise ValueError(
-            f"{folder} holds another search ({', '.join(differing)}); give another --folder"
+            f"{folder} holds another search ({', '.join(differing)}); give another folder"
         )
 
 
@@ -197,8 +198,7 @@ def tune(
     folder: Path,
     plan: TuningPlan,
     train: Train,
-    say: Callable[[str], None],
-    stop: Callable[[], bool],
+    progress: Progress = SILENT,
 ) -> bool:
     """Begin a search, or continue the one in the folder.
 
@@ -206,8 +206,8 @@ def tune(
         folder: the search's folder.
         plan: the search's plan.
         train: trains a run.
-        say: function called with lines on what begins and ends.
-        stop: whether to stop, asked before each trial and after each iteration of a run.
+        progress: shows the trials and their runs; it is stopped before a trial, or after an
+            iteration of a run.
 
     Returns:
         Whether all trials have ended.
@@ -225,15 +225,16 @@ def tune(
     try:
         study = load_study(folder, plan)
         while (left := plan.count - sum(row.state.is_finished() for row in study.trials)) > 0:
-            if stop():
+            if progress.stopped:
                 return False
             interrupted = study.get_trials(states=[TrialState.RUNNING])
             trial = optuna.Trial(study, interrupted[0]._trial_id) if interrupted else study.ask()
             plan.space.suggest(trial)
-            say(f"trial {trial.number}, {left} to go: {described(trial.params)}")
-            if not _train(study, trial, folder, plan, train, stop):
+            progress.say(f"trial {trial.number}, {left} to go: {described(trial.params)}")
+            if not _train(study, trial, folder, plan, train, progress):
                 return False
-            say(f"trial {trial.number}: {study.trials[trial.number].state.name.lower()}")
+            state = study.trials[trial.number].state
+            progress.say(f"trial {trial.number}: {state.name.lower()}")
             _write_best(folder, study, plan.space)
         return True
     finally:
@@ -246,7 +247,7 @@ def _train(
     folder: Path,
     plan: TuningPlan,
     train: Train,
-    stop: Callable[[], bool],
+    progress: Progress,
 ) -> bool:
     """Train the runs of a trial; return False if it was stopped and is to continue."""
     found: list[float] = []
@@ -258,11 +259,8 @@ def _train(
         for seed in range(config.seed, config.seed + plan.seeds):
             run = RunFolder(run_folder(folder, trial.number, seed))
             is_judged = plan.prunes and not found
-
-            def ends(run: RunFolder = run, is_judged: bool = is_judged) -> bool:
-                return (is_judged and _is_behind(trial, run.path)) or stop()
-
-            result = train(apply_settings(config, [f"seed={seed}"]), run, ends)
+            part = _Judged(progress, trial, run.path) if is_judged else progress
+            result = train(apply_settings(config, [f"seed={seed}"]), run, part)
             if not result.finished:
                 if is_judged and _is_behind(trial, run.path):
                     study.tell(trial, state=TrialState.PRUNED)
@@ -295,6 +293,18 @@ def _is_behind(trial: optuna.Trial, folder: Path) -> bool:
         if 0 < part < _PARTS and part not in reported:
             trial.report(value, part)
     return trial.should_prune()
+
+
+class _Judged(Part):
+    """The progress of a run that also stops where its trial falls behind the others."""
+
+    def __init__(self, whole: Progress, trial: optuna.Trial, folder: Path) -> None:
+        super().__init__(whole)
+        self._trial, self._folder = trial, folder
+
+    @property
+    def stopped(self) -> bool:
+        return super().stopped or _is_behind(self._trial, self._folder)
 
 
 def run_folder(folder: Path, number: int, seed: int) -> Path:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from ludarium.base.progress import UNWATCHED, Task
+from ludarium.base.progress import SILENT, Progress
 
 from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
 
@@ -52,7 +52,7 @@ def gif(
     width: int,
     seconds: float,
     last_seconds: float,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> bytes:
     """An animation that goes on forever, as a GIF file.
 
@@ -60,7 +60,7 @@ def gif(
         pictures: SVG documents, at least one, of equal size.
         width: width in pixels.
         seconds: how long each picture is shown; ``last_seconds`` applies to the last one.
-        task: task that counts the pictures.
+        progress: counts the pictures.
 
     Raises:
         ImportError: Pillow, resvg or pygame is missing; the message says how to get it.
@@ -78,7 +78,7 @@ def gif(
     for picture in pictures:
         frame = _drawn(picture, width)
         frames.append(frame.quantize(palette=palette, dither=image.Dither.NONE))
-        task.advance()
+        progress.advance()
     durations = [round(1000 * seconds)] * (len(frames) - 1) + [round(1000 * last_seconds)]
     file = io.BytesIO()
     frames[0].save(

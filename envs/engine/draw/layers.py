@@ -110,7 +110,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     """Draw layers on the picture of a position.
 
     Args:
-        svg: the picture, from `Game.svg`.
+        svg: the picture, from `Position.svg`.
         position: the position.
         layers: what each layer takes, by the names in `LAYERS`.
 
@@ -264,7 +264,7 @@ def _owners(position: Position, given: Any, spots: np.ndarray) -> list[str]:
     if not game.has_owners or game.action_places is None:
         raise ValueError(f"cells of {game.name} have no owners, so there is no layer 'ownership'")
     if given is None:
-        given = game.owners(position.states)[0]
+        given = position.owners()
     owners = _numbers(position, "ownership", given, game.planes_shape[1])
     if not (np.abs(owners) <= 1.001).all():
         raise ValueError(f"the layer 'ownership' takes {LAYERS['ownership']}")

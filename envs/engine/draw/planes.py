@@ -32,6 +32,7 @@ from .scene import Role, Scene, slots_at
 
 if TYPE_CHECKING:
     from ..game import Game
+    from ..position import Position
 
 _ROW = 16  # features in a row
 _PAPER = "#d8d2c4"
@@ -59,18 +60,17 @@ def planes_scene(game: Game) -> Scene:
         ground=[*frame.elements, *(moved(x, y, tile) for x, y in cells), *legend],
         slots=[*slots, *slots_at(cells, ["", last_mark(square(0.94 * frame.unit))])],
         roles=[Role("", f'<g transform="scale(2)">{piece}</g>') for piece in SYMBOLS["owners"]],
+        show=None,
     )
 
 
-def planes_text(game: Game, state: np.record) -> list[str]:
+def planes_text(position: Position) -> list[str]:
     """The board with the letter of the first plane that is not 0 in each cell, and the letters.
 
     A flat observation gives the features that are not 0.
     """
-    planes = np.empty(game.planes_shape, np.float32)
-    game.kernels.observe(
-        game.tables, np.asarray(state, game.state_dtype).reshape(1), 0, planes, False
-    )
+    game = position.game
+    planes = position.observation(0).reshape(game.planes_shape)
     names = _planes(game)
     if len(game.observation_shape) == 1:
         marked = [

@@ -1,13 +1,13 @@
 """A game's picture as data: its parts, for any program that draws it.
 
 The ``ground`` is always drawn, then the slots in their order: places at which shapes can be drawn.
-The function ``show`` of the game's view chooses the shapes, see `hooks`; so Python, and
-a page with the game's WebAssembly module, draw the same from one source.
+A rule function ``show`` chooses the shapes, see `hooks`; so Python, and a page with the game's
+WebAssembly module, draw the same from one source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ from .picture import (
 
 if TYPE_CHECKING:
     from ..game import Game
+    from ..position import Position
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,11 @@ class Handling:
     """How people take a piece in hand, turn it, and see in advance where it comes to rest.
 
     A preview of an action is the picture with some slots as they are after it. People move the
-    piece to where these slots change, turn it (``next_pose`` of the game's view) and put it down.
+    piece to where these slots change, turn it and put it down.
     So a program needs to know nothing of how pieces lie, stand or fall.
 
     Attributes:
+        next_pose: the rule function that says how a piece lies after a turn or a flip.
         piece: what people call a piece, such as ``block``.
         poses: the ways in which a piece can lie, in a few words each.
         pose_of: int[num_actions], the pose of the piece that an action puts down; -1 for an action
@@ -109,6 +111,7 @@ class Handling:
             slot, -1 for none; and a text for each of its choices, empty for nothing.
     """
 
+    next_pose: Callable
     piece: str
     poses: Sequence[str]
     pose_of: np.ndarray
@@ -122,10 +125,10 @@ class Handling:
 class Diagram:
     """A start that people agree on: an option whose value has one letter for each place.
 
-    The function ``set_up`` of the game's rules writes it, so a program that has the game with some
-    diagram can play any other.
+    A program that has the game with some diagram can play any other.
 
     Attributes:
+        set_up: the rule function that writes the start.
         option: name of the option.
         letters: two letters; the value has as many of each.
         names: what lies on a place with each letter, such as ``light``.
@@ -134,6 +137,7 @@ class Diagram:
         start: the letters at the start of the game with its options; empty if there is none yet.
     """
 
+    set_up: Callable
     option: str
     letters: str
     names: tuple[str, str]
@@ -192,7 +196,10 @@ class Scene:
         bottom: where the board ends, in user units; it begins at `HEAD`, and is `WIDTH` wide.
         ground: SVG elements that are always there.
         slots: the places at which shapes can be shown, in the order in which they are drawn.
-        roles: the roles by number, see ``role`` of a game's view.
+        roles: the roles by number.
+        show: the rule function that writes the shapes of the slots; None for the planes of the
+            observation, which the default scene shows.
+        role: the rule function that gives a player's role, if players may swap roles.
         note: a few words below the board; empty for none.
         ends: float[num_actions, 2, 2], x and y of two things that each action joins, such as the
             pieces that it exchanges, for programs in which a person points at one and then at
@@ -207,6 +214,8 @@ class Scene:
     ground: Sequence[str]
     slots: Sequence[Slot]
     roles: Sequence[Role]
+    show: Callable | None
+    role: Callable | None = None
     note: str = ""
     ends: np.ndarray | None = None
     handling: Handling | None = None
@@ -215,43 +224,45 @@ class Scene:
     aside: Aside | None = None
 
 
-def scene_document(
-    game: Game, state: np.record, last_action: int | None, before: np.record | None
-) -> str:
-    """The picture of a position, as for `Game.svg`: players, board, a line with the last action."""
-    scene = game.drawn_scene
-    shown = game.shown(state, last_action, before).tolist()
-    drawn = [slot.drawn(number) for slot, number in zip(scene.slots, shown, strict=True)]
+def scene_document(position: Position, last_action: int | None, before: Position | None) -> str:
+    """The picture of a position, as for `Position.svg`: players, board, a line on the last action.
+
+    Raises:
+        ValueError: see `Position.slots`.
+    """
+    game, scene = position.game, position.game.drawn_scene
+    slots = position.slots(last_action, before).tolist()
+    drawn = [slot.drawn(number) for slot, number in zip(scene.slots, slots, strict=True)]
     height = scene.bottom + FOOT
     elements = [f'<rect width="{WIDTH:g}" height="{height:g}" fill="{PAPER}"/>']
-    for player, number in enumerate(game.facts(state)[ROLE : ROLE + 2]):
-        elements += _side(game, state, player, scene.roles[number])
+    for player, number in enumerate(position.facts()[ROLE : ROLE + 2]):
+        elements += _side(position, player, scene.roles[number])
     beside = () if scene.aside is None else scene.aside.ground
     elements += [*scene.ground, *beside, *filter(None, drawn)]
     line = scene.bottom + FOOT / 2
-    told = "" if last_action is None else _last_ply(game, state, last_action, before)
+    told = "" if last_action is None else _last_ply(position, last_action, before)
     # Both get smaller where they must, the note only while it has half of the line.
     told_width, note_width = (WIDE * SMALL_TEXT * len(text) for text in (told, scene.note))
     note_room = max(WIDTH - 40 - told_width, WIDTH / 2 - 20)
     told_room = WIDTH - 40 - min(note_width, note_room)
     elements.append(fitted_text(16, line, told, SMALL_TEXT, INK, told_room, "start"))
     elements.append(fitted_text(WIDTH - 16, line, scene.note, SMALL_TEXT, FAINT, note_room, "end"))
-    return svg_document(WIDTH, height, game.title, elements, game.standing(state))
+    return svg_document(WIDTH, height, game.title, elements, position.standing())
 
 
-def _side(game: Game, state: np.record, player: int, role: Role) -> list[str]:
+def _side(position: Position, player: int, role: Role) -> list[str]:
     """A player's panel: piece, name, role and points, and what there is to do, or the result."""
     width, height = WIDTH / 2 - 12, HEAD - 16
     left = 8 + player * (width + 8)
-    outcome, points = int(state.outcome), game.tally(state)
-    acts = outcome == ONGOING and int(state.mover) == player
+    outcome, points = position.outcome, position.points
+    acts = outcome == ONGOING and position.mover == player
     won = outcome == PLAYER_0_WINS + player
     border = f'stroke="{INK}" stroke-width="4"' if acts or won else f'stroke="{LINE}"'
     fill = GOLD if won else "#ffffff" if acts else "none"
     tally = "" if points is None else str(points[player])
     room = width - 84 - 0.6 * 44 * len(tally)
     if outcome == ONGOING:
-        doing = f"to {game.to_do(state)}" if acts else ""
+        doing = f"to {position.to_do()}" if acts else ""
     elif outcome in (DRAW, TRUNCATED):
         doing = RESULTS[outcome]
     else:
@@ -274,12 +285,11 @@ def _side(game: Game, state: np.record, player: int, role: Role) -> list[str]:
     return elements
 
 
-def _last_ply(game: Game, state: np.record, action: int, before: np.record | None) -> str:
+def _last_ply(position: Position, action: int, before: Position | None) -> str:
     """The last action in words; by whom, if the position before it is known."""
     if before is None:
-        return f"ply {int(state.ply)}: {game.action_names[action]}"
-    text = game.action_to_text(before, action)
-    return f"ply {int(state.ply)}: player_{int(before.mover)} {text}"
+        return f"ply {position.ply}: {position.game.action_names[action]}"
+    return f"ply {position.ply}: player_{before.mover} {before.action_to_text(action)}"
 
 
 def describe_scene(game: Game) -> dict[str, Any]:
@@ -344,9 +354,12 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "diagram": None
         if diagram is None
         else {
-            **asdict(diagram),
+            "option": diagram.option,
+            "letters": diagram.letters,
             "names": list(diagram.names),
+            "places": diagram.places,
             "spots": diagram.spots.round(1).tolist(),
+            "start": diagram.start,
         },
         "rows": [asdict(row) for row in scene.rows],
         "cells": _spots(cell_spots(game)),

@@ -472,8 +472,8 @@ int32_t ludarium_game_begin_level(void *buffer, int32_t level, i64 seed) {
     code = fault_of_begin(kept, seed);
     if (code) return code;
     if (level < 1 || level > LEVELS) return LUDARIUM_LEVEL;
-    if (levels[level - 1].knobs[0] > MOST_SIMULATIONS) return LUDARIUM_SETTING;
-    __builtin_memcpy(at(buffer, AT_search_knobs), levels[level - 1].knobs, sizeof levels[0].knobs);
+    if (levels[level - 1].params[0] > MOST_SIMULATIONS) return LUDARIUM_SETTING;
+    __builtin_memcpy(at(buffer, AT_search_params), levels[level - 1].params, sizeof levels[0].params);
     return begun(kept, ludarium_game_level_begin(buffer, seed, CANONICAL), 1);
 }
 

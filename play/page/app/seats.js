@@ -91,7 +91,7 @@ export function levelInWords(level, levels) {
 
 /** The settings of a search job (see worker.js) for a seat of the kind `level` or `network`. */
 export function seatJob(seat, levels) {
-  if (seat.kind === "level") return { knobs: levels[seat.level - 1].knobs };
+  if (seat.kind === "level") return { params: levels[seat.level - 1].params };
   if (seat.seconds !== undefined) {
     return { time: 1000 * seat.seconds, settings: { simulations: MOST_SIMULATIONS } };
   }

@@ -28,7 +28,7 @@ rules: Any = None  # one game's rules, filled in by `specialise`
 
 def arguments(game: Game) -> Arguments:
     """The arguments of the kernels, see `specialise`."""
-    if not hasattr(game.rules, "score"):
+    if not game.has_score:
         return
     states, rngs, numbers = game.new_states(1), np.zeros((1, 2), np.int64), np.zeros(1, np.int64)
     keys, frames = np.zeros((1, 1, 1), np.int64), np.zeros((1, 1), FRAME)

@@ -2,6 +2,10 @@
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 
+Each game repeats: search its position, record the position with the search's policy, play the
+action that the search chooses (Silver et al., "A general reinforcement learning algorithm that
+masters chess, shogi, and Go through self-play", 2018).
+
 A compiled network is called from the kernels and answers at once. For any other network games wait,
 but not for each other: each continues with its next simulation, move or game until it needs the
 network, so every batch for the network is full.
@@ -38,26 +42,28 @@ if TYPE_CHECKING:
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
 
+#: What is counted: searched positions, games that ended and their plies, openings included; and
+#: of finished searches the simulations, the positions that the network evaluated, and the answers
+#: from the cache. `training.runs.metrics` makes metrics of these.
+COUNTS = np.dtype(
+    [
+        (name, np.int64)
+        for name in ("positions", "games", "plies", "simulations", "evaluations", "hits")
+    ]
+)
+
 
 def arguments(game: Game) -> Arguments:
     """The arguments of the kernels, see `specialise`."""
     count, actions = 1, game.num_actions
     planes = np.zeros((count, *game.planes_shape), np.float32)
     numbers = np.zeros(1, np.int64)
-    log = Log(
-        states=game.new_states(1),
-        policies=np.zeros((1, actions), np.float32),
-        games=numbers,
-        ended_games=numbers,
-        ended_outcomes=np.zeros(1, np.int8),
-        ended_scores=np.zeros(1, np.int32),
-        counts=numbers,
-    )
     games = SelfPlayGames(
         tree=new_tree(game, count, SearchSettings(simulations=1)),
         cache=new_cache(planes, actions, 0),
-        log=log,
+        log=new_log(game, 1, 1),
         numbers=numbers,
+        next_number=numbers,
         stride=1,
         seed=0,
         rngs=np.zeros((1, 2), np.int64),
@@ -68,7 +74,7 @@ def arguments(game: Game) -> Arguments:
     yield "begin_games", (game.tables, games)
     yield "begin_searches", (game.tables, games)
     settings, evaluation = settings_record(SearchSettings(), game), Evaluation.empty(1, actions)
-    yield "play_on", (game.tables, games, settings, evaluation, NONE, False)
+    yield "advance_games", (game.tables, games, settings, evaluation, NONE, False, 1)
 
 
 class Log(NamedTuple):
@@ -79,20 +85,28 @@ class Log(NamedTuple):
         policies: float32 [C, A], policy targets.
         games: int64 [C], number of the position's game.
         ended_games: int64 [E], numbers of games that ended.
-        ended_outcomes: int8 [E], their outcomes.
-        ended_scores: int32 [E], their scores for player 0.
-        counts: int64 [8]: positions, and how many of them fill the log; ended games, number of the
-            next game, simulations, plies of the ended games, evaluations by the network in finished
-            searches, and answers from the cache.
+        ended_states: structured [E], their last positions.
+        counts: structured [1] of `COUNTS`.
     """
 
     states: np.ndarray
     policies: np.ndarray
     games: np.ndarray
     ended_games: np.ndarray
-    ended_outcomes: np.ndarray
-    ended_scores: np.ndarray
+    ended_states: np.ndarray
     counts: np.ndarray
+
+
+def new_log(game: Game, positions: int, endings: int) -> Log:
+    """Allocate a log for these numbers of positions and of ended games."""
+    return Log(
+        states=game.new_states(positions),
+        policies=np.zeros((positions, game.num_actions), np.float32),
+        games=np.zeros(positions, np.int64),
+        ended_games=np.zeros(endings, np.int64),
+        ended_states=game.new_states(endings),
+        counts=np.zeros(1, COUNTS),
+    )
 
 
 class SelfPlayGames(NamedTuple):
@@ -103,6 +117,7 @@ class SelfPlayGames(NamedTuple):
         cache: answers of the network.
         log: positions searched and games that ended.
         numbers: int64 [B], numbers of the games.
+        next_number: int64 [1], number of the game to start next.
         stride: difference between the numbers of two games that are started one after the other.
         seed: seed of the games; each game's generator is seeded by it and the game's number.
         rngs: int64 [B, 2], generator states of the games.
@@ -115,6 +130,7 @@ class SelfPlayGames(NamedTuple):
     cache: Cache
     log: Log
     numbers: np.ndarray
+    next_number: np.ndarray
     stride: int
     seed: int
     rngs: np.ndarray
@@ -123,14 +139,11 @@ class SelfPlayGames(NamedTuple):
     canonical: bool
 
 
-COUNTS = 8
-POSITIONS, LIMIT, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(COUNTS)
-
-
 @part
-def is_full(log):
-    """Whether the next move might not fit into the log."""
-    return log.counts[POSITIONS] >= log.counts[LIMIT] or log.counts[ENDED] == len(log.ended_games)
+def is_full(log, limit):
+    """Whether the next move might not fit into the log, or there are ``limit`` positions."""
+    counts = log.counts[0]
+    return counts.positions >= limit or counts.games == len(log.ended_games)
 
 
 @part
@@ -152,10 +165,9 @@ def seed_game(games, b):
 def start_game(table, games, b):
     """Start a new game in slot ``b``, play its random opening, and begin its search."""
     state, rng = games.tree.states[b, 0], games.rngs[b]
-    log = games.log
-    num_actions = log.policies.shape[1]
-    games.numbers[b] = log.counts[NEXT_GAME]
-    log.counts[NEXT_GAME] += games.stride
+    num_actions = games.log.policies.shape[1]
+    games.numbers[b] = games.next_number[0]
+    games.next_number[0] += games.stride
     seed_game(games, b)
     rules.init(table, state, rng)
     for _ in range(random_below(rng, games.opening_plies + 1)):
@@ -167,27 +179,27 @@ def start_game(table, games, b):
 
 
 @part
-def end_game(table, games, b):
+def end_game(games, b):
     """Log the end of game ``b``."""
-    state, log = games.tree.states[b, 0], games.log
-    row = log.counts[ENDED]
-    log.ended_games[row] = games.numbers[b]
-    log.ended_outcomes[row] = state.outcome
-    log.ended_scores[row] = rules.score(table, state)
-    log.counts[ENDED] += 1
-    log.counts[PLIES] += state.ply
+    log, counts = games.log, games.log.counts[0]
+    log.ended_games[counts.games] = games.numbers[b]
+    log.ended_states[counts.games] = games.tree.states[b, 0]
+    counts.games += 1
+    counts.plies += games.tree.states[b, 0].ply
 
 
 @part
 def record(games, b):
     """Log the root of search ``b`` and its policy target."""
-    log, root = games.log, games.tree.roots[b]
-    row = log.counts[POSITIONS]
+    log, counts, root = games.log, games.log.counts[0], games.tree.roots[b]
+    row = counts.positions
     log.states[row] = games.tree.states[b, 0]
     log.games[row] = games.numbers[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
-    log.counts[POSITIONS] += 1
+    counts.positions += 1
+    counts.simulations += root.simulation
+    counts.evaluations += root.evaluations
 
 
 @part
@@ -223,7 +235,7 @@ def begin_searches(tables, games):
 
 
 @kernel
-def play_on(tables, games, settings_array, evaluation, net, is_answered):
+def advance_games(tables, games, settings_array, evaluation, net, is_answered, limit):
     """Play until the log is full, or each game waits for the network.
 
     Args:
@@ -233,6 +245,7 @@ def play_on(tables, games, settings_array, evaluation, net, is_answered):
         evaluation: an `Evaluation` with B rows, which receives the network's answers.
         net: the network, see `ludarium.models.kernels.Called`.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
+        limit: with so many positions the log is full.
 
     Returns:
         Whether the log is full.
@@ -243,23 +256,27 @@ def play_on(tables, games, settings_array, evaluation, net, is_answered):
         search, rng = search_of(tree, b), games.rngs[b]
         roots, nodes, edges, states = search
         root = roots[0]
+        # 1. The network has answered: evaluate the leaf, and back its value up.
         if is_answered and root.waiting >= 0:
             receive(table, search, settings, rng, cache, evaluation, b)
-        while not is_full(log):
+        while not is_full(log, limit):
+            # 2. A leaf needs the network: ask the cache, then a compiled network. Any other
+            #    answers between two calls, so the game waits.
             if root.waiting >= 0:
                 if answer_from_cache(table, search, settings, rng, cache, planes, b):
-                    log.counts[HITS] += 1
+                    log.counts[0].hits += 1
                 elif answer(net, planes, evaluation, b):
                     receive(table, search, settings, rng, cache, evaluation, b)
                 else:
                     break
+            # 3. Select the next leaf, from the root down.
             elif next_leaf(table, search, settings, tree.considered_visits) == NO_NODE:
+                # 4. No simulation is left: record the position with its policy target, and play.
                 edge = choose_root_edge(root, nodes, edges, settings, rng)
-                log.counts[SIMULATIONS] += root.simulation
-                log.counts[EVALUATIONS] += root.evaluations
                 record(games, b)
                 advance_root(table, search, settings, edge, rng)
+                # 5. The game is over: keep its end, and start the next one in its place.
                 if states[0].outcome != ONGOING:
-                    end_game(table, games, b)
+                    end_game(games, b)
                     start_game(table, games, b)
-    return is_full(log)
+    return is_full(log, limit)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
 
 rules: Any = None  # one game's rules, filled in by `specialise`
+TITLE = "matches"
 
 
 def arguments(game: Game) -> Arguments:

@@ -7,16 +7,15 @@ gets the leaves of all searches at once, again and again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from ludarium.base.numbers import require_seed
-from ludarium.base.threads import available_cores, take_turns
+from ludarium.base.progress import Progress
+from ludarium.base.threads import available_cores, run_tasks
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -33,8 +32,8 @@ from ludarium.models.kernels import NONE, Called
 
 from . import simulate
 from .cache import Cache, empty, new_cache
-from .finding import Finding
 from .gumbel import write_considered_visits
+from .result import SearchResult
 from .results import join_results
 from .settings import settings_record
 from .tree import new_tree
@@ -42,7 +41,7 @@ from .tree import new_tree
 _PATIENCE = 0.2  # seconds between checks whether searches inside compiled code must end
 
 
-class Search:
+class BatchSearch:
     """Searches up to ``batch`` positions in parallel.
 
     Args:
@@ -83,6 +82,7 @@ class Search:
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(require_seed(seed), batch)
         self._megabytes = cache
+        self._kernels = specialise(simulate, game)
 
     def __reduce__(self) -> tuple:
         # Its arrays are views of each other, and separate copies would not be.
@@ -117,7 +117,7 @@ class Search:
 
     def run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None = None
-    ) -> Finding:
+    ) -> SearchResult:
         """Search positions, structured array [n], none of them finished.
 
         Args:
@@ -133,7 +133,7 @@ class Search:
         if (states["outcome"] != ONGOING).any():
             raise ValueError("there is nothing to search in a finished game")
         if not len(states):
-            return Finding.of(
+            return SearchResult.of(
                 np.zeros(0, np.int64), np.zeros((0, self.game.num_actions), np.float32)
             )
         version = version_of(evaluate)
@@ -148,22 +148,21 @@ class Search:
         ]
         return portions[0] if len(portions) == 1 else join_results(portions)
 
-    def _run(self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None) -> Finding:
+    def _run(
+        self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None
+    ) -> SearchResult:
         count, tree, num_actions = len(states), self.tree, self.game.num_actions
         is_inside = in_search(evaluate, count) is not None
-        kernels = specialise(simulate, self.game)
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
         evaluation = Evaluation.empty(count, num_actions)
         parts = self._parts(count, min(len(self._caches), count) if is_inside else 1)
         for cache, first, last in parts:
-            kernels.begin(
+            self._kernels.begin(
                 *(self.game.tables, tree, cache, self._planes, is_canonical(evaluate)),
                 *(first, last),
             )
-        waiting = (
-            self._run_inside(kernels, count, evaluate, evaluation, parts) if is_inside else count
-        )
+        waiting = self._run_inside(count, evaluate, evaluation, parts) if is_inside else count
         while waiting:
             open_searches = np.flatnonzero(tree.roots["waiting"][:count] >= 0)
             answer = evaluate(self.observations[open_searches])
@@ -171,21 +170,26 @@ class Search:
             answer = checked(answer, waiting, num_actions, evaluate, needs_score)
             for array, found in zip(evaluation, answer, strict=True):
                 array[open_searches] = found
-            waiting = sum(self._advance(kernels, NONE, evaluation, True, part, 0) for part in parts)
+            waiting = sum(self._advance(NONE, evaluation, True, part, 0) for part in parts)
         actions = np.zeros(count, np.int64)
         values = np.zeros(count, np.float32)
         visits = np.zeros((count, num_actions), np.int32)
         action_values = np.full(visits.shape, np.nan, np.float32)
-        kernels.results(
+        self._kernels.results(
             *(tree, self._settings_array, self._rngs),
             *(actions, values, visits, action_values, 0, count),
         )
         roots = tree.nodes[:count, 0]
-        return Finding.of(
+        edges = tree.edges[:count, :num_actions]
+        priors = np.zeros((count, num_actions), np.float32)
+        searches, legal = np.nonzero(np.arange(num_actions) < roots["end"][:, None])
+        priors[searches, edges["action"][searches, legal]] = edges["prior"][searches, legal]
+        return SearchResult.of(
             actions,
             tree.roots["policy"][:count].copy(),
             values=values,
             proven=roots["lower"] == roots["upper"],
+            priors=priors,
             visits=visits,
             action_values=action_values,
             simulations=int(tree.roots["simulation"][:count].sum()),
@@ -199,7 +203,6 @@ class Search:
 
     def _run_inside(
         self,
-        kernels: Any,
         count: int,
         evaluate: Evaluator,
         evaluation: Evaluation,
@@ -210,7 +213,7 @@ class Search:
         Returns:
             How many searches still wait: the network's answers to them are not finite numbers.
         """
-        must_end = threading.Event()
+        ending = Progress()
 
         def run_part(_: int, number: int) -> int:
             network = in_search(evaluate, count)
@@ -218,11 +221,9 @@ class Search:
             first, last = parts[number][1:]
             evaluations = self.tree.roots["evaluations"][first:last]
             waiting, asked = last - first, 0
-            while waiting and not must_end.is_set():
+            while waiting and not ending.stopped:
                 started, limit = perf_counter(), self._limits[number]
-                waiting = self._advance(
-                    kernels, network.net, evaluation, False, parts[number], limit
-                )
+                waiting = self._advance(network.net, evaluation, False, parts[number], limit)
                 before, asked = asked, int(evaluations.sum())
                 if asked - before < limit:
                     break
@@ -232,11 +233,10 @@ class Search:
 
         if len(parts) == 1:
             return run_part(0, 0)
-        return sum(take_turns(run_part, len(parts), len(parts), stop=must_end.set).values())
+        return sum(run_tasks(run_part, len(parts), len(parts), ending).values())
 
     def _advance(
         self,
-        kernels: Any,
         net: Called,
         evaluation: Evaluation,
         is_answered: bool,
@@ -245,19 +245,9 @@ class Search:
     ) -> int:
         """See `simulate.advance`."""
         cache, first, last = part
-        waiting: int = kernels.advance(
-            self.game.tables,
-            self.tree,
-            cache,
-            self._settings_array,
-            self._rngs,
-            evaluation,
-            net,
-            self._planes,
-            first,
-            last,
-            is_answered,
-            limit,
+        waiting: int = self._kernels.advance(
+            *(self.game.tables, self.tree, cache, self._settings_array, self._rngs),
+            *(evaluation, net, self._planes, first, last, is_answered, limit),
         )
         return waiting
 
@@ -269,8 +259,8 @@ def _copied(
     batch: int,
     cache: float,
     rngs: np.ndarray,
-) -> Search:
-    search = Search(game, room, batch, cache=cache)
+) -> BatchSearch:
+    search = BatchSearch(game, room, batch, cache=cache)
     search.use(settings)
     search._rngs[:] = rngs
     return search

@@ -9,8 +9,8 @@ import ludarium.training.agents.checkpoints as checkpoints
 from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
-from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.samples import sample_dtype
+from ludarium.training.alphazero.variants import VariantPacker
 from ludarium.training.runs.trainer import games_of
 from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -54,7 +54,7 @@ def test_variants_that_cannot_be_are_refused_before_anything_is_made(tmp_path, s
 
 def test_samples_of_all_games_come_back_from_one_buffer():
     games = [game for game, _ in games_of(tiny_config())]
-    mixture = Mixture(games, solved=True)
+    packer = VariantPacker(games, solved=True)
     rng = np.random.default_rng(1)
     packed, samples = [], []
     for number, game in enumerate(games):
@@ -64,17 +64,17 @@ def test_samples_of_all_games_come_back_from_one_buffer():
             made[name] = rng.integers(0, 2, made[name].shape)
         made["state"] = game.start().state
         samples.append(made)
-        packed.append(mixture.pack(number, made))
+        packed.append(packer.pack(number, made))
     order = rng.permutation(sum(map(len, packed)))
     records = np.concatenate(packed)[order]
-    for number, found in enumerate(mixture.unpack(records)):
+    for number, found in enumerate(packer.unpack(records)):
         mine = records["game"] == number
         assert found.dtype == samples[number].dtype
         start = sum(map(len, packed[:number]))
         np.testing.assert_array_equal(found, samples[number][order[mine] - start])
     records["game"][0] = 7
     with pytest.raises(ValueError, match="game 7"):
-        mixture.unpack(records)
+        packer.unpack(records)
 
 
 def test_any_part_of_an_iteration_has_the_games_in_their_proportions(tmp_path):

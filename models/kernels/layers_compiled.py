@@ -51,6 +51,7 @@ def finish(sums, begin, rows, width, table, t, scale, s, skips, floor, out, at, 
     for lane in range(0, width, target.LANES):
         of_table, of_scale = load(table, t + lane), load(scale, s + lane)
         for row in range(rows):
+            # y = max((sum + table) * scale + skip, floor)
             place = at + row * stride + lane
             value = as_floats(load(sums, begin + row * width + lane) + of_table) * of_scale
             if skips:
@@ -64,6 +65,7 @@ def narrow(values, count, layer, out):
     inverse, zero = spread(layer.inverse), spread(layer.zero)
     least, most = spread(layer.least), spread(layer.most)
     for k in range(0, count, target.LANES):
+        # Quantisation: q = clip(x / step + zero, least, most), rounded as it is stored.
         value = load(values, k) * inverse + zero
         store_activations(out, k, smaller(larger(value, least), most))
 
@@ -99,10 +101,12 @@ def dense(
     inputs, outputs = layer.inputs, layer.outputs
     row = 0
     while row < rows:
+        # Several rows at a time read each weight once.
         together = target.ROWS if row + target.ROWS <= rows else 1
         o = 0
         while o < outputs:
             of_block = block_at(o, outputs)
+            # Of a single row several blocks at a time, as one alone would wait for its own sums.
             streams = STREAMS if together == 1 and o + STREAMS * target.STEP <= outputs else 1
             multiply_rows(
                 *(of_block, together, streams, x, first + row * stride, stride, inputs),
@@ -119,9 +123,11 @@ def dense(
 @part
 def multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sums):
     """Write a convolution's sums [width, of_block] for a row of the board, from output ``o`` on."""
+    # Rows of the board under the 3 x 3 taps; the weights of taps above the board are skipped.
     inputs = layer.inputs
     first_row, last_row = max(0, y - 1), min(height, y + 2)
     place = layer.weights + 9 * o * inputs + 3 * (first_row - y + 1) * inputs * of_block
+    # Even parts of the row, each with as many cells as fit into registers; ends lack a column.
     parts = (width + MOST_CELLS - 1) // MOST_CELLS
     shortest = width // parts
     longer = width - shortest * parts  # parts with one cell more
@@ -153,6 +159,7 @@ def convolve(x, height, width, channels, weights, table, scale, layer, sums, ski
             kind = (1 if y == 0 else 0) + (2 if y == height - 1 else 0)
             of_row = layer.table + 4 * kind * channels + o
             at = y * width * channels + o
+            # The first column, those between, and the last: each kind has a table of its own.
             begin = 0
             for column_kind, cells in ((1, 1), (0, width - 2), (2, 1)):
                 if width == 1:
@@ -212,6 +219,7 @@ def convolve_sparse(observation, height, width, planes, channels, weights, bias,
                 value = observation[(plane * height + y) * width + x]
                 if value == 0:
                     continue
+                # out[row, column] += value * weights[plane, y - row + 1, x - column + 1]
                 for row in range(max(0, y - 1), min(height, y + 2)):
                     for column in range(max(0, x - 1), min(width, x + 2)):
                         tap = 3 * (y - row + 1) + x - column + 1
@@ -242,6 +250,7 @@ def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
     ``weights`` hold gains [channels] from ``norm`` on, then biases [channels]. ``lanes`` is memory
     for `SUMS` numbers.
     """
+    # (x - mean) / sqrt(variance + epsilon) * gain + bias (Ba, Kiros and Hinton, 2016)
     share = np.float32(1.0 / count)
     mean = total_of_row(x, first, count, np.float32(0), False, lanes) * share
     variance = total_of_row(x, first, count, mean, True, lanes) * share
@@ -267,6 +276,7 @@ def total_of_row(x, first, count, mean, squares, lanes):
             difference = load(x, first + k) - means
             total = total + (difference * difference if squares else difference)
         store(lanes, lane, total)
+    # Then in halves: 16 sums to 8, 4, 2 and 1; numbers behind the last whole 16 come at the end.
     half = SUMS // 2
     while half > 0:
         for lane in range(half):
@@ -281,6 +291,7 @@ def total_of_row(x, first, count, mean, squares, lanes):
 @part
 def write_outcome(heads, first, wdl, scores, n):
     """Write win, draw, loss and score of position ``n`` from the logits at ``heads[first]``."""
+    # Softmax: exp(l - max l) / sum of the same
     best = max(heads[first], heads[first + 1], heads[first + 2])
     total = np.float32(0)
     for k in range(3):

@@ -18,13 +18,13 @@ from ludarium.envs.engine.game import Game
 from .samples import Batch, BatchMaker, sample_dtype
 
 
-class Mixture:
+class VariantPacker:
     """Packs samples of several games into records of one kind; samples of a single game stay as is.
 
     Args:
         games: the games; a game's place here is its number.
         solved: see `sample_dtype`.
-        keep_decided: see `BatchMaker`.
+        keep_trivial: see `BatchMaker`.
 
     Attributes:
         dtypes: dtype of each game's samples.
@@ -36,10 +36,10 @@ class Mixture:
         self,
         games: Sequence[Game],
         solved: bool = False,
-        keep_decided: float = 1.0,
+        keep_trivial: float = 1.0,
     ) -> None:
         self.dtypes = [sample_dtype(game, solved) for game in games]
-        self._makers = [BatchMaker(game, keep_decided) for game in games]
+        self._makers = [BatchMaker(game, keep_trivial) for game in games]
         if len(games) == 1:
             (self.dtype,) = self.dtypes
         else:

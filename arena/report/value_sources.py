@@ -13,9 +13,9 @@ from ludarium.analysis.solutions import table_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import Searcher, UCTSearcher
+from ludarium.training.agents import UCTAgent
 from ludarium.training.evaluation.games import Games
-from ludarium.training.search import Budget
+from ludarium.training.search import Budget, SearchResult
 
 from .enumeration import Enumeration, position_keys, rewards_of
 
@@ -26,7 +26,7 @@ _MEMORY = 1 << 28  # bytes for the table of that search
 
 
 @dataclass(frozen=True)
-class Evaluator:
+class ValueSource:
     """Values positions of one game.
 
     Attributes:
@@ -64,10 +64,10 @@ class Evaluator:
         kept: list[np.ndarray] = []
         rows: list[int] = []
         numbers: list[int] = []
-        for ply in sample.replay(np.arange(games)):
-            kept.append(ply.before)
-            rows += ply.games.tolist()
-            numbers += [ply.number] * len(ply.games)
+        for ply, playing, before, _ in sample.replay(np.arange(games)):
+            kept.append(before)
+            rows += playing.tolist()
+            numbers += [ply] * len(playing)
         if kept:
             found[rows, numbers] = self.values(np.concatenate(kept))
         found[np.arange(games), plies] = sample.rewards(0)[:games]
@@ -75,32 +75,29 @@ class Evaluator:
 
 
 def searched_values(
-    searcher: Searcher, budget: Budget, name: str, seed: int | None = None
-) -> Evaluator:
-    """Values found by a searcher.
+    search: Callable[[np.ndarray], SearchResult], name: str, plays_out: bool = False
+) -> ValueSource:
+    """Values found by a search.
 
     Args:
-        searcher: a searcher for this game.
-        budget: budget for each position.
+        search: an agent's `search`, or its `policy`.
         name: a name for people.
-        seed: seed of its random numbers.
+        plays_out: whether it searches by random playouts.
     """
-    rng = np.random.default_rng(seed)
 
     def unfinished(states: np.ndarray) -> np.ndarray:
-        found = searcher.find(states, budget, rng)
-        return found.values * (1.0 - 2.0 * states["mover"])
+        return search(states).values * (1.0 - 2.0 * states["mover"])
 
-    return Evaluator(name, unfinished, plays_out=isinstance(searcher, UCTSearcher))
+    return ValueSource(name, unfinished, plays_out=plays_out)
 
 
-def playout_values(game: Game, playouts: int, seed: int) -> Evaluator:
+def playout_values(game: Game, playouts: int, seed: int) -> ValueSource:
     """Values found by UCT."""
-    budget = Budget(simulations=playouts)
-    return searched_values(UCTSearcher(game), budget, f"uct:{playouts}", seed)
+    agent = UCTAgent(game, Budget(simulations=playouts), seed=seed)
+    return searched_values(agent.search, f"uct:{playouts}", plays_out=True)
 
 
-def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
+def exact_evaluator(game: Game, positions: Enumeration) -> ValueSource | None:
     """Exact values of all positions of a game, if they are known or few."""
     found = positions.values
     if found is not None:
@@ -109,7 +106,7 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
             return np.array([found[key.tobytes()] for key in position_keys(game, states)])
 
         name = f"all {sum(positions.counts):,} positions, solved"
-        return Evaluator(name, counted, is_exact=True)
+        return ValueSource(name, counted, is_exact=True)
     table = table_of(game)
     if table is None or not table.knows(game.start(0).states)[0]:
         return None
@@ -117,10 +114,10 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
     def looked_up(states: np.ndarray) -> np.ndarray:
         return np.sign(table.values(states)) * (1.0 - 2.0 * states["mover"])
 
-    return Evaluator(table.source, looked_up, is_exact=True)
+    return ValueSource(table.source, looked_up, is_exact=True)
 
 
-def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:
+def exact_values(game: Game, exact: ValueSource | None, states: np.ndarray) -> np.ndarray | None:
     """Player 0's values of unfinished early positions [N] with perfect play, float[N].
 
     Corso's are searched, on 5 x 5 with what ships about the first plies. The result is None if one

@@ -1,11 +1,11 @@
-"""Plays games of many pairings on all cores, in chunks that do not depend on when they are played.
+"""Plays matches of many pairings on all cores; none depends on when it is played.
 
-A chunk is a few openings of one pairing, each played from both seats, as one match. Its seed is
+A match is a few openings of one pairing, each played from both seats. Its seed is
 derived from the tournament's seed, the two agents' names, and the number of its first opening.
 So its games are the same whatever was played before, and on any number of cores (unless an agent's
 moves depend on the time that they take).
 
-Each core plays chunks in its own thread, with its own agents, which use no other core:
+Each core plays matches in its own thread, with its own agents, which use no other core:
 compiled rules, searches and networks run without Python's lock. So nothing has to travel between
 processes, and the user's own games and agents need not be importable by another process.
 """
@@ -23,26 +23,26 @@ from itertools import chain
 import numpy as np
 
 from ludarium.base.messages import quoted, shortened
-from ludarium.base.progress import UNWATCHED, StoppedError, Task
-from ludarium.base.threads import available_cores, one_core, take_turns
+from ludarium.base.progress import SILENT, Progress, StoppedError
+from ludarium.base.threads import available_cores, one_core, run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, draw_openings
 
-#: Openings in a chunk.
-CHUNK = 10
+#: Openings in a match.
+MATCH_OPENINGS = 10
 #: Openings that are drawn together, all different if enough can be found.
 BLOCK = 100
 
 MOST_SEED = 2**64 - 1
 
-#: Called with a chunk and its games, by one thread at a time; true ends all play.
-Finished = Callable[["Chunk", Games], bool | None]
+#: Called with a match and its games, by one thread at a time; true ends all play.
+Finished = Callable[["ScheduledMatch", Games], bool | None]
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ScheduledMatch:
     """The games of a pairing from openings ``begin`` to ``end``.
 
     Game 2k of a pairing has opening k, with its first agent as player_0; in game 2k + 1 the agents
@@ -70,7 +70,7 @@ class Chunk:
 
 
 class Schedule:
-    """All chunks of some pairings, in the order of play: the pairings take turns.
+    """All matches of some pairings, in the order of play: the pairings take turns.
 
     So whenever play stops, all pairings have about equally many games.
 
@@ -89,13 +89,13 @@ class Schedule:
         self._openings = games // 2
         self.games = games * len(self._pairings)
 
-    def __iter__(self) -> Iterator[Chunk]:
-        for begin in range(0, self._openings, CHUNK):
+    def __iter__(self) -> Iterator[ScheduledMatch]:
+        for begin in range(0, self._openings, MATCH_OPENINGS):
             for pairing in self._pairings:
-                yield self._chunk(*pairing, begin)
+                yield self._match(*pairing, begin)
 
-    def find(self, row: np.ndarray) -> Chunk:
-        """The chunk that contains a game, given as structured [1] of `ROW`.
+    def find(self, row: np.ndarray) -> ScheduledMatch:
+        """The match that contains a game, given as structured [1] of `ROW`.
 
         Raises:
             ValueError: there is no such game.
@@ -104,34 +104,34 @@ class Schedule:
         number = int(row["number"][0])
         if (first, second) not in self._pairings or not 0 <= number < 2 * self._openings:
             raise ValueError(f"{first} and {second} have no game {number}")
-        return self._chunk(first, second, number // (2 * CHUNK) * CHUNK)
+        return self._match(first, second, number // (2 * MATCH_OPENINGS) * MATCH_OPENINGS)
 
-    def _chunk(self, first: str, second: str, begin: int) -> Chunk:
-        return Chunk(first, second, begin, min(begin + CHUNK, self._openings))
+    def _match(self, first: str, second: str, begin: int) -> ScheduledMatch:
+        return ScheduledMatch(first, second, begin, min(begin + MATCH_OPENINGS, self._openings))
 
 
-def play_chunks(
+def play_matches(
     game: Game,
     agents: Mapping[str, AgentSpec],
-    chunks: Sequence[Chunk],
+    matches: Sequence[ScheduledMatch],
     finished: Finished,
     seed: int = 1,
     opening_plies: int | None = None,
     workers: int | None = None,
-    task: Task = UNWATCHED,
+    progress: Progress = SILENT,
 ) -> None:
-    """Play chunks, one per worker at a time, and begin them in order.
+    """Play matches, one per worker at a time, and begin them in order.
 
     Args:
         game: the rules.
         agents: specs of the agents, by name.
-        chunks: the chunks to play.
-        finished: function called with each chunk when it is played.
+        matches: the matches to play.
+        finished: function called with each match when it is played.
         seed: seed of openings and agents.
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
             opening.
-        workers: chunks played at the same time; default: one for each core.
-        task: task that counts the finished games; if it is stopped, all play ends.
+        workers: matches played at the same time; default: one for each core.
+        progress: counts the finished games; if it is stopped, all play ends.
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
@@ -140,24 +140,25 @@ def play_chunks(
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
-    workers = min(workers or available_cores(), max(1, len(chunks)))
-    team = _Workers(game, agents, SeededOpenings(game, opening_plies, seed), seed, workers, task)
+    workers = min(workers or available_cores(), max(1, len(matches)))
+    openings, part = SeededOpenings(game, opening_plies, seed), progress.part()
+    team = _Workers(game, agents, openings, seed, workers, part)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
         try:
-            played = team.play(worker, chunks[number])
+            played = team.play(worker, matches[number])
         except StoppedError:
             return
         with handing_over:
-            if not team.stopped and finished(chunks[number], played):
-                team.stop()
+            if not part.stopped and finished(matches[number], played):
+                part.stop()
 
-    take_turns(play, len(chunks), workers, lambda _: team.stopped, team.stop)
+    run_tasks(play, len(matches), workers, part)
 
 
-class _Workers(Task):
-    """The agents of each worker; the object itself is the task of their matches."""
+class _Workers:
+    """The agents of each worker."""
 
     def __init__(
         self,
@@ -166,32 +167,18 @@ class _Workers(Task):
         openings: SeededOpenings,
         seed: int,
         workers: int,
-        task: Task,
+        progress: Progress,
     ) -> None:
-        self._task = task
+        self._progress = progress
         self._game = game
         self._specs = agents
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
         self._locks = {name: threading.Lock() for name in agents}
         self._openings = openings
         self._seed = seed
-        self._ends = False
 
-    @property
-    def stopped(self) -> bool:
-        """Whether all workers should end."""
-        return self._ends or self._task.stopped
-
-    def stop(self) -> None:
-        """Make all workers end soon."""
-        self._ends = True
-
-    def advance(self, count: int = 1, note: str = "") -> None:
-        """Report games that are over."""
-        self._task.advance(count)
-
-    def play(self, worker: int, chunk: Chunk) -> Games:
-        """Play a chunk.
+    def play(self, worker: int, match: ScheduledMatch) -> Games:
+        """Play a match.
 
         Raises:
             ValueError: an agent failed.
@@ -201,22 +188,22 @@ class _Workers(Task):
             with on_one_core():
                 games = play_match(
                     self._game,
-                    self._agent(worker, chunk.first),
-                    self._agent(worker, chunk.second),
-                    chunk.games,
-                    seed=_chunk_seed(self._seed, chunk),
-                    openings=self._openings.between(chunk.begin, chunk.end),
-                    task=self,
+                    self._agent(worker, match.first),
+                    self._agent(worker, match.second),
+                    match.games,
+                    seed=_match_seed(self._seed, match),
+                    openings=self._openings.between(match.begin, match.end),
+                    progress=self._progress,
                 )
         except (StoppedError, MemoryError):
             raise
         except Exception as error:
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
             raise ValueError(
-                f"{chunk.first} against {chunk.second} stopped in games {chunk.numbers[0]} to "
-                f"{chunk.numbers[-1]}: {kind}{shortened(str(error), 400)}"
+                f"{match.first} against {match.second} stopped in games {match.numbers[0]} to "
+                f"{match.numbers[-1]}: {kind}{shortened(str(error), 400)}"
             ) from error
-        return replace(games, players=(chunk.first, chunk.second))
+        return replace(games, players=(match.first, match.second))
 
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
@@ -273,7 +260,7 @@ class SeededOpenings:
         self._lock = threading.Lock()
 
     def between(self, begin: int, end: int) -> Openings:
-        """The openings of a chunk, or of a part of it; none crosses the border of a block."""
+        """The openings of a match, or of a part of it; none crosses the border of a block."""
         number, inside = divmod(begin, BLOCK)
         with self._lock:
             if number not in self._blocks:
@@ -283,8 +270,8 @@ class SeededOpenings:
         return self._blocks[number][inside : inside + end - begin]
 
 
-def _chunk_seed(seed: int, chunk: Chunk) -> int:
-    text = f"{seed}\n{chunk.first}\n{chunk.second}\n{chunk.begin}"
+def _match_seed(seed: int, match: ScheduledMatch) -> int:
+    text = f"{seed}\n{match.first}\n{match.second}\n{match.begin}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 

@@ -88,11 +88,11 @@ def register_game(game: type[Game]) -> type[Game]:
         ValueError: the class lacks something, or another game or version has its name.
     """
     GAMES.add(game)
-    install_faces(game.name, game.version)
+    install_modules(game.name, game.version)
     return game
 
 
-def install_faces(name: str, version: int) -> str:
+def install_modules(name: str, version: int) -> str:
     """Create the module ``<name>_v<version>`` and the ids of a game; return the module's name.
 
     Modules and ids find the game when they are used, so its package need not be imported yet.
@@ -102,7 +102,7 @@ def install_faces(name: str, version: int) -> str:
     if f"{__package__}.{versioned}" not in sys.modules:
         module = ModuleType(f"{__package__}.{versioned}", f"The game {name}, version {version}.")
         for called, maker in (("env", make), ("raw_env", make_raw)):
-            setattr(module, called, _face(maker, name, module.__name__, called))
+            setattr(module, called, _maker_of(maker, name, module.__name__, called))
         sys.modules[module.__name__] = module
         setattr(package, versioned, module)
         _register_ids(name, version)
@@ -134,16 +134,16 @@ def _register_ids(name: str, version: int) -> None:
     )
 
 
-def _face(maker: Any, name: str, module: str, called: str) -> Any:
+def _maker_of(maker: Any, name: str, module: str, called: str) -> Any:
     """``maker`` for one game: a function that a pickle finds as ``called`` in ``module``."""
 
-    def face(
+    def made(
         *, render_mode: str | None = None, canonical: bool = False, **options: Any
     ) -> BoardGameEnv:
         return maker(name, render_mode=render_mode, canonical=canonical, **options)
 
-    face.__module__, face.__name__, face.__qualname__ = module, called, called
+    made.__module__, made.__name__, made.__qualname__ = module, called, called
     doc = maker.__doc__ or ""  # empty under python -OO
     doc = doc.replace("        name: the game's name.\n", "")
-    face.__doc__ = doc.replace("the game called ``name``", name)
-    return face
+    made.__doc__ = doc.replace("the game called ``name``", name)
+    return made

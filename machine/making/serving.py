@@ -46,7 +46,7 @@ class _Finder(MetaPathFinder):
         if file is None:
             return None
         text = self.texts.get(file)
-        loader = None if text is None else _Loader(name, file, text.encode())
+        loader = None if text is None else _Loader(name, file, text.encode("latin-1"))
         return spec_from_file_location(name, file, loader=loader)
 
 
@@ -127,7 +127,3 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
 
 def _tuples(entry: Any) -> Any:
     return tuple(map(_tuples, entry)) if isinstance(entry, list) else entry
-
-
-if __name__ == "__main__":
-    main()

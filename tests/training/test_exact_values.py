@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ludarium.analysis import Answer, Value
+from ludarium.analysis import Value, ValueBounds
 
 
-def between(low: Value, high: Value) -> Answer:
-    return Answer(low, high, nodes=7, seconds=0.5)
+def between(low: Value, high: Value) -> ValueBounds:
+    return ValueBounds(low, high, nodes=7, seconds=0.5)
 
 
 def test_values_are_ordered_by_what_the_player_to_move_prefers() -> None:
@@ -36,14 +36,14 @@ def test_the_opponent_sees_the_opposite(value: Value) -> None:
 
 def test_the_best_answer_takes_each_bound_from_the_action_that_has_it() -> None:
     first, second = between(Value(-1, -3), Value(1, 9)), between(Value(0, 0), Value(1, 2))
-    best = Answer.best([first, second])
+    best = ValueBounds.best([first, second])
     assert (best.low, best.high, best.nodes, best.seconds) == (Value(0, 0), Value(1, 9), 14, 1.0)
-    assert list(Answer.best_first({4: first, 2: second, 7: second})) == [2, 7, 4]
+    assert list(ValueBounds.best_first({4: first, 2: second, 7: second})) == [2, 7, 4]
 
 
 def test_what_is_decided() -> None:
-    assert Answer.exact(Value(1, 3)).is_decided
-    assert Answer.exact(Value(1, 3)).lead == 3
+    assert ValueBounds.exact(Value(1, 3)).is_decided
+    assert ValueBounds.exact(Value(1, 3)).lead == 3
     won = between(Value(1, 1), Value(1, 25))
     assert (won.is_decided, won.outcome, won.result, won.lead) == (False, 1, "win", None)
     assert won.without_lead().is_decided
@@ -82,6 +82,6 @@ def test_answers_for_programs() -> None:
         "nodes": 7,
         "seconds": 0.5,
     }
-    exact = Answer.exact(Value(1, plies=3)).as_json()
+    exact = ValueBounds.exact(Value(1, plies=3)).as_json()
     assert exact["value"] == "win"
     assert exact["low"] == exact["high"] == {"outcome": 1, "plies": 3}

@@ -9,7 +9,7 @@ from ludarium.envs.engine.codec import Codec, Encoded
 from ludarium.envs.engine.game import Game
 
 
-class View:
+class ObservationEncoder:
     """Encodes the games of a batch for networks, optionally each position in a random symmetry.
 
     A symmetry relabels a game without changing it, so the network learns to play alike in all of

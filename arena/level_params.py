@@ -1,4 +1,4 @@
-"""`Knobs`: a network's way of playing at one strength, and their path from weak to strong."""
+"""`LevelParams`: the parameters of a strength level, and their path from weak to strong."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ FEWEST_SIMULATIONS = 16
 MOST_SIMULATIONS = 10_000
 MOST_TEMPERATURE = 1000.0
 
-# The path of `knobs_at`: the strength at which searches begin to deepen; the bound of the loss and
-# the blur, in temperatures; the temperatures above which some, and all, wins are overlooked.
+# The path of `params_at`: the strength at which searches begin to deepen; the largest loss and
+# the noise, in temperatures; the temperatures above which some, and all, wins are overlooked.
 _DEEPER = 5.0
-_BOUND = 3.0
-_BLUR = 8.0
+_LOSS = 3.0
+_NOISE = 8.0
 _OVERLOOKS_SOME_WINS = 1.0
 _OVERLOOKS_ALL_WINS = 2.0
 
 
 @dataclass(frozen=True)
-class Knobs:
-    """A network's way of playing at one strength. Values are in [-1, 1]: losing a won game costs 2.
+class LevelParams:
+    """Parameters of a strength level. Values are in [-1, 1]: losing a won game costs 2.
 
     Attributes:
         simulations: simulations of the search for each move.
         temperature: a move that loses ``temperature`` more than another is chosen e times less
             often; 0 plays the best move found.
-        bound: largest loss of a move that may be chosen.
-        blur: scale of the Gumbel noise on the network's logits, which decides which moves the
-            search tries; 0 tries the favourites, large values any.
-        sees_wins: the share of decisions in which a move that wins at once, for either player, is
-            always found.
+        max_value_loss: largest loss of a move that may be chosen.
+        logit_noise: scale of the Gumbel noise on the network's logits, which decides which moves
+            the search tries; 0 tries the favourites, large values any.
+        win_detection_prob: probability, at each decision, that every move that wins at once, for
+            either player, is found.
 
     Raises:
-        ValueError: a knob is out of its range; the message names it.
+        ValueError: a parameter is out of its range; the message names it.
     """
 
     simulations: int
     temperature: float = 0.0
-    bound: float = 2.0
-    blur: float = 0.0
-    sees_wins: float = 1.0
+    max_value_loss: float = 2.0
+    logit_noise: float = 0.0
+    win_detection_prob: float = 1.0
 
     def __post_init__(self) -> None:
         simulations = self.simulations
@@ -51,18 +51,19 @@ class Knobs:
             raise ValueError(
                 f"simulations are 1 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}"
             )
-        for name in ("temperature", "bound", "blur"):
+        for name in ("temperature", "max_value_loss", "logit_noise"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value <= MOST_TEMPERATURE:
                 raise ValueError(
                     f"{name} is a number from 0 to {MOST_TEMPERATURE:g}, not {quoted(value)}"
                 )
-        if type(self.sees_wins) not in (int, float) or not 0 <= self.sees_wins <= 1:
-            raise ValueError(f"sees_wins is a number from 0 to 1, not {quoted(self.sees_wins)}")
+        prob = self.win_detection_prob
+        if type(prob) not in (int, float) or not 0 <= prob <= 1:
+            raise ValueError(f"win_detection_prob is a number from 0 to 1, not {quoted(prob)}")
 
 
-def knobs_at(strength: float, most_simulations: int) -> Knobs:
-    """The knobs at a point of the path from nearly random play to the strongest.
+def params_at(strength: float, most_simulations: int) -> LevelParams:
+    """The parameters at a point of the path from nearly random play to the strongest.
 
     Along the path mistakes get smaller: the temperature about halves with every step of 1, and is
     0 at the end. From `_DEEPER` on the search gets deeper too: its simulations double with every
@@ -78,17 +79,17 @@ def knobs_at(strength: float, most_simulations: int) -> Knobs:
     temperature = float(2.0 ** (1 - strength) - 2.0 ** (1 - top))
     doublings = max(0.0, strength - _DEEPER)
     overlooked = (temperature - _OVERLOOKS_SOME_WINS) / (_OVERLOOKS_ALL_WINS - _OVERLOOKS_SOME_WINS)
-    return Knobs(
+    return LevelParams(
         simulations=min(round(FEWEST_SIMULATIONS * 2**doublings), most_simulations),
         temperature=round(min(temperature, MOST_TEMPERATURE), 5),
-        bound=round(min(_BOUND * temperature, 2.0), 5),
-        blur=round(min(_BLUR * temperature, MOST_TEMPERATURE), 5),
-        sees_wins=round(1 - min(max(overlooked, 0.0), 1.0), 5),
+        max_value_loss=round(min(_LOSS * temperature, 2.0), 5),
+        logit_noise=round(min(_NOISE * temperature, MOST_TEMPERATURE), 5),
+        win_detection_prob=round(1 - min(max(overlooked, 0.0), 1.0), 5),
     )
 
 
 def strongest(most_simulations: int) -> float:
-    """The strength at which the path of `knobs_at` ends.
+    """The strength at which the path of `params_at` ends.
 
     Raises:
         ValueError: ``most_simulations`` is out of range.
