@@ -128,7 +128,7 @@ def kept(test, evaluate, simulations):
     settings = SearchSettings(simulations=simulations, solver=False)
     search = BatchSearch(test.game, settings, batch=len(test), seed=0)
     actions = search.run(test.states, evaluate).actions
-    return test.keeping[np.arange(len(test)), actions].mean()
+    return test.optimal_mask[np.arange(len(test)), actions].mean()
 
 
 def main():

@@ -57,55 +57,50 @@ def bootstrap_samples(
     Raises:
         StoppedError: ``progress`` was stopped.
     """
-    wanted = config.bootstrap.positions
-    playouts = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
-    rng = np.random.default_rng(seed.spawn(1)[0])
-    finisher = RandomAgent(game, seed.spawn(1)[0])
+    agent = _Recorder(game, config, seed, dtype, progress)
+    wanted, rng = config.bootstrap.positions, agent.rng
     games = min(_MOST_GAMES, 1 + wanted // _POSITIONS_OF_A_GAME)
-    end = time.perf_counter() + config.bootstrap_seconds
     found: list[np.ndarray] = []
-    while not found or (sum(map(len, found)) < wanted and time.perf_counter() < end):
+    while not found or (sum(map(len, found)) < wanted and time.perf_counter() < agent.end):
         seeds = np.random.SeedSequence(int(rng.integers(2**63))).spawn(games)
         plies = [int(rng.integers(config.self_play.opening_plies + 1)) for _ in seeds]
         openings = [draw_openings(game, 1, *each) for each in zip(plies, seeds, strict=True)]
-        agent = _Recorder(playouts, finisher, rng, dtype, end, progress)
         play_games(game, (agent, agent), Openings.joined(openings))
-        found.append(agent.samples())
+        found.append(agent.take())
     return join_samples(found)
 
 
 class _Recorder(Agent):
     """Draws actions from the policies of UCT, and records each position with its policy.
 
+    When the time is up, random moves play the games to their ends.
+
     Args:
-        playouts: the agent that searches.
-        finisher: the agent that plays the games to their ends when the time is up.
-        rng: generator for drawing actions.
-        dtype: dtype of the samples.
-        end: when the time is up, by `time.perf_counter`.
-        progress: see `bootstrap_samples`.
+        game, config, seed, dtype, progress: see `bootstrap_samples`.
     """
 
     def __init__(
         self,
-        playouts: Agent,
-        finisher: Agent,
-        rng: np.random.Generator,
+        game: Game,
+        config: AlphaZeroConfig,
+        seed: np.random.SeedSequence,
         dtype: np.dtype,
-        end: float,
         progress: Progress,
     ) -> None:
-        super().__init__(playouts.game, playouts.name)
-        self._playouts, self._finisher, self._rng = playouts, finisher, rng
-        self._dtype, self._end, self._progress = dtype, end, progress
+        super().__init__(game, "bootstrap")
+        self._playouts = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
+        self.rng = np.random.default_rng(seed.spawn(1)[0])
+        self._finisher = RandomAgent(game, seed.spawn(1)[0])
         self._draw = SampleAction(1.0)
+        self.end = time.perf_counter() + config.bootstrap_seconds
+        self._dtype, self._progress = dtype, progress
         self._recorded: list[np.ndarray] = []
         self._numbers: list[int] = []  # the game of each recorded position
         self._ends: dict[int, np.ndarray] = {}  # last position by game
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """See `Agent.play`."""
-        if self._recorded and time.perf_counter() >= self._end:
+        if self._recorded and time.perf_counter() >= self.end:
             return self._finisher.actions(states)
         result = self._playouts.search(states)
         recorded = np.zeros(len(states), self._dtype)
@@ -115,15 +110,16 @@ class _Recorder(Agent):
         self._numbers += [each.number for each in games]
         self._progress.advance(len(states))
         self._progress.check()
-        return self._draw(result, self._rng)
+        return self._draw(result, self.rng)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """See `Agent.finish`."""
         self._ends.update((each.number, each.position.states) for each in games)
 
-    def samples(self) -> np.ndarray:
-        """The samples of all games, structured [N]."""
+    def take(self) -> np.ndarray:
+        """The samples of the games that have ended, structured [N]; the next ones start anew."""
         samples = join_samples(self._recorded)
         ends = np.concatenate([self._ends[number] for number in range(len(self._ends))])
         write_results(samples, self.game, ends, np.array(self._numbers))
+        self._recorded, self._numbers, self._ends = [], [], {}
         return samples

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -105,10 +105,10 @@ class SearchResult:
     def in_order(self, places: np.ndarray) -> SearchResult:
         """The same with row i at ``places[i]``, a permutation of the positions, int64 [n]."""
         rows = np.argsort(places)
-        arrays: dict[str, Any] = {
-            name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)
+        arrays = {
+            name: array[rows] for name, array in vars(self).items() if isinstance(array, np.ndarray)
         }
-        return replace(self, **arrays)
+        return SearchResult(**arrays, simulations=self.simulations, evaluations=self.evaluations)
 
 
 class Search(Protocol):
