@@ -73,7 +73,7 @@ lint: $(VENV)/.dev types
 	PYTHONPATH=build/types $(BIN)/lint-imports --no-logo --no-cache
 	MYPYPATH=build/types $(BIN)/mypy $(PACKAGES:%=-p ludarium.%)
 	cd benchmarks && MYPYPATH=../build/types ../$(BIN)/mypy *.py
-	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py native/*.py
+	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py native/*.py language/*.py
 	cd examples/classics && MYPYPATH=../../build/types ../../$(BIN)/mypy classics test_classics.py
 	cd docs/tools && MYPYPATH=../../build/types ../../$(BIN)/mypy *.py
 

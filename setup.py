@@ -102,6 +102,7 @@ setup(
         "ludarium.arena": ["puzzle_sets/*.jsonl"],
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
+        "ludarium.language": ["templates/*"],
         "ludarium.machine": ["shipped/*/*"],  # what `make libraries` has made, if it has
         "ludarium.models": ["shipped/*", "shipped/pocket/*"],
         "ludarium.play.native": ["templates/*"],

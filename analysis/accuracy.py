@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.training.agents import Agent
+from ludarium.training.agents import RESIGN, Agent
 from ludarium.training.evaluation import IntervalEstimate
 from ludarium.training.evaluation.statistics import wilson
 
@@ -34,9 +34,9 @@ def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
 
 
 def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
-    """Whether the actions chosen, int64 [N], keep the exact value, bool [N]."""
+    """Whether the actions chosen, int64 [N], keep the exact value, bool [N]; `RESIGN` does not."""
     kept: np.ndarray = np.take_along_axis(test.optimal_mask, actions[:, None], axis=1)[:, 0]
-    return kept
+    return kept & (actions != RESIGN)
 
 
 def accuracy(kept: np.ndarray) -> IntervalEstimate:

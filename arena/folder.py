@@ -118,9 +118,10 @@ def check_replay(record: dict[str, Any], openings: SeededOpenings) -> None:
             position.play(position.text_to_action(text))
         except ValueError as error:
             raise ValueError(f"move {number}: {error}") from None
-    if not position.is_over:
+    is_resigned = record.get("resigned") is True and record["result"] in ([1, -1], [-1, 1])
+    if not (position.is_over or is_resigned):
         raise ValueError(f"the game goes on after its {len(record['moves'])} moves")
-    if record["result"] != list(position.rewards):
+    if position.is_over and record["result"] != list(position.rewards):
         raise ValueError(
             f"its result is {record['result']}, but the moves lead to {list(position.rewards)}"
         )

@@ -31,7 +31,7 @@ from .result import Result, name_options, show, warn, with_options
 _COMMANDS = (
     *("games", "agents", "train", "tune", "curve", "evaluate", "tournament", "compare", "levels"),
     *("report", "play", "page", "render", "analyse", "engine", "export", "push"),
-    *("bench", "code", "solve", "probe", "accuracy", "puzzles", "new", "check"),
+    *("bench", "code", "solve", "probe", "accuracy", "puzzles", "language", "new", "check"),
 )
 
 #: Commands that need more than the extra "train", and the extra that each needs instead.
@@ -75,6 +75,9 @@ Exact values
   ludarium probe osiron                 ask for the value of a position
   ludarium accuracy osiron              how often an agent plays a move of best value
   ludarium puzzles corso                positions in which one move alone keeps the win or the draw
+
+Language models
+  ludarium language corso --agent "llm:NAME?endpoint=URL"    a rating, and what its moves lose
 
 A game of your own
   ludarium new noughts                  write its files: complete, small, yours to change

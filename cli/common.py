@@ -36,7 +36,7 @@ name of a game (its shipped agent), a checkpoint, or the folder of a run. The la
 number they think for a second about each move, as does uct:time=1s. level:1 and up, level:hard and
 level:auto have a chosen strength. endgame:AGENT also searches late positions to the end of the
 game. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch module,
-engine:COMMAND your own program; see `ludarium agents`."""
+engine:COMMAND your own program, llm:MODEL?endpoint=URL a language model; see `ludarium agents`."""
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:

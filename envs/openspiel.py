@@ -21,6 +21,9 @@ A random start is drawn by `DRAWS` chance nodes in a row, whose outcomes are the
 4, 2 and 7 give the start of seed 427. In a game with fewer than ten actions they are digits to the
 base of their number.
 
+States, observations and actions are also OpenSpiel's structs: JSON with the position as text, and
+with the move, such as ``{"move": "c3"}``. ``new_initial_state`` takes the struct of a state.
+
 Needs ``open_spiel``, which nothing else in this package does.
 """
 
@@ -106,9 +109,17 @@ class SpielGame(pyspiel.Game):
     def __reduce__(self) -> tuple:
         return _load, (self.get_type().short_name, self.get_parameters())
 
-    def new_initial_state(self) -> SpielState:
-        """The start; where starts are random, the first chance node before it."""
-        return SpielState(self)
+    def new_initial_state(self, state: Any = None) -> SpielState:
+        """The start; where starts are random, the first chance node before it.
+
+        Args:
+            state: the struct of a state, or its ``to_dict()``: the game begins there.
+        """
+        made = SpielState(self)
+        if state is not None:
+            told = state if isinstance(state, dict) else state.to_dict()
+            made._position = Position.from_text(self.rules, str(told.get("position")))
+        return made
 
     def max_chance_nodes_in_history(self) -> int:
         """`DRAWS` where starts are random, else 0."""
@@ -193,6 +204,34 @@ class SpielState(pyspiel.State):
             self._check_outcome(action)
             return f"digit {action}"
         return self._position.action_to_text(self._in_frame(action))
+
+    # Structs: dictionaries, which OpenSpiel wraps.
+
+    def _to_struct(self) -> dict[str, Any]:
+        position, player = self._started(), self.current_player()
+        winner = next((f"player_{seat}" for seat in (0, 1) if position.rewards[seat] > 0), "")
+        return {
+            "board": position.board_text().split("\n"),
+            "position": position.text,
+            "ply": position.ply,
+            "current_player": "Terminal" if player < 0 else f"player_{player}",
+            "is_terminal": position.is_over,
+            "winner": winner,
+        }
+
+    def _to_observation_struct(self, player: int) -> dict[str, Any]:
+        return self._to_struct()  # both players see the same
+
+    def _action_to_struct(self, player: int, action: int) -> dict[str, str]:
+        return {"move": self._action_to_string(player, action)}
+
+    def _struct_to_actions(self, struct: Mapping[str, Any]) -> list[int]:
+        position, move = self._started(), str(struct.get("move")).strip().lower()
+        try:
+            action = position.game.text_to_action(position, move)
+        except ValueError:
+            return [position.game.num_actions]  # OpenSpiel says that it is not legal
+        return [self._in_frame(action)]
 
     def _check_outcome(self, number: int) -> None:
         count = self.get_game().num_outcomes

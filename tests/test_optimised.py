@@ -17,7 +17,8 @@ import gymnasium
 from ludarium.envs import batch, make, make_game, make_raw, one_side, sb3
 
 assert False, "this is no run without asserts"
-for name in ("envs", "models", "configs", "training", "analysis", "arena", "play", "cli"):
+rooms = "envs models configs training analysis arena language play cli"
+for name in rooms.split():
     package = importlib.import_module(f"ludarium.{name}")
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         try:

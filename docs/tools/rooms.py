@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PICTURE = Path(__file__).resolve().parents[1] / "img" / "rooms.svg"
-WIDTH, HEIGHT = 800, 760
+WIDTH, HEIGHT = 800, 840
 STYLE = """
 text { font: 15px sans-serif; text-anchor: middle; fill: #23282b }
 .room { fill: #e6ecef; stroke: none }
@@ -45,8 +45,9 @@ ROOMS = (
     Box(10, 560, 240, 110, "analysis"),
     Box(270, 560, 240, 110, "arena"),
     Box(530, 560, 260, 110, "play"),
-    Box(10, 690, 500, 60, "cli"),
+    Box(10, 690, 500, 60, "language"),
     Box(530, 690, 260, 60, "configs"),
+    Box(10, 770, 780, 60, "cli"),
 )
 PARTS = (
     Box(30, 45, 200, 70, "envs/GAME/rules.py", "the rules, written once"),
@@ -117,7 +118,8 @@ def draw() -> str:
     parts += [f'<polyline points="{flow.points}" class="flow"/>' for flow in FLOWS]
     parts += [_text(*flow.place, "what", flow.text) for flow in FLOWS if flow.text]
     parts += [
-        _text(260, 730, "", "a module for each command: train, evaluate, play, ..."),
+        _text(260, 730, "", "games as text, and models that play them"),
+        _text(400, 810, "", "a module for each command: train, evaluate, play, ..."),
         _text(660, 730, "", "one YAML for each training"),
     ]
     return "\n".join([*parts, "</svg>", ""])

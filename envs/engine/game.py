@@ -349,15 +349,16 @@ class Game(ABC):
         return clock if clock is not None and self.options[clock.option] else None
 
     def rules_text(self) -> str:
-        """The rules in short, in Markdown: the section "Rules" of the game's README."""
+        """The rules in short, in Markdown: the README's section "Rules" without its subsections."""
         readme = self._readme_path()
         if not readme.is_file():
             return f"The rules of {self.title} are not written down: there is no {readme}."
-        return f"{self.rules_section() or 'It has no section with rules.'}\n\nMore: {readme}"
+        short = self.rules_section().partition("\n### ")[0].rstrip()
+        return f"{short or 'It has no section with rules.'}\n\nMore: {readme}"
 
     def rules_section(self) -> str:
-        """The rules of `rules_text` alone; empty if the README has no such section."""
-        return self._readme_part(r"^## Rules\n(.*?)(?=^##|\Z)")
+        """The section "Rules" with its subsections; empty if the README has no such section."""
+        return self._readme_part(r"^## Rules\n(.*?)(?=^## |\Z)")
 
     def origin_section(self) -> str:
         """The origin of the game in Markdown, from the README's beginning; empty if it has none."""

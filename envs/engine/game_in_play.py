@@ -21,12 +21,14 @@ class GameInPlay:
         seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
         start: the text of the position that the game began at; None at the game's start.
         forfeited_by: the player, 0 or 1, who lost the game by an illegal action; else None.
+        notes: what the agent says of its moves, by the number of actions before each; records of
+            matches have them as notes.
         memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
     """
 
     __slots__ = (
-        *("_actions", "_row", "_states", "forfeited_by", "game", "memory", "number", "seat"),
-        *("seed", "start"),
+        *("_actions", "_row", "_states", "forfeited_by", "game", "memory", "notes", "number"),
+        *("seat", "seed", "start"),
     )
 
     def __init__(
@@ -46,6 +48,7 @@ class GameInPlay:
         self.start = start
         self._actions = actions
         self.forfeited_by: int | None = None
+        self.notes: dict[int, str] = {}
         self.memory: Any = None
         self._states = states
         self._row = number

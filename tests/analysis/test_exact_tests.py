@@ -26,9 +26,11 @@ from tests.games import after
 #: Games and options that have a hard test.
 SHIPPED = [
     ("corso", {}),
+    ("corso", {"size": 7}),
     ("obelisk", {}),
     ("obsidio", {"size": 7}),
     ("onyx", {"size": 6}),
+    ("onyx", {"size": 8, "start": "open"}),
     ("osiron", {}),
     ("osiron", {"setup": "alternating"}),
 ]

@@ -21,7 +21,7 @@ from ludarium.arena.results import ROW, Crosstable
 from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
-from ludarium.training.agents import Agent, RandomAgent, read_agent
+from ludarium.training.agents import RESIGN, Agent, RandomAgent, read_agent
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.lock import FolderLock
 from tests.progress import Told
@@ -509,3 +509,23 @@ def test_anchors_that_no_games_could_connect_are_refused(capsys):
 def test_another_seed_gives_other_games(whole, tmp_path):
     play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
     assert games_in(tmp_path) != games_in(whole)
+
+
+def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> None:
+    class Quitter(RandomAgent):
+        def play(self, games, states):
+            for each in games:
+                each.notes[len(each.actions)] = "enough"
+            return np.where(states["ply"] > 3, RESIGN, self.actions(states))
+
+    plan = Tournament(("quitter", "random"), games=4)
+    game = make_game("corso", size=3)
+    first = play_contest(game, plan, {"quitter": Quitter}, folder=tmp_path)
+    assert play_contest(game, plan, {"quitter": Quitter}, folder=tmp_path).to_dict() == (
+        first.to_dict()
+    )
+    records = [json.loads(line) for line in (tmp_path / "games.jsonl").open()]
+    for record in records:
+        assert record["resigned"]
+        assert record["result"][record["players"].index("quitter")] == -1
+        assert "enough" in record["notes"].values()

@@ -22,7 +22,18 @@ from ludarium.training.runs.files import StorageError, write_file
 from ludarium.training.table import text_table
 from tests.processes import LUDARIUM, ROOT, python
 
-PACKAGES = ("analysis", "arena", "base", "cli", "configs", "envs", "models", "play", "training")
+PACKAGES = (
+    "analysis",
+    "arena",
+    "base",
+    "cli",
+    "configs",
+    "envs",
+    "language",
+    "models",
+    "play",
+    "training",
+)
 NAMES = ("uct:100:smile:", "runs[lr=0.1]", "x[/b]", "[red]y")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 

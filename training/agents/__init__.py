@@ -14,7 +14,16 @@ from __future__ import annotations
 
 from ludarium.envs.engine.game_in_play import GameInPlay
 
-from .agent import Agent, AgentSpec, InstantSearch, Needs, Seed, labels_of, require_different
+from .agent import (
+    RESIGN,
+    Agent,
+    AgentSpec,
+    InstantSearch,
+    Needs,
+    Seed,
+    labels_of,
+    require_different,
+)
 from .alphabeta import AlphaBetaAgent
 from .choice import SampleAction, greedy
 from .names import AgentLike, as_agent, make_agent, make_agents, read_agent, spec_of
@@ -24,6 +33,7 @@ from .uct import UCTAgent
 from .uniform import RandomAgent
 
 __all__ = [
+    "RESIGN",
     "Agent",
     "AgentLike",
     "AgentSpec",

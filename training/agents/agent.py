@@ -29,6 +29,9 @@ from .settings import settings_of, settings_text, text_of
 
 Seed = int | np.random.SeedSequence | None
 
+#: What `Agent.play` returns in place of an action to resign a game of a match.
+RESIGN = -2
+
 
 class Agent:
     """Chooses actions in one game's positions.
@@ -172,7 +175,7 @@ class Agent:
             states: their positions, as for `actions`.
 
         Returns:
-            int64[N], a legal action for each.
+            int64[N], a legal action for each, or `RESIGN`, which only matches take.
         """
         return self.actions(states)
 

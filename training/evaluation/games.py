@@ -11,7 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.record import make_record
+from ludarium.envs.engine.record import Forfeit, make_record
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 
 from .kernels import match as templates
@@ -35,7 +35,9 @@ class Games:
         seconds: float64[G, T], time for each action; 0 in the opening. Games are played
             side by side, and share the time of each decision equally.
         plies: int64[G], length of each game.
-        outcomes: int8[G], constants of `ludarium.envs.engine.rule`.
+        outcomes: int8[G], constants of `ludarium.envs.engine.rule`; a game that its actions do not
+            end was resigned.
+        notes: what the agents say of the moves of each game, by ply; empty if they say nothing.
     """
 
     game: Game
@@ -47,6 +49,7 @@ class Games:
     seconds: np.ndarray
     plies: np.ndarray
     outcomes: np.ndarray
+    notes: tuple[dict[int, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.plies)
@@ -128,13 +131,22 @@ class Games:
 
         Returns:
             A game record (see ``ludarium.envs.engine.record``) with ``players``, the agents'
-            names as ``player_0`` and ``player_1``, ``opening_plies``, and ``seconds``.
+            names as ``player_0`` and ``player_1``, ``opening_plies``, ``seconds``, and perhaps
+            ``resigned``. The note on a move that was not played stands at the last one.
         """
         end = self.game.start(int(self.seeds[number]))
         texts = end.play_all(self.moves(number))
         seconds = self.seconds[number, : self.plies[number]].tolist()
+        winner = int(self.outcomes[number]) - PLAYER_0_WINS
+        resigned = None if end.is_over else Forfeit(1 - winner)
+        notes: dict[str, str] = {}
+        for ply, text in sorted(self.notes[number].items() if self.notes else ()):
+            move = str(min(ply + 1, len(texts)))
+            notes[move] = f"{notes[move]}\n\n{text}" if move in notes else text
         return {
-            **make_record(self.game, int(self.seeds[number]), texts, end),
+            **make_record(self.game, int(self.seeds[number]), texts, end, resigned),
+            **({} if resigned is None else {"resigned": True}),
+            **({"notes": notes} if notes and texts else {}),
             "players": list(self.players if self.seats[number] == 0 else self.players[::-1]),
             "opening_plies": int(self.opening_plies[number]),
             "seconds": [round(each, 6) for each in seconds],

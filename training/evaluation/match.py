@@ -14,10 +14,10 @@ from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.registry import as_game
 
-from ..agents import Agent, AgentLike, GameInPlay, make_agents
+from ..agents import RESIGN, Agent, AgentLike, GameInPlay, make_agents
 from .games import Games, columns
 from .kernels import match as templates
 from .openings import Openings, draw_openings
@@ -135,8 +135,13 @@ def play_games(
                 movers = before["mover"].tolist()
                 playing = [views[n][seat] for n, seat in zip(group.tolist(), movers, strict=True)]
                 started = time.perf_counter()
-                chosen = agent.play(playing, before)
+                chosen = np.asarray(agent.play(playing, before))
                 share = (time.perf_counter() - started) / len(group)
+                resigns = chosen == RESIGN
+                resigned = group[resigns]
+                winners = np.where(before["mover"][resigns], PLAYER_0_WINS, PLAYER_1_WINS)
+                states["outcome"][resigned] = winners
+                group, chosen, before = group[~resigns], chosen[~resigns], before[~resigns]
                 # 3. The rules play its actions.
                 after = before.copy()
                 illegal = step(game.tables, after, chosen, game.num_actions)
@@ -148,7 +153,7 @@ def play_games(
                     actions[n].append(int(action))
                     seconds[n].append(share)
                 # 4. Both agents learn which games are over.
-                over = group[after["outcome"] != ONGOING]
+                over = np.concatenate([resigned, group[after["outcome"] != ONGOING]])
                 for each in different:
                     finish(each, over)
                 if len(over):
@@ -163,4 +168,5 @@ def play_games(
         seconds=columns(seconds, 0.0, np.float64),
         plies=np.array([len(played) for played in actions], np.int64),
         outcomes=states["outcome"].astype(np.int8),
+        notes=tuple(one.notes | other.notes for one, other in views),
     )
