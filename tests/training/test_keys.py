@@ -104,7 +104,7 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
         steps.append(sum(batch.size for batch in batches))
         learner.step += 1
 
-    def match(game: Any, agent: Any, other: Any, games: int, *, seed: int, task: Any) -> Any:
+    def match(game: Any, agent: Any, other: Any, games: int, *, seed: int, progress: Any) -> Any:
         matches.append((len(log) + 1, other.name, games, agent.budget.simulations, seed))
         return SimpleNamespace(players=(agent.name, other.name), result=MatchResult(3, 1, 1))
 
@@ -187,7 +187,7 @@ def of_ppo(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str,
     run.close()
     steps, sizes, entropies, rates, logged = (list(each) for each in zip(*told, strict=True))
     assert logged == rates
-    plain = games._view.codec.encode(games.side.batch.states, None).observations
+    plain = games._encoder.codec.encode(games.side.batch.states, None).observations
     pool.prepare()
     return {
         "seed": random,
