@@ -97,6 +97,16 @@ class Part(Progress):
         self._whole.say(text, style)
 
 
+class Finishing(Part):
+    """A part that is done to its end, also when the whole should end soon."""
+
+    @property
+    def stopped(self) -> bool:
+        """Always false; an error that was given to `stop` is raised."""
+        _ = self._whole.stopped
+        return False
+
+
 class Periodic(Progress):
     """Calls a function from time to time, in a thread that advances the work.
 

@@ -29,8 +29,8 @@ class Result:
     caveats: Sequence[str] = ()
 
 
-#: An argument with its value, and "another" with an argument, as the library's messages name them.
-_ARGUMENT = re.compile(r"(?<![\w.?&-])([a-z_]+)=(\w+)|\banother ([a-z_]+)\b")
+#: An argument with its value, and another folder, as the library's messages name them.
+_ARGUMENT = re.compile(r"(?<![\w.?&-])([a-z_]+)=(\w+)|\banother (folder)\b")
 _options: set[str] = set()  # names of the arguments for which the running command has options
 
 

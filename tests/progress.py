@@ -63,5 +63,9 @@ def run_until(
     on_iteration: Callable[[dict[str, Any]], object] = lambda metrics: None,
 ) -> RunResult:
     """Train until so many iterations are done; return how the run ended."""
-    trainer.progress = StopWhen(lambda: trainer.iteration >= iterations, trainer.progress)
-    return trainer.run(on_iteration)
+    before = trainer.progress
+    trainer.progress = StopWhen(lambda: trainer.iteration >= iterations, before)
+    try:
+        return trainer.run(on_iteration)
+    finally:
+        trainer.progress = before

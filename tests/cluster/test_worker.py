@@ -124,7 +124,7 @@ def test_nodes_must_have_the_same_networks_and_not_the_same_processors(monkeypat
     kernels.source_digest.cache_clear()
     read = Path.read_bytes
     monkeypatch.setattr(
-        Path, "read_bytes", lambda file: read(file) + b"\n" * (file.name == "parts.py")
+        Path, "read_bytes", lambda file: read(file) + b"\n" * (file.name == "layers_compiled.py")
     )
     try:
         assert identity_of(game) != before

@@ -427,7 +427,7 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
            "np.array([[*range(9)], [*range(9)][::-1]]), len(PLANES))\n"
            "        return Symmetries(tables.actions, np.array([range(27)] * 2))"),
           ("return Symmetries.of_board", "tables = Symmetries.of_board")],
-         r"looks other than it should in '\w+ marks', 'empty cells': do both of its tables"),
+         "the image of a position .*: do both of its tables say the same"),
         ([("    state.mover = 1 - mover\n", "")],
          "after every ply player_0 is to move again: let step write state.mover"),
         ([("length = 0\n", "length = len([mark]) - 1\n")],

@@ -215,7 +215,7 @@ def test_without_a_whole_state_nothing_is_gone_on_with(tmp_path):
         state.write_bytes(b"")
     message = (
         r"no saved state of .*run is whole: .*state-000002.zip is damaged .*; "
-        r".*state-000001.zip is damaged .*; .*start anew \(--restart\)"
+        r".*state-000001.zip is damaged .*; .*or set restart=True"
     )
     for read in (lambda: train("drift", folder), RunFolder(folder).begun):
         with pytest.raises(ValueError, match=message):

@@ -252,7 +252,7 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
 ):
     """As with another device, which decides whether games are played in batches."""
     told: list[str] = []
-    monkeypatch.setattr(Progress, "say", lambda _, text: told.append(text))
+    monkeypatch.setattr(Progress, "say", lambda _, text, style="": told.append(text))
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
@@ -387,6 +387,20 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
         assert line["elo"]["count"] == 8
         assert sum(anchor["score"]["count"] for anchor in line["anchors"].values()) == 8
     assert whole.elo == logs[0][-1]["elo"]["value"]
+
+
+@pytest.mark.parametrize(("title", "iterations"), [("anchors", 0), ("evaluation", 1)])
+def test_a_stopped_run_finishes_an_evaluation_but_not_the_ratings_that_it_begins_with(
+    tmp_path, title, iterations
+):
+    class Stops(Progress):
+        def begin(self, begun, total=None, done=0):
+            if begun == title:
+                self.stop()
+
+    result = train_in(RunFolder(tmp_path), RUNS.config(ANCHORED), progress=Stops())
+    assert (result.iteration, result.finished) == (iterations, False)
+    assert ["elo" in line for line in metrics(tmp_path)] == [True] * iterations
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):

@@ -109,7 +109,7 @@ def test_values_of_a_key_are_a_list_or_a_range():
         ("learner.batch=64,many", "learner.batch is 'many'"),
         ("learner.learning_rate=0.001..7", r"learner.learning_rate is 7"),
         ("options.size=4,5", "several rules cannot be compared"),
-        ("seed=1,2,3", "come with --seeds"),
+        ("seed=1,2,3", "come with seeds=3"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(text, problem):
@@ -160,7 +160,7 @@ def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
     assert len(search(folder, plan_of(RATE, trials=3), training)) == 3
     assert len(training.trained) == 1
     for other, key in ((plan_of(trials=3), "search"), (plan_of(RATE, trials=3, seeds=2), "seeds")):
-        problem = rf"another search \({key}: .* there, .* now\); give another --folder"
+        problem = rf"another search \({key}: .* there, .* now\); give another folder"
         with pytest.raises(ValueError, match=problem):
             search(folder, other, training)
     with pytest.raises(ValueError, match="holds no search"):

@@ -215,8 +215,8 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
     if spec is None:
         raise ValueError(
             f"no agent is called {quoted(name, 40)}, nor a game or file"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a game of "
-            f"yours: register_game, or ludarium --game-module; {accepted()}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; "
+            f"--game-module registers a game of yours; {accepted()}"
         )
     if not isinstance(spec, CheckpointSpec):
         _warn_of_hidden_files(name, word)

@@ -14,7 +14,7 @@ import msgspec
 import torch
 
 from ludarium.base.messages import quoted, shortened
-from ludarium.base.progress import SILENT, Progress, StoppedError
+from ludarium.base.progress import SILENT, Finishing, Progress, StoppedError
 from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
@@ -225,7 +225,8 @@ class Trainer:
     ) -> RunResult:
         """Train until the budget is used up, or `progress` is stopped.
 
-        A stopped run ends before its next iteration; a bootstrap ends at once and is lost.
+        A stopped run ends before its next iteration. A bootstrap, and the ratings of opponents
+        that a run begins with, end at once and are lost.
 
         Args:
             on_iteration: function called with the metrics of each iteration, once it is saved. Its
@@ -237,17 +238,16 @@ class Trainer:
             DivergedError: a loss or a weight is not finite; the last state, if there is one, is
                 that of the iteration before.
         """
-        with self._clock():
-            evaluation, anchors = self.config.evaluation, self._rated_anchors()
-            self._measure = AgentEvaluation(
-                self._opponents, evaluation.games, anchors, self._exact_test, self.config.seed
-            )
-        while self._learnt < 1 and not self.progress.stopped:
-            try:
-                metrics = self._iterate()
-            except StoppedError:
-                break
-            on_iteration(metrics)
+        try:
+            with self._clock():
+                evaluation, anchors = self.config.evaluation, self._rated_anchors()
+                self._measure = AgentEvaluation(
+                    self._opponents, evaluation.games, anchors, self._exact_test, self.config.seed
+                )
+            while self._learnt < 1 and not self.progress.stopped:
+                on_iteration(self._iterate())
+        except StoppedError:
+            pass
         return RunResult(self.iteration, self._learnt >= 1, self.seconds, self.algorithm.step)
 
     def _iterate(self) -> dict[str, Any]:
@@ -348,7 +348,7 @@ class Trainer:
         network = self.network_of(self.game, self.algorithm.agent())
         name = f"iteration {self.iteration}:{config.simulations}"
         agent = NetworkAgent(self.game, network, config.simulations, name)
-        metrics = self._measure.of(agent, self.elo, self.progress)
+        metrics = self._measure.of(agent, self.elo, Finishing(self.progress))
         if "elo" in metrics:
             self.elo = metrics["elo"]["value"]
         return metrics
