@@ -214,9 +214,9 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
         raise ValueError(f"agent {quoted(name, 100)}: no such file or folder")
     if spec is None:
         raise ValueError(
-            f"no agent is called {quoted(name, 40)}, nor a game or file"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; "
-            f"--game-module registers a game of yours; {accepted()}"
+            f"no agent is called {quoted(name, 20)}, nor a game or file"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a "
+            f"game of yours: register_game, or ludarium --game-module; {accepted()}"
         )
     if not isinstance(spec, CheckpointSpec):
         _warn_of_hidden_files(name, word)
