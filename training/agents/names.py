@@ -215,8 +215,8 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
     if spec is None:
         raise ValueError(
             f"no agent is called {quoted(name, 20)}, nor a game or file"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a "
-            f"game of yours: register_game, or ludarium --game-module; {accepted()}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; your "
+            f"own game: register_game, or ludarium --game-module; {accepted()}"
         )
     if not isinstance(spec, CheckpointSpec):
         _warn_of_hidden_files(name, word)
