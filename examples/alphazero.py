@@ -1,7 +1,7 @@
 """AlphaZero in one file: self-play, replay, learning and evaluation, to read from top to bottom.
 
     python examples/alphazero.py                                # about a minute
-    python examples/alphazero.py --game onyx --options '{"size": 6}' --minutes 20
+    python examples/alphazero.py --game onyx --options '{"size": 6}' --iterations 200
 
 It uses our rules, search and networks, and nothing of `ludarium.training.alphazero`, which does the
 same faster: with games in compiled code, a network in 8 bits, symmetries, a bootstrap, schedules.
@@ -39,10 +39,8 @@ from ludarium.training.search import BatchSearch, SearchSettings
 GAMES = 128  # played side by side in each iteration, to their ends
 SIMULATIONS = 32  # of the search for one move
 CAPACITY = 30_000  # positions in the replay buffer
-BATCH, REPLAY_RATIO = (
-    256,
-    4,
-)  # positions of a gradient step; times that each position is learnt from
+BATCH = 256  # positions of a gradient step
+REPLAY_RATIO = 4  # times that each position is learnt from, on average
 LEARNING_RATE, WEIGHT_DECAY = 2e-3, 1e-4
 
 
