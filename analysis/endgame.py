@@ -13,7 +13,15 @@ from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed, read_agent
+from ludarium.training.agents import (
+    RESIGN,
+    Agent,
+    AgentSpec,
+    GameInPlay,
+    Needs,
+    Seed,
+    read_agent,
+)
 from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import (
     read_flag,
@@ -111,7 +119,7 @@ class EndgameAgent(Agent):
     def _checked(self, states: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """The player's choices, except those that the search proves to be worse than others."""
         actions = np.array(chosen)
-        for number in np.flatnonzero(states["outcome"] == ONGOING):
+        for number in np.flatnonzero((states["outcome"] == ONGOING) & (actions != RESIGN)):
             position = Position.of_state(self.game, states[number])
             actions[number] = self._choose(position, int(actions[number]))
         return actions

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -156,17 +156,18 @@ class Endpoint:
         address = self.url.rstrip("/").removesuffix(_PATH) + _PATH
         begin = time.perf_counter()
         try:
-            with _OPENER.open(Request(address, body, headers), timeout=self.limit) as reply:
+            opener = _DIRECT if urlsplit(address).hostname in _LOOPBACK else _OPENER
+            with opener.open(Request(address, body, headers), timeout=self.limit) as reply:
                 content = self._read(reply, begin)
         except HTTPError as error:
+            told = ""
             with error, suppress(OSError, HTTPException, _PassingError):
-                told = shortened(self._read(error, begin).decode(errors="replace"), 300)
-                if error.code in _PASSING or error.code >= 500:
-                    wait = error.headers.get("Retry-After") or ""
-                    wait = wait if wait.isascii() and wait.isdecimal() else "0"
-                    raise _PassingError(f"status {error.code}: {told}", float(wait[:9])) from None
-                raise self._error(f"refuses with status {error.code}: {told}") from None
-            raise _PassingError(f"status {error.code}") from None
+                told = f": {shortened(self._read(error, begin).decode(errors='replace'), 300)}"
+            if error.code not in _PASSING and error.code < 500:
+                raise self._error(f"refuses with status {error.code}{told}") from None
+            wait = error.headers.get("Retry-After") or ""
+            wait = wait if wait.isascii() and wait.isdecimal() else "0"
+            raise _PassingError(f"status {error.code}{told}", float(wait[:9])) from None
         except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
             raise _PassingError(shortened(str(error) or type(error).__name__)) from None
         try:
@@ -222,6 +223,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 _OPENER = build_opener(_NoRedirects)
+_DIRECT = build_opener(_NoRedirects, ProxyHandler({}))  # a proxy would get the key unencrypted
 
 
 @cache

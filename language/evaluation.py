@@ -127,7 +127,9 @@ def rate(
         progress.advance(0, f"against {name}")
         drawn = int(np.random.SeedSequence([seed, len(rated.rounds)]).generate_state(1)[0])
         rated.opponents.append(name)
-        rated.rounds.append(play_match(agent.game, agent, name, ROUND, drawn, progress=progress))
+        left = most - rated.games
+        games = min(ROUND, left + left % 2)  # each opening is played twice
+        rated.rounds.append(play_match(agent.game, agent, name, games, drawn, progress=progress))
         rated.decisions.append(sorted_decisions(agent))
         elo = rated.rating.value
     return rated
@@ -183,6 +185,9 @@ def losses(rated: Rated, progress: Progress = SILENT) -> list[Loss]:
                     phase = 3 * ply // plies
                     found.append(Loss(first + number, ply, phase, value, exact))
                 position.play(action)
+            if not position.is_over and position.mover == seat:  # it has resigned
+                value = float(judge.search(position.states).values[0]) + 1
+                found.append(Loss(first + number, plies, len(PHASES) - 1, value, False))
             progress.advance()
         first += len(games)
     return found
@@ -268,7 +273,7 @@ def exact_sets(
         progress: counts the fresh ones.
     """
     found, path = {}, shipped_test(game)
-    if path is not None:
+    if path is not None and count > 1:
         whole = read_exact_test(path)
         order = np.sort(np.random.default_rng(0).permutation(len(whole))[: count // 2])
         positions = tuple(whole.positions[number] for number in order.tolist())

@@ -132,7 +132,8 @@ class GameEnv(vf.Env[GameEnvConfig]):
                 segment = await interaction.turn(play.question)
         over = play.position.is_over
         points = (1 + play.position.rewards[play.seat]) / 2 if over else 0.0
-        kept = 1 - sum(play.losses) / (2 * len(play.losses)) if play.losses else 0.0
+        moves = play.losses if over else []  # a game that is given up keeps nothing
+        kept = 1 - sum(moves) / (2 * len(moves)) if moves else 0.0
         by_value = self.config.reward == "value"
         trace = interaction.trace
         trace.record_reward("result", points, float(not by_value))

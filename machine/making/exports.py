@@ -392,8 +392,8 @@ def _undefined_in_coff(code: bytes) -> Iterator[str]:
         symbol = first + number * _COFF_BYTES
         is_short, place, _, section, _, kind, more = struct.unpack_from("<IIIhHBB", code, symbol)
         if kind == _COFF_EXTERNAL and section == 0:
-            short = code[symbol : symbol + 8].rstrip(b"\0").decode()
-            yield short if is_short else _text_at(code, names + place)
+            short = code[symbol : symbol + 8].rstrip(b"\0")
+            yield short.decode() if is_short else _text_at(code, names + place)
         number += 1 + more
 
 

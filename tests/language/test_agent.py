@@ -122,6 +122,22 @@ def test_failures_that_pass_are_tried_again() -> None:
         assert endpoint.asked == 5
 
 
+def test_a_failure_that_stays_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "_TRIES", 2)
+    failed = r"failed 2 times: status 429: slowly; try again later"
+    with ScriptedEndpoint(lambda messages: (429, "slowly")) as endpoint:
+        with pytest.raises(ValueError, match=failed):
+            _agent(endpoint).choose(GAME.start())
+
+
+def test_what_is_asked_on_this_machine_goes_through_no_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with ScriptedEndpoint(lambda messages: "<move>b2</move>") as endpoint:
+        assert _agent(endpoint).choose(GAME.start()) == 4
+
+
 def test_a_slow_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "_TRIES", 2)
 

@@ -301,10 +301,15 @@ class _Judged(Part):
     def __init__(self, whole: Progress, trial: optuna.Trial, folder: Path) -> None:
         super().__init__(whole)
         self._trial, self._folder = trial, folder
+        self._judged, self._is_behind = -1, False  # the size of the log that was judged last
 
     @property
     def stopped(self) -> bool:
-        return super().stopped or _is_behind(self._trial, self._folder)
+        log = self._folder / "metrics.jsonl"
+        size = log.stat().st_size if log.exists() else 0
+        if size != self._judged:  # it is asked often
+            self._judged, self._is_behind = size, _is_behind(self._trial, self._folder)
+        return super().stopped or self._is_behind
 
 
 def run_folder(folder: Path, number: int, seed: int) -> Path:
