@@ -8,6 +8,7 @@ import random
 import time
 from contextlib import suppress
 from pathlib import Path
+from urllib.request import ProxyHandler, build_opener
 
 import numpy as np
 import pytest
@@ -125,15 +126,18 @@ def test_failures_that_pass_are_tried_again() -> None:
 def test_a_failure_that_stays_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "_TRIES", 2)
     failed = r"failed 2 times: status 429: slowly; try again later"
-    with ScriptedEndpoint(lambda messages: (429, "slowly")) as endpoint:
-        with pytest.raises(ValueError, match=failed):
-            _agent(endpoint).choose(GAME.start())
+    with (
+        ScriptedEndpoint(lambda messages: (429, "slowly")) as endpoint,
+        pytest.raises(ValueError, match=failed),
+    ):
+        _agent(endpoint).choose(GAME.start())
 
 
 def test_what_is_asked_on_this_machine_goes_through_no_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    proxy = ProxyHandler({"http": "http://127.0.0.1:9"})
+    monkeypatch.setattr(endpoints, "_OPENER", build_opener(proxy))
     with ScriptedEndpoint(lambda messages: "<move>b2</move>") as endpoint:
         assert _agent(endpoint).choose(GAME.start()) == 4
 
