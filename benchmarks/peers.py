@@ -461,6 +461,7 @@ def our_selfplay(given: argparse.Namespace, backend: str) -> Measure:
         AlphaZeroConfig(game="connect_four"),
         ["network={channels: 32, blocks: 4}", f"self_play.simulations={given.simulations}"],
     )
+    assert isinstance(config, AlphaZeroConfig)
     inputs = random_observations(game, 512, 1)
     network = fresh_network(game, config.network)
     engine = inference_engine(game, network, 1, backend, "cpu", inputs)
