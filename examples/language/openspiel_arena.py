@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 import ludarium.envs.openspiel  # noqa: F401  registers the games
+from ludarium.language.agent import LanguageAgent
 from ludarium.language.text import PROMPTS, read_answer
 from ludarium.training.agents import make_agent
 
@@ -57,7 +58,8 @@ def choose(state: pyspiel.State, ask: Ask) -> pyspiel.ActionStruct | None:
 
 def play(game: pyspiel.Game, players: Sequence[Ask]) -> tuple[list[float], list[dict]]:
     """Play a game; return both players' rewards, and each move as it was read."""
-    state, moves = game.new_initial_state(), []
+    state = game.new_initial_state()
+    moves: list[dict] = []
     while not state.is_terminal():
         if state.is_chance_node():
             state.apply_action(state.legal_actions()[0])
@@ -87,8 +89,9 @@ def main() -> None:
 
     ask: Ask = at_random
     if arguments.model is not None:
-        endpoint = make_agent(arguments.model, game.rules).endpoint
-        ask = lambda messages: endpoint.ask(messages).text  # noqa: E731
+        agent = make_agent(arguments.model, game.rules)
+        assert isinstance(agent, LanguageAgent), "a model's name begins with llm:"
+        ask = lambda messages: agent.endpoint.ask(messages).text  # noqa: E731
     rewards, moves = play(game, [ask, at_random])
     print(f"{arguments.game}: {' '.join(move['move'] for move in moves)}")
     print(f"rewards {rewards}")

@@ -55,7 +55,7 @@ class Play:
         outcomes = {each: answer.outcome for each, answer in answers.items()}
         best = max((each for each in outcomes.values() if each is not None), default=None)
         got = outcomes[action]
-        if got is not None and (best == 1 or None not in outcomes.values()):
+        if got is not None and best is not None and (best == 1 or None not in outcomes.values()):
             self.losses.append(float(best - got))
         self._play(action)
         self._reply()
