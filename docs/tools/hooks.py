@@ -42,6 +42,8 @@ def _pages() -> dict[Path, str]:
         found[ROOT / f"{name}.md"] = f"project/{name.lower()}.md"
     for page in ROOT.glob("envs/*/README.md"):
         found[page] = f"games/{page.parent.name}.md"
+    for page in ROOT.glob("examples/*/README.md"):
+        found[page] = f"examples/{page.parent.name}.md"
     for page in ROOT.glob("models/shipped/*.md"):
         found[page] = f"agents/{page.stem}.md"
     for page in DOCS.glob("notebooks/*.ipynb"):
