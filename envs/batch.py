@@ -212,10 +212,11 @@ class BatchEnv:
 
     def _begin_at(self, games: np.ndarray, starts: Sequence[Position]) -> None:
         """Put some of the games where they begin; ``starts`` has a position for every game."""
-        self._choices["mask"] = 0  # nothing is legal until all is in its place
+        self._choices["mask"][games] = 0  # nothing is legal until all is in its place
         for game in games:
             self._states[game] = starts[game]._states[0]
-        self._run(self.game.batch_kernels.batch_rewrite)
+        for game in games:  # the others keep what their last step gave
+            self.game.batch_kernels.batch_rewrite(self._batch, int(game), int(game) + 1)
 
     def step(self, actions: Any) -> None:
         """Play one action in each game.

@@ -268,6 +268,10 @@ def test_some_games_can_be_played_and_restarted_alone(default_game: Game) -> Non
     others = [0, 1, 2, 4]
     for name in BUFFERS:
         np.testing.assert_array_equal(getattr(games, name)[others], before[name][others])
+    given = {name: getattr(games, name).copy() for name in ("rewards", "terminated")}
+    games.restart([0], starts=[games.game.start(0)] * 5)
+    for name, values in given.items():  # game 3 keeps its result
+        np.testing.assert_array_equal(getattr(games, name), values)
     games.restart([3])
     assert games.states["ply"][3] == 0
     assert games.masks[3].sum() > 0
