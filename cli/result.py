@@ -60,7 +60,7 @@ def show(result: Result, as_json: bool) -> int:
         for caveat in result.caveats:
             warn(caveat)
     elif result.text:
-        output(with_options(result.text))
+        output(result.text)
     return result.status
 
 
