@@ -141,7 +141,8 @@ class Corso(Game):
         state.ply = _least_plies(cells, text.mover)
         state.mover = text.mover
         if state.open_cells == 0:
-            state.outcome = rules._result(rules._lead(self.tables[0], state))
+            first, second = rules.points(self.tables[0], state)
+            state.outcome = rules._result(first - second)
 
     def marks(self, position: Position, player: int) -> str:
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))

@@ -74,7 +74,8 @@ def step(tables, state, action):
     state.ply += 1
     state.mover = 1 - mover
     if state.open_cells == 0:
-        state.outcome = _result(_lead(tables, state))
+        first, second = points(tables, state)
+        state.outcome = _result(first - second)
 
 
 @rule
@@ -90,18 +91,14 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def points(tables, state, player):
-    """The cells that the player controls, by dye or marble."""
-    sign = 1 - 2 * player
-    count = 0
+def points(tables, state):
+    """The cells that each player controls, by dye or marble."""
+    first, second = 0, 0
     for cell in range(len(state.cells)):
-        count += tables.owner[state.cells[cell]] == sign
-    return count
-
-
-@rule
-def _lead(tables, state):
-    return points(tables, state, 0) - points(tables, state, 1)
+        owner = tables.owner[state.cells[cell]]
+        first += owner > 0
+        second += owner < 0
+    return first, second
 
 
 @rule

@@ -129,9 +129,18 @@ class _Check:
     def _lead(self, states: np.ndarray) -> int:
         """Player 0's lead."""
         if self.game.has_points:
-            mine, other = (int(self._call("points", states[0], player)) for player in (0, 1))
-            return mine - other
+            first, second = self._points(states)
+            return first - second
         return int(self._call("score", states[0])) if hasattr(self.game.rules, "score") else 0
+
+    def _points(self, states: np.ndarray) -> tuple[int, int]:
+        """The points of both players."""
+        points = self._call("points", states[0])
+        if not (isinstance(points, tuple) and len(points) == 2):
+            told = f"points gives {points!r}; it must be two numbers, of player_0 and of player_1"
+            self._expect(False, "points", told)
+            raise _FaultError
+        return int(points[0]), int(points[1])
 
     def _message_of(self, error: Exception) -> str:
         """An error message, with the last line of the game's own code in its traceback."""
@@ -460,14 +469,11 @@ class _Check:
         self._call("show", self.game.view_tables[0], before[0], states[0], action, shown)
         return shown
 
-    def _facts(self, states: np.ndarray) -> tuple[int, list[int], list[int]]:
+    def _facts(self, states: np.ndarray) -> tuple[int, list[int], tuple[int, int]]:
         """The mover's task, and the roles and the points of both."""
         task = int(self._call("task", states[0]))
-        roles, points = (
-            [int(self._call(name, states[0], player)) for player in (0, 1)]
-            for name in ("role", "points")
-        )
-        return task, roles, points
+        roles = [int(self._call("role", states[0], player)) for player in (0, 1)]
+        return task, roles, self._points(states)
 
     def _look_at_slots(self, shown: np.ndarray) -> None:
         """Check that every slot of the picture shows one of its choices."""

@@ -73,7 +73,13 @@ def _nothing_of(tables, state, what):
 
 @rule
 def _lead(tables, state):
-    return rules.points(tables, state, 0) - rules.points(tables, state, 1)
+    first, second = rules.points(tables, state)
+    return first - second
+
+
+@rule
+def _no_points(tables, state):
+    return 0, 0
 
 
 @rule
@@ -120,7 +126,12 @@ HOOKS = (
         "writes what `player` sees into every entry of `planes` [planes, cells], or [1, features], "
         "in the board's own frame",
     ),
-    _rules("points", "state player", "the player's points, if the game counts them", _nothing_of),
+    _rules(
+        "points",
+        "state",
+        "the points of player_0 and of player_1, if the game counts them",
+        _no_points,
+    ),
     _rules(
         "score",
         "state",

@@ -125,7 +125,7 @@ def facts(tables, states, found):
     found[TASK] = rules.task(table, state)
     for player in range(2):
         found[ROLE + player] = rules.role(table, state, player)
-        found[POINTS + player] = rules.points(table, state, player)
+    found[POINTS], found[POINTS + 1] = rules.points(table, state)
 
 
 @kernel

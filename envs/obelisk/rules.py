@@ -249,9 +249,9 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def points(tables, state, player):
-    """The points of the player's tower; blocks over the top count as at the end."""
-    return int(state.points[player])
+def points(tables, state):
+    """The points of each player's tower; blocks over the top count as at the end."""
+    return int(state.points[0]), int(state.points[1])
 
 
 @rule
@@ -348,7 +348,8 @@ def _open_actions(tables, state):
 @rule
 def _end_game(tables, state):
     """End the game: with ``topple`` a player alone over the top loses, else points decide."""
-    lead = points(tables, state, 0) - points(tables, state, 1)
+    first, second = points(tables, state)
+    lead = first - second
     if tables.topple & (state.over[0] != state.over[1]):
         lead = int(state.over[1]) - int(state.over[0])
     if lead > 0:

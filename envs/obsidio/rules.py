@@ -183,9 +183,10 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def points(tables, state, player):
-    """The number of targets that the player has claimed."""
-    return int(state.claims[player ^ int(state.black)])
+def points(tables, state):
+    """The number of targets that each player has claimed."""
+    black = int(state.black)
+    return int(state.claims[black]), int(state.claims[1 - black])
 
 
 @rule

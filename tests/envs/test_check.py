@@ -161,7 +161,7 @@ def _in_spec(given: str) -> Change:
         ),
         (
             "@rule\ndef _has_line",
-            "def points(tables, state, player):\n    return 0\n\n\n@rule\ndef _has_line",
+            "def points(tables, state):\n    return 0, 0\n\n\n@rule\ndef _has_line",
             "its rules have points and score; leave out the score",
         ),
     ],
@@ -395,6 +395,8 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([_function("task(tables, state)", "state.mover"),
           _in_spec("tasks=Texts(('move',), view.task)")],
          "task is 1, but there are 1 tasks: 0 to 0"),
+        ([("def score(tables, state):\n", "def points(tables, state):\n")],
+         "points gives .*; it must be two numbers, of player_0 and of player_1"),
         ([_function("reason(tables, state, action)", "9"),
           ('Texts(("{0} is taken",))', 'Texts(("{0} is taken",), view.reason)')],
          "reason of action . is 9, but there are 9 reasons: 0 to 8"),

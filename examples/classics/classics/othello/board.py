@@ -114,7 +114,8 @@ class Othello(Game):
         own, other = state.discs[text.mover], state.discs[1 - text.mover]
         state.moves = rules.moves_of(self.tables[0], own, other)
         if not state.moves and not rules.moves_of(self.tables[0], other, own):
-            state.outcome = rules.result(rules.lead(self.tables[0], state))
+            first, second = rules.points(self.tables[0], state)
+            state.outcome = rules.result(first - second)
 
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)

@@ -56,7 +56,8 @@ def step(tables, state, action):
     state.mover = 1 - mover
     state.moves = moves_of(tables, other, own)
     if state.moves == ZERO and moves_of(tables, own, other) == ZERO:
-        state.outcome = result(lead(tables, state))
+        first, second = points(tables, state)
+        state.outcome = result(first - second)
 
 
 @rule
@@ -73,15 +74,9 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def points(tables, state, player):
-    """The player's discs."""
-    return bit_count(state.discs[player])
-
-
-@rule
-def lead(tables, state):
-    """Black's discs less white's."""
-    return points(tables, state, 0) - points(tables, state, 1)
+def points(tables, state):
+    """Black's discs and white's."""
+    return bit_count(state.discs[0]), bit_count(state.discs[1])
 
 
 @rule
