@@ -29,7 +29,6 @@ from ludarium.training.search import (
     SearchResult,
     SearchSettings,
     TreeSearch,
-    join_results,
     level,
 )
 
@@ -117,7 +116,7 @@ class LevelAgent(Agent):
                 )
                 places.append(group)
                 results.append(replace(result, actions=actions))
-        return join_results(results).in_order(np.concatenate(places))
+        return SearchResult.joined(results).in_order(np.concatenate(places))
 
     def _set_search(self, sees_wins: bool) -> None:
         settings = msgspec.structs.replace(

@@ -25,7 +25,7 @@ from ludarium.training.agents import (
 )
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
-from ludarium.training.search import Budget, SearchResult, join_results
+from ludarium.training.search import Budget, SearchResult
 from tests.games import ALL_GAMES, after, children, random_positions, slow_but, states_of
 from tests.processes import python
 from tests.progress import StopWhen
@@ -167,7 +167,7 @@ def test_long_searches_go_in_portions_that_change_nothing(
 def test_uct_finds_the_same_for_a_position_alone_and_among_others(corso: Game) -> None:
     states, agent = states_of(unfinished(corso, 40)), uct(corso, 100)
     alone = [agent.search(states[n : n + 1]) for n in range(len(states))]
-    same_result(uct(corso, 100).search(states), join_results(alone))
+    same_result(uct(corso, 100).search(states), SearchResult.joined(alone))
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -17,7 +17,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.models import Evaluator
 from ludarium.models.evaluation import version_of
-from ludarium.training.search import Budget, SearchResult, TreeSearch, join_results
+from ludarium.training.search import Budget, SearchResult, TreeSearch
 from ludarium.training.search.cache import empty
 from ludarium.training.search.settings import DEFAULTS
 from ludarium.training.search.tree_search import LeafBatch, new_batches
@@ -173,7 +173,7 @@ class TimedNetworkAgent(NetworkAgent):
             search.think(replace(self.budget, seconds=left))
             return search.result(self._lcb)
 
-        return join_results(results_of(task, count, len(self._batches)))
+        return SearchResult.joined(results_of(task, count, len(self._batches)))
 
 
 def _new_batches(game: Game) -> list[list[LeafBatch]]:

@@ -5,16 +5,14 @@ The search knows nothing of a network's layers: its caller evaluates the leaves,
 address of a compiled network. Its modules are ``tree`` (storage), ``gumbel`` and ``puct`` (which
 action to try), ``proof`` (exact values), ``value`` (the value of a root), ``cache`` (the network's
 answers), ``simulate`` (the simulation loop), ``batch_search`` (running it from Python),
-``result`` (the result of a search) and ``results`` (joining results). ``leaves`` and
-``tree_search`` search one position by all cores; ``level`` draws the mistakes of a level, before
-and after its search.
+``result`` (the result of a search). ``leaves`` and ``tree_search`` search one position by all
+cores; ``level`` draws the mistakes of a level, before and after its search.
 """
 
 from ludarium.configs.schema import SearchSettings
 
 from .batch_search import BatchSearch
 from .result import Budget, Search, SearchResult
-from .results import join_results
 from .tree_search import TreeSearch
 
 __all__ = [
@@ -24,5 +22,4 @@ __all__ = [
     "SearchResult",
     "SearchSettings",
     "TreeSearch",
-    "join_results",
 ]

@@ -34,7 +34,6 @@ from . import simulate
 from .cache import Cache, empty, new_cache
 from .gumbel import write_considered_visits
 from .result import SearchResult
-from .results import join_results
 from .settings import settings_record
 from .tree import new_tree
 
@@ -146,7 +145,7 @@ class BatchSearch:
                 slice(start, start + self.batch) for start in range(0, len(states), self.batch)
             )
         ]
-        return portions[0] if len(portions) == 1 else join_results(portions)
+        return portions[0] if len(portions) == 1 else SearchResult.joined(portions)
 
     def _run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -101,6 +102,15 @@ class SearchResult:
         }
         arrays = unknown | known
         return cls(actions, policies, **arrays, simulations=simulations, evaluations=evaluations)
+
+    @classmethod
+    def joined(cls, results: Sequence[SearchResult]) -> SearchResult:
+        """One result of several, at least one, in their order; counts are added up."""
+        joined: list[Any] = [
+            np.concatenate(each) if isinstance(each[0], np.ndarray) else sum(each)
+            for each in zip(*(vars(result).values() for result in results), strict=True)
+        ]
+        return cls(*joined)
 
     def in_order(self, places: np.ndarray) -> SearchResult:
         """The same with row i at ``places[i]``, a permutation of the positions, int64 [n]."""
