@@ -30,6 +30,9 @@ def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleT
     )
     parser.set_defaults(command=name, run=getattr(module, "run", None))
     module.add_arguments(parser)
+    words = parser._option_string_actions.items()
+    options = {action.dest: word for word, action in words if word.startswith("--")}
+    parser.set_defaults(option_words=options)
 
 
 def read_bytes(text: str) -> int:

@@ -31,13 +31,13 @@ class Result:
 
 #: An argument with its value, and another folder, as the library's messages name them.
 _ARGUMENT = re.compile(r"(?<![\w.?&-])([a-z_]+)=(\w+)|\banother (folder)\b")
-_options: set[str] = set()  # names of the arguments for which the running command has options
+_options: dict[str, str] = {}  # the running command's options, by their arguments
 
 
 def name_options(given: argparse.Namespace) -> None:
     """Name the options of this command from now on, where the library names its arguments."""
     _options.clear()
-    _options.update(vars(given))
+    _options.update(getattr(given, "option_words", {}))
 
 
 def with_options(text: str) -> str:
@@ -45,9 +45,9 @@ def with_options(text: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value, other = found.groups()
-        if (name or other) not in _options:
+        word = _options.get(name or other)
+        if word is None:
             return found[0]
-        word = f"--{(name or other).replace('_', '-')}"
         return f"another {word}" if other else word if value == "True" else f"{word} {value}"
 
     return _ARGUMENT.sub(option, text)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ludarium.cli import main
+from ludarium.cli import command_line, main
+from ludarium.cli.result import name_options, with_options
 
 _ROOT = Path(__file__).parents[2]
 
@@ -111,6 +112,20 @@ def test_what_takes_too_much_memory_is_refused_in_a_line(
     assert main(["games"]) == 2
     said = "ludarium: there is not enough memory: ask for less (Unable to allocate 7 GiB)\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "said"),
+    [
+        ("train corso", "set restart=True, start=a", "set --restart, --from a"),
+        ("train corso", "give another folder", "give another --folder"),
+        ("page site", "give another folder", "give another folder"),  # which is no option there
+        ("evaluate corso", "corso?seed=3: no restart=True", "corso?seed=3: no restart=True"),
+    ],
+)
+def test_the_command_line_names_its_options(line: str, told: str, said: str) -> None:
+    name_options(command_line(line.split()[:1]).parse_args(line.split()))
+    assert with_options(told) == said
 
 
 def test_messages_of_the_library_name_no_options_of_the_command_line() -> None:
