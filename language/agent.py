@@ -160,8 +160,6 @@ def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
     After a failure no more begin; the first error is raised when the others have ended. An
     interrupt does not wait for them: they end with the process.
     """
-    if count == 1:
-        return task(0)
     numbers, lock = iter(range(count)), threading.Lock()
     errors: list[BaseException] = []
 
@@ -188,7 +186,6 @@ def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
         raise
     if errors:
         raise errors[0]
-    return None
 
 
 def _within(low: int, high: int, what: str) -> Callable[[str], int]:

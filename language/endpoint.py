@@ -318,5 +318,4 @@ def journal_at(path: Path) -> Journal:
 
 def key_of(*parts: Any) -> str:
     """A key for a journal, from whatever determines a question."""
-    text = json.dumps(parts, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]

@@ -6,6 +6,7 @@ and from what the player says, so a player whose answers are in a journal goes o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,7 +112,7 @@ def rate(
     Args:
         agent: the player.
         within: it ends when half the interval is at most this many Elo points.
-        most: or after so many games.
+        most: or after so many games, an even number.
         seed: seed of openings and opponents.
         progress: counts the games.
 
@@ -127,8 +128,7 @@ def rate(
         progress.advance(0, f"against {name}")
         drawn = int(np.random.SeedSequence([seed, len(rated.rounds)]).generate_state(1)[0])
         rated.opponents.append(name)
-        left = most - rated.games
-        games = min(ROUND, left + left % 2)  # each opening is played twice
+        games = min(ROUND, most - rated.games)
         rated.rounds.append(play_match(agent.game, agent, name, games, drawn, progress=progress))
         rated.decisions.append(sorted_decisions(agent))
         elo = rated.rating.value
@@ -313,19 +313,19 @@ def answers_in_all(
 
     Args:
         decisions: what the model said.
-        prices: of a million input and output tokens, where the endpoint names no cost.
+        prices: of a million input and output tokens, for answers of which the endpoint names no
+            cost; without them nobody knows the cost of all.
     """
     answers = [answer for each in decisions for answer in each.answers]
     if not answers:
         return None
-    tokens = [
-        sum(each.input_tokens for each in answers),
-        sum(each.output_tokens for each in answers),
-    ]
-    costs = [each.cost for each in answers if each.cost is not None]
-    cost = sum(costs) if costs else None
-    if cost is None and prices is not None:
-        cost = sum(map(np.multiply, prices, tokens)) / 1e6
+    asked, answered = prices or (math.nan, math.nan)
+    cost = sum(
+        (each.input_tokens * asked + each.output_tokens * answered) / 1e6
+        if each.cost is None
+        else each.cost
+        for each in answers
+    )
     faults = Counter(fault for each in decisions for fault in each.faults if fault)
     wrong = sum(bool(each.faults[0]) for each in decisions)
     return {
@@ -334,8 +334,8 @@ def answers_in_all(
         "first_answer_wrong": wilson(wrong, len(decisions)).to_dict(),
         "faults": dict(faults),
         "resigned": sum(each.action == RESIGN for each in decisions),
-        "input_tokens": tokens[0],
-        "output_tokens": tokens[1],
-        "cost": None if cost is None else round(float(cost), 6),
+        "input_tokens": sum(each.input_tokens for each in answers),
+        "output_tokens": sum(each.output_tokens for each in answers),
+        "cost": None if math.isnan(cost) else round(cost, 6),
         "seconds": round(sum(each.seconds for each in answers), 3),
     }

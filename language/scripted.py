@@ -60,8 +60,6 @@ class ScriptedEndpoint:
                 pass
 
         class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
             def handle_error(server, *_: Any) -> None:  # noqa: N805  a client that is gone
                 pass
 
@@ -85,8 +83,8 @@ def _completion(question: dict[str, Any], said: str) -> str:
     """A reply of the usual form; a word counts as a token."""
     asked = sum(len(message["content"].split()) for message in question["messages"])
     usage = {"prompt_tokens": asked, "completion_tokens": len(said.split())}
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}
-    choice["message"] = {"role": "assistant", "content": said}
+    message = {"role": "assistant", "content": said}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
     return json.dumps({"model": question["model"], "choices": [choice], "usage": usage})
 
 

@@ -11,7 +11,7 @@ from ludarium.analysis.endgame import EndgameAgent, EndgameSpec
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
-from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
+from ludarium.training.agents import RESIGN, Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
@@ -58,6 +58,15 @@ def test_the_player_is_asked_for_other_actions_only_where_its_choice_loses_value
     wrong = ~moves_that_keep(player.actions(corso_test.states), corso_test)
     EndgameAgent(player).actions(corso_test.states)
     assert player.asked == wrong.sum()
+
+
+def test_a_player_that_resigns_has_resigned(corso_test):
+    class Resigns(Agent):
+        def play(self, games, states):
+            return np.full(len(states), RESIGN)
+
+    games = play_match(corso_test.game, EndgameAgent(Resigns(corso_test.game, "gone")), "random", 4)
+    assert games.result.losses == 4
 
 
 def test_with_points_the_lead_is_kept_too(corso_test):

@@ -76,20 +76,9 @@ def test_after_wrong_answers_it_is_told_why_then_asked_again_then_it_resigns() -
 
 def test_a_thousand_hostile_answers_play_no_move_that_was_not_said() -> None:
     rng = random.Random(1)
-    pieces = (
-        *("<move>", "</move>", "a1", "b2!", "c3", "<script>alert(1)</script>", "\x1b[2J", "\ud800"),
-        *(
-            "{messages}",
-            "\0",
-            "Move: ",
-            "\n",
-            "<think>",
-            "</think>",
-            "answer" * 999,
-            "\u202e",
-            "[[",
-        ),
-    )
+    pieces = ["<move>", "</move>", "a1", "b2!", "c3", "<script>alert(1)</script>", "\x1b[2J"]
+    pieces += ["\ud800", "{messages}", "\0", "Move: ", "\n", "<think>", "</think>", "answer" * 999]
+    pieces += ["\u202e", "[["]
 
     def script(messages):
         if rng.random() < 0.1:

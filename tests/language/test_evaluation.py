@@ -10,7 +10,16 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.language import endpoint as endpoints
-from ludarium.language.evaluation import Loss, mistakes, rate
+from ludarium.language.agent import Decision
+from ludarium.language.endpoint import Answer
+from ludarium.language.evaluation import (
+    Loss,
+    answers_in_all,
+    exact_sets,
+    losses,
+    mistakes,
+    rate,
+)
 from ludarium.language.scripted import ScriptedEndpoint, agent_script, position_asked
 from ludarium.training.agents import make_agent
 
@@ -74,12 +83,13 @@ def test_an_evaluation_goes_on_where_it_was_stopped(capsys, tmp_path: Path) -> N
 
 
 def test_ratings_behind_an_endpoint_are_those_of_the_player() -> None:
-    with ScriptedEndpoint(agent_script("random", GAME)) as endpoint:
-        agent = make_agent(f"llm:m?endpoint={endpoint.url}", GAME)
+    with ScriptedEndpoint(agent_script("random", GAME)) as endpoint:  # in the same order each time
+        agent = make_agent(f"llm:m?endpoint={endpoint.url}&parallel=1", GAME)
         rated = rate(agent, within=100, most=32, seed=1)
     assert rated.rating.low < 0 < rated.rating.high
     assert next(iter(rated.results)) == "random"  # it fell to the lowest rung
     assert rated.games == 32
+    assert rate(make_agent("random", GAME), within=1, most=6).games == 6
     assert rate(make_agent("random", GAME), within=999, most=32).games == 12
 
 
@@ -87,7 +97,7 @@ def test_ratings_behind_an_endpoint_are_those_of_the_player() -> None:
 def test_exact_positions_tell_how_many_moves_keep_the_value(capsys, player, share) -> None:
     words = ("--positions", 60, "--option", "size=3")
     with ScriptedEndpoint(agent_script(player, SMALL)) as endpoint:
-        status, report = _language(capsys, endpoint.url, *words)
+        status, report = _language(capsys, f"{endpoint.url}&parallel=1", *words)
     assert status == 0
     (fresh,) = report["positions"]
     assert (fresh["set"], fresh["positions"]) == ("fresh", 60)
@@ -109,6 +119,26 @@ def test_half_of_the_positions_are_the_fixed_ones(capsys, tmp_path: Path) -> Non
     tokens = report["answers"]["input_tokens"]
     assert report["answers"]["cost"] == pytest.approx(tokens / 1000)
     assert "Exact positions" in (tmp_path / "page.html").read_text()
+
+
+def test_a_single_position_is_a_fresh_one() -> None:
+    ((name, test),) = exact_sets(GAME, 1, seed=1).items()
+    assert (name, len(test)) == ("fresh", 1)
+
+
+def test_a_resignation_loses_the_value_of_the_position() -> None:
+    with ScriptedEndpoint(lambda messages: "I pass.") as endpoint:
+        agent = make_agent(f"llm:m?endpoint={endpoint.url}&retries=0", GAME)
+        found = losses(rate(agent, within=1, most=2))
+    assert [each.game for each in found] == [0, 1]
+    assert all(0 < each.value < 2 for each in found)
+
+
+def test_the_cost_is_known_if_that_of_each_answer_is() -> None:
+    answers = (Answer("b2", 1000, 10, cost=0.5), Answer("b2", 2000, 30))
+    said = [Decision(0, 0, answers, ("", ""), 4)]
+    costs = [answers_in_all(said, prices)["cost"] for prices in (None, (100.0, 1000.0))]
+    assert costs == [None, 0.5 + 0.2 + 0.03]
 
 
 def test_the_first_mistake_of_each_game_counts() -> None:
