@@ -111,6 +111,7 @@ def run_tasks(
             have ended by then.
     """
     results: dict[int, Result] = {}
+    progress = progress or Progress()
     numbers, lock = iter(range(count)), threading.Lock()
     is_closed, have_ended = threading.Event(), threading.Event()
     threads = working = min(threads, count)
@@ -121,13 +122,12 @@ def run_tasks(
 
     def close() -> None:
         is_closed.set()
-        if progress is not None:
-            progress.stop()
+        progress.stop()
 
     def look_on() -> None:
         if watch is not None:
             watch(len(results))
-        if progress is not None and progress.stopped:
+        if progress.stopped:
             is_closed.set()
 
     def work(thread: int, is_watched: bool) -> None:

@@ -299,8 +299,9 @@ class BatchEnv:
             starts: where each of all N games begins; None: at the start of the game.
         """
         games = self._numbers("games", games)
-        for game, seed in zip(games, () if seeds is None else seeds, strict=seeds is not None):
-            self._choices["rng"][game] = seed_rng(int(seed))[0]
+        if seeds is not None:
+            rngs = [seed_rng(int(seed))[0] for seed in seeds]
+            self._choices["rng"][games] = np.reshape(rngs, (len(games), 2))
         self.game.batch_kernels.batch_restart(self._batch, games)
         if starts is not None:
             self._begin_at(games, starts)

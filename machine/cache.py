@@ -112,9 +112,10 @@ def making(name: str, key: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):
-            lock.release()
-            file.unlink()
+        if lock.is_locked:  # else the file is another process's
+            with suppress(OSError):
+                lock.release()
+                file.unlink()
 
 
 def keep(name: str, key: str, code: ObjectCode) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -30,6 +31,7 @@ from ludarium.envs.engine.compile import sources_of, specialise, unit_of
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS
 from ludarium.machine import cache, compiler, recipe, unit
 from ludarium.machine.compiler import CompileError
+from ludarium.machine.making.exports import undefined_symbols
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit
 from ludarium.models.kernels import answers, network_units
@@ -272,6 +274,13 @@ def test_mathematics_of_other_systems_is_refused(target: str) -> None:
             *(each.recipe, each.ingredients.digest(), each.ingredients.files(), each.declared()),
             *("v2", "symbol", [TARGETS[target].machine]),
         )
+
+
+def test_a_long_name_of_an_object_for_windows_is_read_from_its_table() -> None:
+    table = struct.pack("<I", 216) + bytes(196) + b"long_enough" + bytes(5)
+    symbol = struct.pack("<IIIhHBB", 0, 200, 0, 0, 0, 2, 0)  # its name is at byte 200 of the table
+    header = struct.pack("<HHIIIHH", 0x8664, 0, 0, 20, 1, 0, 0)
+    assert undefined_symbols(header + symbol + table) == {"long_enough"}
 
 
 def test_without_the_compiler_kernels_are_plain_python_after_one_warning(
