@@ -110,7 +110,7 @@ CALLS = (
     ("solve", "corso", "--option=size=3"),
     ("probe", "corso", "--option=size=3"),
     ("accuracy", "random", "--game=corso", "--option=size=3", "--positions=2"),
-    *((command, "--help") for command in ("tune", "page", "push")),
+    *((command, "--help") for command in ("tune", "page", "push", "language")),
 )
 
 
