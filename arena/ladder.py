@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -262,7 +263,11 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
             matches; the message names the file and what is wrong.
     """
     name = f"the ladder of levels in {quoted(os.fspath(path), 100)}"
-    content = read_regular_file(path, _LARGEST_FILE, "a ladder of levels")
+    return _ladder_in(read_regular_file(path, _LARGEST_FILE, "a ladder of levels"), name)
+
+
+@lru_cache(maxsize=64)  # rating takes up to half a second
+def _ladder_in(content: bytes, name: str) -> Ladder:
     try:
         ladder: Ladder = load_json(content, name, _Stored).ladder
     except MisfitError as error:
