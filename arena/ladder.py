@@ -50,7 +50,7 @@ class Level:
 
     Attributes:
         strength: the place of its parameters on the path of `params_at`.
-        params: its way of playing.
+        params: the parameters there.
         rating: its rating in Elo points; random play has 0.
     """
 
@@ -128,12 +128,18 @@ class Ladder:
         """Whether the levels are for this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
-    def check_fits(self, game: Game, source: str) -> None:
-        """Raise ``ValueError`` unless the levels are for this game; ``source`` names them."""
+    def check_fits(self, game: Game, checkpoint: Path) -> None:
+        """Raise ``ValueError`` unless the levels are for this game, and were measured with this."""
         if not self.fits(game):
             raise ValueError(
-                f"the levels in {named(source)} are of {self.game} version {self.version} with the "
-                f"options {quoted(self.options, 100)}, not of version {game.version} of {game}"
+                f"the levels are of {self.game} version {self.version} with the options "
+                f"{quoted(self.options, 100)}, not of version {game.version} of {game}"
+            )
+        if self.agent != digest_of(checkpoint):
+            raise ValueError(
+                f"the levels were measured with another agent than {named(checkpoint.name)}: give "
+                "that one (level:3?ladder=FILE&agent=CHECKPOINT), or measure this one's by "
+                "`ludarium levels --measure`"
             )
 
     def number(self, name: str) -> int:
