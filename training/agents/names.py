@@ -331,13 +331,13 @@ def _read_path(name: str, settings: Mapping[str, str]) -> AgentSpec | None:
     return None
 
 
-def _warn_of_hidden_files(spec: str, word: str) -> None:
+def _warn_of_hidden_files(agent: str, word: str) -> None:
     """Warn if a checkpoint or a run has the same name as the agent that was asked for."""
-    for name in dict.fromkeys([spec, word]):
+    for name in dict.fromkeys([agent, word]):
         if holds_checkpoint(name):
             warnings.warn(
-                f"agent {quoted(spec)} does not mean the file {quoted(name)} in this folder: kinds "
-                f"of agents and games come first; write ./{name} for the file",
+                f"agent {quoted(agent)} does not mean the file {quoted(name)} in this folder: "
+                f"kinds of agents and games come first; write ./{name} for the file",
                 stacklevel=4,
             )
 
