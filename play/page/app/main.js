@@ -404,7 +404,7 @@ function layersOf(view, legal) {
     layers.push(...threatMarks(scene, threats));
     legend.push(
       "Stars win at once, crosses may be taken at once: round by player 1, diamonds by player 2" +
-        (threats.isPassed ? ", if it were their turn." : ". In this game nobody can pass."),
+        (threats.coversOpponent ? ", if it were their turn." : ". In this game nobody can pass."),
     );
   }
   if (analyst.isOn && shown.onBoard) layers.push(...exactMarks(scene, view, legal));
