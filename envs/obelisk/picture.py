@@ -259,7 +259,7 @@ def action_spots(game: Obelisk) -> np.ndarray:
     spots[:types] = [_pile_place(game, number) for number in range(types)]
     for place in (0, 1):
         x, y = _zone_place(game, place)
-        spots[types + PICK_FIRST + place] = x + _HALF / 2 - 30, y - 30
+        spots[types + PICK_FIRST + place] = x, y - 66  # the middle of the block, as people press it
     for place in range(PLACEMENTS):
         spots[types + PLACE + place] = _landing_place(game, place)
     spots[types + BLACK : types + DECLINE] = spots[types + PLACE : types + PLACE + COLUMNS]
