@@ -99,7 +99,7 @@ def test_a_played_game_has_its_puzzles_and_guided_game_without_a_connection(
     keeping.wait_for(
         """caches.keys().then(async ([name]) => {
             const kept = name ? await (await caches.open(name)).keys() : [];
-            const wanted = [/puzzles.json$/, /lesson.json$/, /size.*6.*wasm$/, /size.*6.*scene.json$/];
+            const wanted = [/puzzles.json/, /lesson.json/, /=6-.*wasm/, /=6-.*scene/];
             return wanted.every((each) => kept.some(({ url }) => each.test(url)));
         })"""
     )
