@@ -365,7 +365,7 @@ def _hands(game: Obelisk) -> Iterator[str]:
     """The block that a player has to place, one drawing for each type."""
     for block in game.catalogue.types:
         yield (
-            svg_text(0, 96, "to place:", _TEXT, INK)
+            svg_text(0, 88, "to place:", _TEXT, INK)
             + _defined(0, 236, block, 18, 116)
             + _value(56, 138, block)
             + _fine(fitted_text(0, 254, block.id, _TEXT, INK, 136))

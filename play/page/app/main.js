@@ -887,7 +887,7 @@ function listen() {
   document.addEventListener("keydown", (event) => session.board && key(event));
   selectTab = setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
-    showRules();
+    showRules().then(() => name === "rules" && byId("panel-rules").scrollIntoView({ block: "nearest" }));
     showAnalysis();
   });
 }
