@@ -309,9 +309,11 @@ function showAll() {
   positionText.show(session);
   document.title = `${turnText(session)} · ${game.title} · ludarium`;
   byId("icon").href = address(game.lesson?.picture ?? "icon.svg");
-  byId("flip").hidden = table.scene.handling !== null; // towers stand upright
   byId("note").textContent = game.lesson?.marks ? "" : table.scene.note;
-  byId("marks").textContent = `Small circle: you can move there. ${game.lesson?.marks ?? ""}`;
+  const { ends, handling } = table.scene;
+  const there = ends ? "you can move there; between two pieces, they can change places" : handling ? "you can choose that block" : "you can move there";
+  byId("flip").hidden = handling !== null; // towers stand upright
+  byId("marks").textContent = `Small circle: ${there}. ${game.lesson?.marks ?? ""}`;
   showControls();
   showPlayed();
   analyst.update();
@@ -885,7 +887,7 @@ function listen() {
   document.addEventListener("keydown", (event) => session.board && key(event));
   selectTab = setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
-    showRules();
+    showRules().then(() => name === "rules" && byId("panel-rules").scrollIntoView({ block: "nearest" }));
     showAnalysis();
   });
 }
