@@ -189,7 +189,7 @@ class EndgameSpec(AgentSpec):
             raise ValueError(f"{word}: {kind.risk}, so it does not play within endgame")
         own = {key: text for key, text in settings.items() if key in settings_of(cls)}
         rest = {key: text for key, text in settings.items() if key not in own}
-        # Read it as from a file, so that a nested name cannot run code either.
+        # Read it as from a file, so that a nested name has no risk either.
         player = read_agent(with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 
