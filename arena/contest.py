@@ -40,15 +40,7 @@ from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies
 
 from .entrants import check_names, resolve_agents
-from .folder import (
-    DESCRIBED,
-    SETTINGS,
-    ArenaFolder,
-    check_keys,
-    describe,
-    read_described,
-    row_of,
-)
+from .folder import DESCRIBED, SETTINGS, ArenaFolder, check_keys, describe, read_described, row_of
 from .results import Crosstable
 from .schedule import MOST_SEED, Schedule, ScheduledMatch, SeededOpenings, play_matches
 from .sprt import SPRT, SPRTResult

@@ -8,15 +8,7 @@ for each player, twelve pieces, of which those left to place are shown. View tab
 """
 
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, rule
-from .rules import (
-    CIRCLE_SIZE,
-    CIRCLES,
-    NO_PAIR,
-    PAIRS,
-    SPACES,
-    at_least,
-    movement,
-)
+from .rules import CIRCLE_SIZE, CIRCLES, NO_PAIR, PAIRS, SPACES, at_least, movement
 
 #: Choices of a space: a light or a dark piece; the same with the mark of the last action; nothing.
 DARK_PIECE = 1

@@ -42,13 +42,7 @@ from ludarium.envs.osiron.rules import (
     OWN_PIECES,
     OWN_THREE,
 )
-from tests.games import (
-    changed,
-    children,
-    play_texts,
-    random_game,
-    refusal,
-)
+from tests.games import changed, children, play_texts, random_game, refusal
 from tests.references.agreement import Snapshot
 from tests.references.osiron import ReferenceOsiron
 
@@ -115,10 +109,7 @@ PERFT: list[tuple[dict[str, Any], dict[int, int]]] = [
     ({"setup": "empty"}, {1: 24, 2: 24 * 23, 3: 24 * 23 * 22, 4: 24 * 23 * 22 * 21}),
 ]
 # Number of different positions (colouring and forbidden pair) after exactly so many plies.
-DISTINCT = {
-    "beginner": [4, 24, 140, 610, 2104],
-    "alternating": [30, 774, 9306],
-}
+DISTINCT = {"beginner": [4, 24, 140, 610, 2104], "alternating": [30, 774, 9306]}
 
 
 def after(texts: str, **options: Any) -> Position:
@@ -282,10 +273,7 @@ def test_halves_hold_two_circles_each_which_do_not_count_for_their_player() -> N
     assert [
         [" ".join(NAMES[space] for space in sorted(CIRCLE_SPACES[circle])) for circle in circles]
         for circles in game.excluded_circles
-    ] == [
-        ["a1 a2 a3 b2 b3 b4", "a3 a4 a5 b4 b5 b6"],
-        ["c2 c3 c4 d1 d2 d3", "c4 c5 c6 d3 d4 d5"],
-    ]
+    ] == [["a1 a2 a3 b2 b3 b4", "a3 a4 a5 b4 b5 b6"], ["c2 c3 c4 d1 d2 d3", "c4 c5 c6 d3 d4 d5"]]
     for player in (0, 1):
         assert int(game.start().state.counting[player]).bit_count() == 5
         assert len(game.excluded_circles[player]) == 2
@@ -938,18 +926,13 @@ def test_places_of_the_spaces() -> None:
 START_SEEN = {
     OWN_PIECES: cells(f"{BOTTOM} {ROW_B}"),
     OTHER_PIECES: cells(f"{TOP} {ROW_C}"),
-    OWN_THREE: cells(f"{ROW_B} {ROW_C}"),
-    OWN_FOUR: cells(NOTHING),
-    OWN_FIVE: cells(NOTHING),
-    OTHER_THREE: cells(f"{ROW_B} {ROW_C}"),
-    OTHER_FOUR: cells(NOTHING),
-    OTHER_FIVE: cells(NOTHING),
-    FORBIDDEN: cells(NOTHING),
+    **dict.fromkeys((OWN_THREE, OTHER_THREE), cells(f"{ROW_B} {ROW_C}")),
+    **dict.fromkeys((OWN_FOUR, OWN_FIVE, OTHER_FOUR, OTHER_FIVE), cells(NOTHING)),
     OWN_EXCLUDED: cells(LIGHTS_CIRCLES),
     OTHER_EXCLUDED: cells(DARKS_CIRCLES),
     BOARD: cells(" ".join(NAMES)),
     IS_LIGHT: np.ones((4, 7)),
-    **dict.fromkeys(NEW_PLANES, cells(NOTHING)),
+    **dict.fromkeys((FORBIDDEN, *NEW_PLANES), cells(NOTHING)),
 }
 
 
@@ -979,14 +962,9 @@ def test_observation_counts_pieces_in_circles_that_count() -> None:
         OTHER_FIVE: cells("a3 a4 a5 b4 b5 b6"),
     }
     assert_planes(position.observation(0), light_seen)
-    exchanged = {
-        OWN_PIECES: OTHER_PIECES,
-        OWN_THREE: OTHER_THREE,
-        OWN_FOUR: OTHER_FOUR,
-        OWN_FIVE: OTHER_FIVE,
-        OWN_EXCLUDED: OTHER_EXCLUDED,
-    }
-    exchanged |= {other: own for own, other in exchanged.items()}
+    own = [OWN_PIECES, OWN_THREE, OWN_FOUR, OWN_FIVE, OWN_EXCLUDED]
+    other = [OTHER_PIECES, OTHER_THREE, OTHER_FOUR, OTHER_FIVE, OTHER_EXCLUDED]
+    exchanged = dict(zip(own + other, other + own, strict=True))
     dark_seen = {number: light_seen[exchanged.get(number, number)] for number in light_seen}
     dark_seen[IS_LIGHT] = np.zeros((4, 7))
     assert_planes(position.observation(1), dark_seen)

@@ -54,11 +54,7 @@ def test_notes_and_variations_do_not_change_the_game() -> None:
     [
         ({"2": [{"moves": ["a3", "b2"]}]}, "move 3 of the game record, in a variation of move 2:"),
         (
-            {
-                "2": [
-                    {"moves": ["a3", "c1"], "variations": {"3": [{"moves": ["a2", "a3"]}]}},
-                ]
-            },
+            {"2": [{"moves": ["a3", "c1"], "variations": {"3": [{"moves": ["a2", "a3"]}]}}]},
             "move 4 of the game record, in a variation of move 3: 'a3'",
         ),
         ({"1": [{"moves": ["z9"]}]}, "move 1 of the game record, in a variation of move 1: 'z9'"),

@@ -12,14 +12,7 @@ from ludarium.envs import from_record, make_game
 from ludarium.language import endpoint as endpoints
 from ludarium.language.agent import Decision
 from ludarium.language.endpoint import Answer
-from ludarium.language.evaluation import (
-    Loss,
-    answers_in_all,
-    exact_sets,
-    losses,
-    mistakes,
-    rate,
-)
+from ludarium.language.evaluation import Loss, answers_in_all, exact_sets, losses, mistakes, rate
 from ludarium.language.scripted import ScriptedEndpoint, agent_script, position_asked
 from ludarium.training.agents import make_agent
 
