@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .position_text import OWN
 from .rule import rule
 
 if TYPE_CHECKING:
@@ -102,6 +103,16 @@ def _show_nothing(tables, view, before, state, action, shown):
     return None
 
 
+@rule
+def _say_nothing(tables, state, said):
+    said.mover = -1
+
+
+@rule
+def _read_nothing(tables, state, said):
+    return OWN
+
+
 def _rules(name: str, arguments: str, does: str, default: Callable | None = None) -> Hook:
     return Hook(name, f"rules.{name}", ("tables", *arguments.split()), does, default)
 
@@ -109,6 +120,8 @@ def _rules(name: str, arguments: str, does: str, default: Callable | None = None
 def _seen(name: str, path: str, arguments: str, does: str, given: str, default: Callable) -> Hook:
     return Hook(name, path, ("tables", *arguments.split()), does, default, True, given)
 
+
+_FORMAT = "Spec(position_format=PositionFormat(..., write=write, read=read))"
 
 HOOKS = (
     _rules("init", "state rng", "writes every field of `state` for a new game"),
@@ -230,6 +243,22 @@ HOOKS = (
         "the pose of the piece in hand after a turn or a flip",
         "Scene(handling=Handling(next_pose, ...))",
         _same_pose,
+    ),
+    _seen(
+        "write_text",
+        "spec.position_format.write",
+        "state said",
+        "writes what the cells hold, and the fields of the position's text",
+        _FORMAT,
+        _say_nothing,
+    ),
+    _seen(
+        "read_text",
+        "spec.position_format.read",
+        "state said",
+        "writes the position that a text describes, and returns 0, or the number of a fault",
+        _FORMAT,
+        _read_nothing,
     ),
     _seen(
         "set_up",

@@ -553,7 +553,7 @@ def test_games_begin_in_turn_at_positions_each_from_both_seats(tmp_path):
 
 
 def test_texts_that_are_no_positions_to_play_on_from_are_refused():
-    for text, reason in (("3/3 0", "the board has 2 rows"), ("ooo/ooo/oox 1", "the game is over")):
+    for text, reason in (("3/3 0", "its rows are 2, not 3"), ("ooo/ooo/oox 1", "the game is over")):
         with pytest.raises(ValueError, match=reason):
             play_contest(GAME, Tournament(("random", "greedy"), 2, positions=(text,)))
 
