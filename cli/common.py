@@ -147,13 +147,13 @@ def game_and_agent(
 
 
 def agent_for(
-    name: str, spec: str | None, options: dict[str, Any], simulations: int | None = None
+    name: str, agent: str | None, options: dict[str, Any], simulations: int | None = None
 ) -> tuple[Game, Agent, list[str]]:
-    """A game, and the agent called ``spec``; None means the shipped agent, or `FALLBACK`.
+    """A game, and the agent of that name; None means the shipped agent, or `FALLBACK`.
 
     Args:
         name: the game's name.
-        spec: the agent's name, as for `make_agent`; None for the shipped agent.
+        agent: the agent's name, as for `make_agent`; None for the shipped agent.
         options: the game's options.
         simulations: simulations per move, for a trained agent whose name sets no number.
 
@@ -164,8 +164,8 @@ def agent_for(
         ValueError, FileNotFoundError: see `game_and_agent`.
     """
     find_game(name)
-    if spec is not None:
-        return *game_and_agent(spec, options, simulations, name), []
+    if agent is not None:
+        return *game_and_agent(agent, options, simulations, name), []
     reason, notes = why_untrained(name, options)
     if not reason:
         return *game_and_agent(name, options, simulations), notes

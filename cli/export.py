@@ -185,13 +185,11 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
         FileNotFoundError: there is no ``file``.
         ValueError: ``file`` holds no levels, or those of another agent, game or options.
     """
-    from ludarium.arena.ladder import digest_of, ladder_beside, ladder_of, load_ladder
+    from ludarium.arena.ladder import ladder_beside, ladder_of, load_ladder
 
     if file is not None:
         ladder = load_ladder(file)
-        ladder.check_fits(game, quoted(str(file), 100))
-        if ladder.agent != digest_of(source):
-            raise ValueError(f"the levels in {quoted(str(file), 100)} are of another agent")
+        ladder.check_fits(game, source)
         return ladder
     beside, found = ladder_beside(source), ladder_of(source, game)
     if found is None and beside.is_file():

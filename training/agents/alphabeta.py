@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -152,6 +154,12 @@ class AlphaBetaSpec(AgentSpec):
     depth: int = setting(
         read_number, f"plies to look ahead, {DEFAULT_DEPTH} by default", DEFAULT_DEPTH
     )
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read the depth; one ply is ``greedy``. See `AgentSpec.read`."""
+        spec = super().read(argument, settings, **others)
+        return GreedySpec() if spec == cls(depth=1) else spec
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""
