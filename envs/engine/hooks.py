@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .position_text import OWN
 from .rule import rule
 
 if TYPE_CHECKING:
@@ -101,16 +100,6 @@ def _same_pose(tables, view, state, pose, way):
 @rule
 def _show_nothing(tables, view, before, state, action, shown):
     return None
-
-
-@rule
-def _say_nothing(tables, state, said):
-    said.mover = -1
-
-
-@rule
-def _read_nothing(tables, state, said):
-    return OWN
 
 
 def _rules(name: str, arguments: str, does: str, default: Callable | None = None) -> Hook:
@@ -250,7 +239,7 @@ HOOKS = (
         "state said",
         "writes what the cells hold, and the fields of the position's text",
         _FORMAT,
-        _say_nothing,
+        _nothing_of,
     ),
     _seen(
         "read_text",
@@ -258,7 +247,7 @@ HOOKS = (
         "state said",
         "writes the position that a text describes, and returns 0, or the number of a fault",
         _FORMAT,
-        _read_nothing,
+        _nothing_of,
     ),
     _seen(
         "set_up",

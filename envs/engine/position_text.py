@@ -163,6 +163,7 @@ class PositionFormat:
             letters=_bytes([self.letters.encode()])[0],
             counts_empty=not self.letters[0].isdigit(),
             tells_rows=not self.wrong_board,
+            reads=self.read is not None,
             first=rows[:, 0].astype(np.int32),
             width=rows[:, 1].astype(np.int32),
             borders=np.frombuffer(f"{borders} ".encode(), np.int8),
@@ -262,6 +263,8 @@ def parse(form, said):
         said: the record of `PositionFormat.new_text`, with ``text`` and its ``length``.
     """
     text, end = said.text, int(said.length)
+    if not form.reads:
+        return OWN
     if end > len(text):
         note(said, end, len(text), 0)
         return TOO_LONG

@@ -77,12 +77,12 @@ def game_set_up(game, places):
 def game_write_text(game):
     """Write the position's text into ``said``; return its length, 0 in a game without texts."""
     form, said = game.text_tables[0], game.said[0]
+    if not form.reads:
+        return 0
     for field in range(len(said.counts)):
         said.counts[field] = 0
     said.mover = game.states[0].mover
     rules.write_text(game.tables[0], game.states[0], said)
-    if said.mover < 0:
-        return 0
     write(form, said)
     return int(said.length)
 
