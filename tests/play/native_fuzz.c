@@ -119,7 +119,8 @@ static int64_t call(char *start, long *restored) {
     case 29: code = ludarium_game_refusal(buffer, below(9) ? text : NULL, count); break;
     case 30: {
         static char place[LUDARIUM_GAME_POSITION];
-        code = ludarium_game_position(buffer, below(9) ? place : NULL, below(2) ? count : sizeof place);
+        count = below(2) ? count : (int64_t)sizeof place;
+        code = ludarium_game_position(buffer, below(9) ? place : NULL, count);
         if (code <= 0) break;
         for (int32_t k = below(4); k > 0; k--) place[below((int32_t)code)] = "0/1 =,Lx*-"[below(10)];
         code = ludarium_game_start_at(buffer, place);
