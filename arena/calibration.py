@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.numbers import derived_seed
+from ludarium.base.numbers import checked_whole, derived_seed
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
@@ -137,8 +137,8 @@ def calibrate(
     top = strongest(simulations)
     if games < 4 or games % 4:
         raise ValueError(f"games of a match are a multiple of 4, not {quoted(games)}")
-    if levels is not None and not 2 <= levels <= 50:
-        raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
+    if levels is not None:
+        checked_whole("levels", levels, 2, 50)
     started = perf_counter()
     runner = MatchRunner(game, network, simulations, games, seed, progress)
     # Survey the path, place levels on it, and rate them by all their matches.

@@ -33,7 +33,7 @@ AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
 :SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. With ?time=1s in place of a
-number they think for a second about each move, as does uct:time=1s. level:1 and up, level:hard and
+number they think for a second about each move, as does uct?time=1s. level:1 and up, level:hard and
 level:auto have a chosen strength. endgame:AGENT also searches late positions to the end of the
 game. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch module,
 engine:COMMAND your own program, llm:MODEL?endpoint=URL a language model; see `ludarium agents`."""

@@ -3,8 +3,9 @@
     index.html, app/, style.css, ...   the page itself, as in ``play/page``; scripts of ``play/js``
     games/index.json                   list of the games, see `_entry`
     games/, networks/, levels/, rules/, exact/
-                                       modules and pictures of games, agents, their levels of
-                                       strength, rules as HTML, modules with exact values
+                                       modules and pictures of games; agents; their levels of
+                                       strength; rules as HTML, lessons, puzzles; modules with
+                                       exact values
     site.json                          all other files, those that are loaded on demand, a digest
 
 Every address within is relative, so a folder works on any host and under any path. A game's

@@ -232,8 +232,8 @@ def test_a_wrong_name_of_a_known_kind_is_refused_with_its_form(
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ("uct:0", "uct playouts are 1 to"),
-        ("alphabeta:0", "alphabeta depth is 1 to"),
+        ("uct:0", "uct playouts is 0; accepted"),
+        ("alphabeta:0", "alphabeta depth is 0; accepted"),
         ("uct?time=1", "not a time such as 500ms"),
         ("uct?time=0.5ms", "1 ms to 1 h"),
         ("uct?time=2h", "1 ms to 1 h"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole
 from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -50,8 +50,7 @@ class AlphaBetaAgent(Agent):
     def __init__(
         self, game: Game, depth: int = DEFAULT_DEPTH, name: str = "alphabeta", seed: Seed = None
     ) -> None:
-        if not 1 <= depth <= MOST_DEPTH:
-            raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {quoted(depth)}")
+        depth = checked_whole("alphabeta depth", depth, 1, MOST_DEPTH)
         if not game.has_score:
             raise ValueError(
                 f"alphabeta and greedy need a score, and the rules of {game.name} have none; "

@@ -232,8 +232,8 @@ def read_trained_agent(name: str) -> TrainedSpec:
     spec = read_agent(name)
     if not isinstance(spec, TrainedSpec):
         raise ValueError(
-            f"agent {quoted(name)} has no network; give a checkpoint, the folder of a run, or the "
-            "name of a game for its shipped agent"
+            f"agent {quoted(name)} has no checkpoint; give a checkpoint, the folder of a run, or "
+            "the name of a game for its shipped agent"
         )
     return spec
 
