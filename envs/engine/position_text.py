@@ -72,7 +72,7 @@ _MARK = 1  # stands before an argument in a message
 _MOST_TIMES = 10**6
 _NOTHING = -(1 << 62)  # what is no number
 
-_SPACE, _STAR, _COMMA, _MINUS, _SLASH, _ZERO, _NINE, _EQUALS, _LOW_A = b" *,-/09=a"
+_SPACE, _STAR, _COMMA, _MINUS, _ZERO, _NINE, _EQUALS, _LOW_A = b" *,-09=a"
 _QUOTE, _DOT = b"'."
 
 
@@ -129,6 +129,9 @@ class PositionFormat:
             ``{0:last}`` the word of this number in the field ``last``.
         borders: the sign after each row but the last; default: ``/``.
         wrong_board: what to write, for a board that has another form; default: by rows.
+
+    Raises:
+        ValueError: there are more than 16 fields.
     """
 
     letters: str
@@ -139,6 +142,10 @@ class PositionFormat:
     faults: Sequence[str] = ()
     borders: str = ""
     wrong_board: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.fields) > _MOST_FIELDS:
+            raise ValueError(f"{len(self.fields)} fields are more than {_MOST_FIELDS}")
 
     @cached_property
     def tables(self) -> np.ndarray:
