@@ -348,6 +348,13 @@ def test_of_games_side_by_side_with_openings(canonical: bool) -> None:
     assert len(listener.begun) == len(listener.rewards) + 3 > 6
 
 
+def test_an_opening_that_would_end_the_game_is_left_out_whole() -> None:
+    """Of none to three plies, two of the four lengths."""
+    env = OneSide(Oddity(max_plies=2), 1000, seat="both", opening_plies=3)
+    env.reset(np.random.default_rng(1))
+    assert np.bincount(env.batch.states["ply"]) / 1000 == pytest.approx([3 / 4, 1 / 4], abs=0.05)
+
+
 def test_opponents_of_many_games_are_told_of_abandoned_ones() -> None:
     class Many:
         def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from itertools import combinations, pairwise
+from itertools import combinations
 from textwrap import dedent
 from typing import Any
 
@@ -426,11 +426,6 @@ IN_DARKS_HALF = "b5 c4 c6 d3 d4 d5 a1 a2 a4 b1 b2 c1"
 IN_LIGHTS_HALF = "a1 a2 a3 b2 b3 b5 c1 c3 c5 d1 d3 d5"
 
 
-def test_a_circle_that_is_excluded_for_the_opponent_wins() -> None:
-    position = play_texts(begun_with(IN_DARKS_HALF), "b5-c5")
-    assert position.rewards == (1, -1)
-
-
 def test_an_excluded_circle_does_not_win_for_its_own_player() -> None:
     position = play_texts(begun_with(IN_LIGHTS_HALF), "b5-b4")
     assert not position.is_over
@@ -727,18 +722,6 @@ def test_the_same_colouring_with_another_kind_to_be_played_is_another_position()
     first = make_game("osiron", movement="advanced").start()
     second = changed(first, ply=2)
     assert rules.position_key(tables, first.state) != rules.position_key(tables, second.state)
-
-
-def test_a_repetition_with_another_player_to_move_would_be_another_position() -> None:
-    """Pieces on triangles that point up tell who is to move, so none ever comes up."""
-    for setup in ("beginner", "alternating", "random"):
-        game = make_game("osiron", setup=setup)
-        for seed in range(5):
-            up: list[int] = []
-            for position, _ in random_game(game, seed):
-                light = letters(position)
-                up.append(sum(light[k] == "L" and sum(PLACES[k]) % 2 == 0 for k in range(24)))
-            assert {abs(one - other) for one, other in pairwise(up)} == {1}
 
 
 def test_a_game_that_ends_on_the_last_ply_is_not_truncated() -> None:

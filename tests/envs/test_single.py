@@ -13,7 +13,6 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from ludarium.envs import GAMES, Game, Position, make_game, opponents
-from ludarium.envs.engine.record import check_record
 from ludarium.envs.single import SingleAgentEnv
 from tests.games import first_legal
 from tests.oddity import Oddity
@@ -134,14 +133,6 @@ def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
     assert sorted(plies[0] + plies[1]) == list(range(env.aec.position.ply))
     assert 1 in np.diff(plies[0])
     assert 1 in np.diff(plies[1])
-
-
-def test_the_games_can_be_recorded_and_read(default_game: Game) -> None:
-    env = SingleAgentEnv(default_game, seat=1)
-    play_one(env, np.random.default_rng(0), seed=4)
-    record = env.aec.to_record()
-    _, _, actions, _ = check_record(record, {default_game.name: type(default_game)})
-    assert len(actions) == env.aec.position.ply
 
 
 # Opponents.

@@ -38,7 +38,7 @@ from ludarium.training.networks import (
 from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import BatchSearch, SearchSettings
+from ludarium.training.search import SearchSettings
 from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.progress import StopWhen, Told
@@ -188,28 +188,6 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
         chunks.append(self_play.play(settings, engines[1], SEED))
     assert chunks[0].counts["hits"] > 0
     assert_same_samples(*chunks)
-
-
-@pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
-def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
-    game = make_game("corso", size=3)
-    position = game.start()
-    states = np.repeat(position.states, 60)
-    settings = SearchSettings(
-        simulations=12, algorithm=algorithm, noise=0.9, temperature=2.0, temperature_plies=1
-    )
-    search = BatchSearch(game, settings, 60, seed=1)
-    early = search.run(states, network)
-    position.play(0)
-    late = search.run(np.repeat(position.states, 60), network)
-    assert len({visits.tobytes() for visits in late.visits}) > 5
-    assert len(set(late.actions)) < len(set(early.actions))
-    if algorithm == "puct":
-        np.testing.assert_array_equal(late.actions, late.visits.argmax(axis=1))
-        return
-    for action, policy, visits in zip(late.actions, late.policies, late.visits, strict=True):
-        finalists = np.flatnonzero(visits == visits.max())
-        assert action == finalists[policy[finalists].argmax()]
 
 
 #: Settings of runs that are interrupted, and which figures of their logs are shares.
