@@ -151,6 +151,8 @@ def test_games_whose_digests_differ_by_one_are_distinct():
     rows = np.zeros(2, ROW)
     rows["digest"] = 2**63, 2**63 + 1
     assert Crosstable(("a", "b"), rows).distinct == 2
+    rows["digest"], rows["second"] = 5, (1, 2)  # alike, of other pairings
+    assert Crosstable(("a", "b", "c"), rows).distinct == 2
 
 
 def test_the_table_says_why_draws_do_not_narrow_intervals():

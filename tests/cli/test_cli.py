@@ -359,6 +359,11 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
             [", 7, 5)"],
         ),
         ("analyse corso --record=moves", "cli.analyse.analyse_game", ["Budget(simulations=1000,"]),
+        (
+            "render moves --game=corso --output=a.svg --layer=policy --agent=corso --simulations=7",
+            "cli.render.game_and_agent",
+            [", 7, "],
+        ),
     ],
 )
 def test_numbers_reach_what_does_the_work(command, does, parts, monkeypatch, tmp_path):

@@ -327,14 +327,6 @@ def test_a_block_rests_on_what_it_meets_first_and_the_gap_below_stays_empty() ->
     assert game.heights[1] == [0, 0, 0, 0, 2, 3, 0, 0, 0]
 
 
-def test_an_arm_hangs_over_a_neighbour_that_is_higher() -> None:
-    game = Beside(blocks=RICH).turn("two", "plate", "b1 r0", "a1 r0").play("decline")
-    game.turn("cube", "arm", "c3 r0", "a1 r0")
-    assert game.heights[0] == [3, 3, 0, 0, 0, 0, 0, 0, 0]  # two cubes high over b1, gap at a1
-    game.turn("three", "four", "c1 r0", "a1 r0")
-    assert game.heights[0] == [3, 3, 3, 0, 0, 0, 0, 0, 0]
-
-
 def test_a_flipped_hook_fits_under_nothing_but_beside_a_column() -> None:
     # Flipped, the hook stands on two columns and rises over a1 only.
     game = Beside("choose hook, choose cube, pick cube, place a1 r0f, place a1 r0", blocks=FEW)

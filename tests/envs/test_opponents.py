@@ -203,12 +203,15 @@ def test_steps_are_the_agents_action_and_the_opponents_replies(
 
 
 @each_face
-def test_the_same_seed_gives_the_same_games(face: Face) -> None:
+@pytest.mark.parametrize("opponent", ["random", "uct:1"])
+def test_the_same_seed_gives_the_same_games(face: Face, opponent: str) -> None:
     seats = set()
+    if opponent != "random":
+        pytest.importorskip("ludarium.training.agents")
 
     def line(seed: int) -> list[bytes]:
         opening = {"opening_plies": 3} if face.make is sb3 else {}
-        face.begin(Oddity(), "random", seat="random", canonical=True, **opening)
+        face.begin(Oddity(), opponent, seat="random", canonical=True, **opening)
         face.reset(seed)
         found = [face.observations.tobytes()]
         for _ in range(30):

@@ -114,6 +114,11 @@ def test_seats() -> None:
     assert env.seat == 0
 
 
+def test_games_begin_at_starts_of_their_own() -> None:
+    env = SingleAgentEnv(Oddity(), seat=0)
+    assert len({env.reset()[0].tobytes() for _ in range(30)}) > 9
+
+
 @pytest.mark.parametrize("seat", [0, 1])
 def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
     """In Oddity who takes two counters plays again."""

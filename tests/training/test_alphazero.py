@@ -24,7 +24,7 @@ from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.alphazero import bootstrap
+from ludarium.training.alphazero import bootstrap, loop
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
@@ -233,11 +233,12 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
     monkeypatch.setattr(Progress, "say", lambda _, text, style="": told.append(text))
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
+        monkeypatch.setattr(loop, "choose_threads", lambda *_, cores=stop: cores)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
         assert trainer.algorithm.actors.by_game[0].self_play.one_game_per_worker == (
             backend == "compiled"
         )
-        assert trainer.iteration == stop
+        assert (trainer.iteration, trainer.algorithm.workers) == (stop, 1)  # as it began
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
 
@@ -336,8 +337,10 @@ ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulat
 
 
 def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp_path, monkeypatch):
-    """No ratings come along for Corso 3x3: they are measured once, when the run starts."""
+    """Ratings that do not come along are measured once, when the run starts."""
     guesses = []
+    known = {"random": 77.0, "uct:1000": 1000.0}
+    monkeypatch.setattr("ludarium.training.runs.trainer.known_elo", lambda game: known)
 
     def rated(*arguments, guess, **others):
         guesses.append(guess)
@@ -360,6 +363,7 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
     ratings = [[{key: line[key] for key in keys} for line in log] for log in logs]
     assert len(ratings[0]) == 3
     assert ratings[0] == ratings[1]
+    assert {line["anchors"].get("random", {"elo": 77})["elo"] for line in logs[0]} == {77}
     for line in logs[0]:
         assert line["elo"]["low"] < line["elo"]["value"] < line["elo"]["high"]
         assert line["elo"]["count"] == 8

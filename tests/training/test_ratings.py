@@ -133,7 +133,9 @@ def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small, monk
     play = anchors.play_match
     monkeypatch.setattr(anchors, "play_match", lambda *a, **b: seeds.add(a[4]) or play(*a, **b))
     elo = measure_ratings(small, players, 6, known, progress=told)
-    assert len(seeds) == 3  # each match has openings of its own
+    assert len(seeds) == 3  # each match has openings of its own, and each part of an evaluation
+    play_anchors(small, make_agent("random", small), {"random": 0.0}, 8, seed=2)
+    assert len(seeds) == 3 + 4
     assert elo.keys() == {*players, "uct:1000"}
     assert (elo["random"], elo["uct:20"], elo["uct:1000"]) == (-300, 800, 1000)
     assert sum(told.steps) == 18

@@ -196,6 +196,9 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
         assert result.counts["plies"] == sum(plies[rows[-1]] + 1 for rows in of_games)
     assert clear > 0.9 * len(seen) > 40
     assert hits > 20
+    caches = [each.games.cache for each in self_play.worker_games]
+    kept_bytes = sum(array.nbytes for each in caches for array in (each.sets, *each.answers))
+    assert 0.9 < kept_bytes / 2**20 <= 1  # all workers' together
     assert searched == kept + sum(len(each.pending) for each in self_play.worker_games)
     if not alone:
         begun = {
