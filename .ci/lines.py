@@ -22,7 +22,7 @@ BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokeni
 COMMENT = re.compile(
     r"(?P<comment>//.*|/\*[\s\S]*?\*/)"
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^\\`])*`"
-    r"|/(?![*/ ])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n])+/"
+    r"|(?:[(,=:;[!&|?{}>]|\breturn)\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n])+/"
 )
 
 

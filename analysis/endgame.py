@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
@@ -74,12 +74,10 @@ class EndgameAgent(Agent):
         points: bool = False,
         seed: Seed = None,
     ) -> None:
-        if not 1 <= positions <= _MOST_POSITIONS:
-            raise ValueError(f"positions are 1 to {_MOST_POSITIONS:,}, not {quoted(positions)}")
         if points and not player.game.max_score:
             raise ValueError(f"{player.game} counts no points to play for: leave out points")
         self.player = player
-        self.positions = positions
+        self.positions = checked_whole("positions", positions, 1, _MOST_POSITIONS)
         self.points = points
         game = player.game
         self._table = table_of(game)
@@ -199,7 +197,7 @@ class EndgameSpec(AgentSpec):
             raise ValueError(f"{word}: {kind.risk}, so it does not play within endgame")
         own = {key: text for key, text in settings.items() if key in settings_of(cls)}
         rest = {key: text for key, text in settings.items() if key not in own}
-        # Read it as from a file, so that a nested name cannot run code either.
+        # Read it as from a file, so that a nested name has no risk either.
         player = read_agent(with_settings(argument, rest), from_file=True)
         return super().read(None, own, player=player)
 

@@ -1,4 +1,4 @@
-"""Lines of JSON about one game as files: exact tests and puzzles.
+"""Reads and writes files of lines of JSON about one game: exact tests and puzzles.
 
 The first line says what the file is, names the game, and has the SHA-256 of all that follows.
 """
@@ -52,7 +52,7 @@ def write_lines(
         form: the format, such as ``ludarium puzzles 1``.
         game: the rules.
         made: how the content was made.
-        body: the lines.
+        body: the lines that follow, each with its line end.
 
     Raises:
         OSError: the file cannot be written.
@@ -81,8 +81,8 @@ def read_lines(
         path: the file.
         what: what it is, such as ``exact test``.
         largest: bytes that it has at most.
-        kind: the first line.
-        read: reads the lines, given the game and ``made``.
+        kind: type of the first line.
+        read: makes the answer from the game, ``made`` and the lines after the first.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -11,7 +11,7 @@ if it is too far.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from time import perf_counter
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludarium.base.messages import quoted
-from ludarium.base.numbers import derived_seed
+from ludarium.base.numbers import checked_whole, derived_seed
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
@@ -68,33 +68,40 @@ class MatchRunner:
     """Two players with adjustable strength, which play matches against each other.
 
     Attributes:
+        network: the network that plays.
+        simulations: simulations of the strongest level.
         games: games of a match that measures a step.
         seed: seed from which each match derives its own.
         played: how many matches were played.
     """
 
     game: Game
-    upper: LevelAgent
-    lower: LevelAgent
-    random: Agent
+    network: Network
     simulations: int
     games: int
     seed: int
     progress: Progress
-    played: int = field(default=0, init=False)
+    played: int = 0
+
+    def __post_init__(self) -> None:
+        most = params_at(strongest(self.simulations), self.simulations)
+        self._upper, self._lower = (
+            LevelAgent(self.game, self.network, most, name=name) for name in ("upper", "lower")
+        )
+        self._random = RandomAgent(self.game)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
         seed = derived_seed(self.seed, self.played)
         self.played += 1
-        first = self._player(self.upper, upper)
-        second = self._player(self.lower, lower)
+        first = self._player(self._upper, upper)
+        second = self._player(self._lower, lower)
         self.progress.begin(title, games)
         return play_match(self.game, first, second, games, seed, progress=self.progress).result
 
     def _player(self, level: LevelAgent, strength: float) -> Agent:
         if strength <= RANDOM_STRENGTH:
-            return self.random
+            return self._random
         level.adjust(params_at(strength, self.simulations))
         return level
 
@@ -130,12 +137,10 @@ def calibrate(
     top = strongest(simulations)
     if games < 4 or games % 4:
         raise ValueError(f"games of a match are a multiple of 4, not {quoted(games)}")
-    if levels is not None and not 2 <= levels <= 50:
-        raise ValueError(f"levels are 2 to 50, not {quoted(levels)}")
+    if levels is not None:
+        checked_whole("levels", levels, 2, 50)
     started = perf_counter()
-    most = params_at(top, simulations)
-    upper, lower = (LevelAgent(game, network, most, name=name) for name in ("upper", "lower"))
-    runner = MatchRunner(game, upper, lower, RandomAgent(game), simulations, games, seed, progress)
+    runner = MatchRunner(game, network, simulations, games, seed, progress)
     # Survey the path, place levels on it, and rate them by all their matches.
     survey = _survey(runner, top)
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
@@ -178,19 +183,12 @@ def check_steps(
         seed: seed of all games, another than the ladder's.
         progress: counts the finished games of each match.
     """
-    params = params_at(RANDOM_STRENGTH, ladder.simulations)
-    upper, lower = (
-        LevelAgent(game, network, params, ladder.simulations, name) for name in ("upper", "lower")
-    )
+    runner = MatchRunner(game, network, ladder.simulations, games, seed, progress, played=1)
     matches = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
-        upper.adjust(stronger.params)
-        lower.adjust(weaker.params)
-        progress.begin(f"level {number + 1} against {number}", games)
-        played = play_match(
-            game, upper, lower, games, derived_seed(seed, number), progress=progress
-        )
-        matches.append(LevelMatch(number + 1, number, played.result))
+        title = f"level {number + 1} against {number}"
+        result = runner.play(stronger.strength, weaker.strength, games, title)
+        matches.append(LevelMatch(number + 1, number, result))
     return matches
 
 

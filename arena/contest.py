@@ -289,7 +289,7 @@ def play_contest(
         workers: matches that are played at once; default: one for each core.
         folder: where games and results are kept, and from where it resumes; default: nowhere.
         progress: counts the finished games.
-        from_file: the names come from a file: those that would run code are refused.
+        from_file: the names come from a file: some are refused, see `read_agent`.
 
     Raises:
         ValueError: a name means nothing, an agent cannot play this game or fails, the folder

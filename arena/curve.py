@@ -1,8 +1,9 @@
 """Learning curves: how strong a run's successive agents were, and how often their moves were exact.
 
 `measure_curves` measures each agent that a run has kept (``save`` of its configuration), and the
-latest one, as an evaluation during training would. Results are kept in the run's folder, so a
-later call, with other opponents say, measures only what is new.
+latest one, as an evaluation during training would. Results are kept in the run's folder, so the
+same call later measures only agents that are new. Other opponents need new games with all agents,
+but no second exact test.
 """
 
 from __future__ import annotations
@@ -48,9 +49,11 @@ class CurvePlan:
     """What is to be measured of each agent.
 
     Attributes:
-        against: opponents: one gives a score, several give a rating; if empty, no games are played.
-        exact_test: exact test whose moves are counted, a file or ``hard``; None for no test.
-        games: how many against all opponents together, even.
+        against: opponents: one gives a score; several, from the weakest to the strongest, give a
+            rating; if empty, no games are played.
+        exact_test: exact test in which moves that keep the value are counted, a file or ``hard``;
+            None for no test.
+        games: how many against all opponents together, an even number.
         simulations: the agent's simulations per move; 0: the policy alone, without search.
         seed: seed of openings and opponents.
     """
@@ -120,8 +123,10 @@ def measure_curves(
         progress: counts the finished games.
 
     Raises:
-        FileNotFoundError: a folder holds no run, or a run has no agent yet.
-        ValueError: the runs are of different games; or an opponent or the test does not fit.
+        FileNotFoundError: a folder holds no run, a run has no agent yet, or the file of an opponent
+            or of the test is missing.
+        ValueError: the runs are of different games; an opponent or the test does not fit; or an
+            opponent's file changes meanwhile.
         StorageError: a run's folder cannot be written.
     """
     game = game_of_runs(runs)

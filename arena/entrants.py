@@ -31,7 +31,7 @@ def resolve_agents(
         names: the agents' names.
         players: the caller's own by name: specs, names, or any object for `as_agent` except an
             `Agent`, which cannot play on several cores.
-        from_file: the names come from a file, so those that would run code are refused.
+        from_file: the names come from a file, so some are refused, see `read_agent`.
 
     Returns:
         The specs by name, and SHA-256 of the networks' files by the agent's name.

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -49,7 +50,7 @@ class Level:
 
     Attributes:
         strength: the place of its parameters on the path of `params_at`.
-        params: its way of playing.
+        params: the parameters there.
         rating: its rating in Elo points; random play has 0.
     """
 
@@ -127,12 +128,18 @@ class Ladder:
         """Whether the levels are for this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
-    def check_fits(self, game: Game, source: str) -> None:
-        """Raise ``ValueError`` unless the levels are for this game; ``source`` names them."""
+    def check_fits(self, game: Game, checkpoint: Path) -> None:
+        """Raise ``ValueError`` unless the levels are for this game, and were measured with this."""
         if not self.fits(game):
             raise ValueError(
-                f"the levels in {named(source)} are of {self.game} version {self.version} with the "
-                f"options {quoted(self.options, 100)}, not of version {game.version} of {game}"
+                f"the levels are of {self.game} version {self.version} with the options "
+                f"{quoted(self.options, 100)}, not of version {game.version} of {game}"
+            )
+        if self.agent != digest_of(checkpoint):
+            raise ValueError(
+                f"the levels were measured with another agent than {named(checkpoint.name)}: give "
+                "that one (level:3?ladder=FILE&agent=CHECKPOINT), or measure this one's by "
+                "`ludarium levels --measure`"
             )
 
     def number(self, name: str) -> int:
@@ -262,7 +269,11 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
             matches; the message names the file and what is wrong.
     """
     name = f"the ladder of levels in {quoted(os.fspath(path), 100)}"
-    content = read_regular_file(path, _LARGEST_FILE, "a ladder of levels")
+    return _ladder_in(read_regular_file(path, _LARGEST_FILE, "a ladder of levels"), name)
+
+
+@lru_cache(maxsize=64)  # rating takes up to half a second
+def _ladder_in(content: bytes, name: str) -> Ladder:
     try:
         ladder: Ladder = load_json(content, name, _Stored).ladder
     except MisfitError as error:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole
 
 #: Fewest simulations of a level: one for each move that the search compares.
 FEWEST_SIMULATIONS = 16
@@ -46,11 +47,7 @@ class LevelParams:
     win_detection_prob: float = 1.0
 
     def __post_init__(self) -> None:
-        simulations = self.simulations
-        if type(simulations) is not int or not 1 <= simulations <= MOST_SIMULATIONS:
-            raise ValueError(
-                f"simulations are 1 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}"
-            )
+        checked_whole("simulations", self.simulations, 1, MOST_SIMULATIONS)
         for name in ("temperature", "max_value_loss", "logit_noise"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value <= MOST_TEMPERATURE:
@@ -94,9 +91,6 @@ def strongest(most_simulations: int) -> float:
     Raises:
         ValueError: ``most_simulations`` is out of range.
     """
-    if not FEWEST_SIMULATIONS <= most_simulations <= MOST_SIMULATIONS:
-        raise ValueError(
-            f"simulations of the strongest level are {FEWEST_SIMULATIONS} to "
-            f"{MOST_SIMULATIONS:,}, not {quoted(most_simulations)}"
-        )
+    what = "number of simulations of the strongest level"
+    checked_whole(what, most_simulations, FEWEST_SIMULATIONS, MOST_SIMULATIONS)
     return _DEEPER + math.log2(most_simulations / FEWEST_SIMULATIONS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ludarium.base.messages import did_you_mean, named, quoted
+from ludarium.base.messages import did_you_mean, quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentSpec, Needs, Seed
@@ -20,7 +20,7 @@ from ludarium.training.agents.checkpoints import ShippedSpec, find_checkpoint, s
 from ludarium.training.agents.settings import read_real, setting
 from ludarium.training.networks import stored_network
 
-from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
+from .ladder import WORDS, find_ladder, load_ladder
 
 AUTO = "auto"
 
@@ -82,19 +82,14 @@ class LevelSpec(AgentSpec):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""
-        ladder = self._ladder_of(game)
+        ladder = find_ladder(game) if self.ladder is None else load_ladder(self.ladder)
         number = None if self.level == AUTO else ladder.number(self.level)
         path = (
             ShippedSpec(game=game.name).checkpoint_path(game.options)
             if self.agent is None
             else find_checkpoint(self.agent)
         )
-        if digest_of(path) != ladder.agent:
-            raise ValueError(
-                f"the levels were measured with another agent than {named(path.name)}: give that "
-                f"one, as level:{self.level}?ladder=FILE&agent=CHECKPOINT, or measure this one's "
-                "with `ludarium levels`"
-            )
+        ladder.check_fits(game, path)
         from .adaptive import AdaptiveAgent
         from .level import LevelAgent
 
@@ -104,10 +99,3 @@ class LevelSpec(AgentSpec):
             return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
         params = ladder.levels[number - 1].params
         return LevelAgent(game, network, params, name=name, seed=seed)
-
-    def _ladder_of(self, game: Game) -> Ladder:
-        if self.ladder is None:
-            return find_ladder(game)
-        ladder = load_ladder(self.ladder)
-        ladder.check_fits(game, quoted(str(self.ladder), 100))
-        return ladder

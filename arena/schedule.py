@@ -135,7 +135,7 @@ def play_matches(
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
-            names it. Chunks that other workers are playing at that time are given up.
+            names it. Matches that other workers are playing at that time are given up.
         BaseException: whatever ``finished`` raised.
     """
     if workers is not None and workers < 1:

@@ -43,7 +43,7 @@ def output(text: str, end: str = "\n") -> None:
 
     Raises:
         UnreadError: the reader of a pipe is gone; further results are then dropped silently.
-        OSError: the result cannot be written, likewise.
+        OSError: the result cannot be written; further results are dropped silently here too.
     """
     try:
         print(text, end=end, flush=True)
@@ -62,9 +62,9 @@ def _silence(stream: Any) -> None:
 def plain_console(**settings: Any) -> Console:
     """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`.
 
-    Once the reader of a pipe is gone, printing raises ``BrokenPipeError``, as for any other file.
+    Once the reader of a pipe is gone, printing raises ``BrokenPipeError``, as `print` does.
     """
-    # Otherwise, in a notebook, rich displays its output and writes nothing to its file.
+    # force_jupyter: in a notebook rich would display its output and write nothing to its file.
     return _console()(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
 
 

@@ -102,7 +102,7 @@ class Finishing(Part):
 
     @property
     def stopped(self) -> bool:
-        """Always false; an error that was given to `stop` is raised."""
+        """Always false; an error that was given to the whole's `stop` is raised."""
         _ = self._whole.stopped
         return False
 

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TypeVar
 
-from .progress import Progress
+from .progress import SILENT, Progress
 
 #: Works on the items from ``begin`` to ``end``, which is not among them.
 Share = Callable[[int, int], object]
@@ -85,7 +85,7 @@ def run_tasks(
     task: Callable[[int, int], Result],
     count: int,
     threads: int,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
     watch: Callable[[int], object] | None = None,
 ) -> dict[int, Result]:
     """Run ``task(thread, number)`` for each number below ``count``, as threads become free.
@@ -100,29 +100,30 @@ def run_tasks(
         threads: how many work at the same time, at most one for each task.
         progress: the progress of these tasks alone, such as a `Progress.part`. Once it is stopped,
             no further task is begun. If the tasks are to end early because one failed, or because
-            of Ctrl-C, it is stopped, so that those which run look at it and end soon.
+            of Ctrl-C, it is stopped, so that those which run look at it and end soon. By default
+            those which run are awaited.
         watch: function called by the caller ten times a second with the number of finished tasks.
 
     Returns:
         The results by number; results of tasks that never began are missing.
 
     Raises:
-        BaseException: what a task or ``watch`` raised, such as `KeyboardInterrupt`; all tasks
+        BaseException: what a task or ``watch`` raised first, such as `KeyboardInterrupt`; all tasks
             have ended by then.
     """
     results: dict[int, Result] = {}
-    progress = progress or Progress()
+    failures: list[BaseException] = []
+    if progress is SILENT:
+        progress = Progress()  # nobody may stop the other one
     numbers, lock = iter(range(count)), threading.Lock()
     is_closed, have_ended = threading.Event(), threading.Event()
     threads = working = min(threads, count)
+    if not threads:
+        return results
 
     def next_number() -> int | None:
         with lock:
             return None if is_closed.is_set() else next(numbers, None)
-
-    def close() -> None:
-        is_closed.set()
-        progress.stop()
 
     def look_on() -> None:
         if watch is not None:
@@ -130,41 +131,36 @@ def run_tasks(
         if progress.stopped:
             is_closed.set()
 
-    def work(thread: int, is_watched: bool) -> None:
-        while (number := next_number()) is not None:
-            results[number] = task(thread, number)
-            if is_watched:
-                look_on()
-
     def share(part: int, _: int) -> None:
-        """Part 0 watches, the others work."""
+        """Part 0 watches, the others work; alone, part 1 does both."""
         nonlocal working
         try:
-            if part:
-                work(part - 1, is_watched=False)
-            else:
-                while not have_ended.wait(_POLL):
+            while not part and not have_ended.wait(_POLL):
+                look_on()
+            while part and (number := next_number()) is not None:
+                results[number] = task(part - 1, number)
+                if is_alone:
                     look_on()
-        except BaseException:
-            close()
-            raise
+        except BaseException as error:
+            failures.append(error)  # before others fail because they are stopped
+            is_closed.set()
+            progress.stop()
         finally:
             with lock:
                 working -= part > 0
                 if not working:
                     have_ended.set()
 
-    if threads and _team.is_free.acquire(blocking=False):
+    is_alone = not _team.is_free.acquire(blocking=False)
+    if is_alone:
+        share(1, 2)
+    else:
         try:
             _team.run(share, [(part, part + 1) for part in range(threads + 1)])
         finally:
             _team.is_free.release()
-    elif threads:
-        try:
-            work(0, is_watched=True)
-        except BaseException:
-            close()
-            raise
+    if failures:
+        raise failures[0]
     return results
 
 

@@ -33,7 +33,7 @@ AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
 :SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. With ?time=1s in place of a
-number they think for a second about each move, as does uct:time=1s. level:1 and up, level:hard and
+number they think for a second about each move, as does uct?time=1s. level:1 and up, level:hard and
 level:auto have a chosen strength. endgame:AGENT also searches late positions to the end of the
 game. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch module,
 engine:COMMAND your own program, llm:MODEL?endpoint=URL a language model; see `ludarium agents`."""
@@ -147,13 +147,13 @@ def game_and_agent(
 
 
 def agent_for(
-    name: str, spec: str | None, options: dict[str, Any], simulations: int | None = None
+    name: str, agent: str | None, options: dict[str, Any], simulations: int | None = None
 ) -> tuple[Game, Agent, list[str]]:
-    """A game, and the agent called ``spec``; None means the shipped agent, or `FALLBACK`.
+    """A game, and the agent of that name; None means the shipped agent, or `FALLBACK`.
 
     Args:
         name: the game's name.
-        spec: the agent's name, as for `make_agent`; None for the shipped agent.
+        agent: the agent's name, as for `make_agent`; None for the shipped agent.
         options: the game's options.
         simulations: simulations per move, for a trained agent whose name sets no number.
 
@@ -164,8 +164,8 @@ def agent_for(
         ValueError, FileNotFoundError: see `game_and_agent`.
     """
     find_game(name)
-    if spec is not None:
-        return *game_and_agent(spec, options, simulations, name), []
+    if agent is not None:
+        return *game_and_agent(agent, options, simulations, name), []
     reason, notes = why_untrained(name, options)
     if not reason:
         return *game_and_agent(name, options, simulations), notes

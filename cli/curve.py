@@ -35,10 +35,10 @@ interval.
   ludarium curve runs/a runs/b --test corso.test --plot curve.png  two runs in one picture
 
 Which agents a run keeps is set in `ludarium train`: --set save.every=10 --set save.keep=50.
-Results are kept in the folder of the run: after Ctrl-C, or when the run has gone on, the same
-command measures only what is new, and so does one with more opponents. Games against a network are
-kept while its file is unchanged; those against opponents that may change unseen, such as programs,
-are played again each time. `ludarium accuracy --save FILE` makes a test for --test.
+Results are kept in the run's folder: after Ctrl-C, or when the run has gone on, the same command
+measures only what is new. Other opponents need new games with all agents, but no second test. Games
+against a network are kept while its file is unchanged; those against what may change unseen, such
+as programs, are played again each time. `ludarium accuracy AGENT --save FILE` makes a test.
 
 {AGENTS_HELP}"""
 

@@ -22,7 +22,7 @@ from .common import AGENTS_HELP, game_of, read_options
 from .progress import shown_progress
 from .result import Result
 
-_DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
+_USUAL = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
 HELP = "measure an agent against baselines"
 DESCRIPTION = f"""\
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against",
         action="append",
         metavar="AGENT",
-        help=f"an opponent (may be repeated); default: {', '.join(_DEFAULT_OPPONENTS)}",
+        help=f"an opponent (may be repeated); default, if they can play: {', '.join(_USUAL)}",
     )
     add_games(parser, "games of each match", 200)
     about = "simulations per move of a trained AGENT whose name sets none"
@@ -87,7 +87,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _usual_opponents(game: Game, own: AgentSpec) -> list[AgentSpec]:
-    """The default opponents that can play the game, as some need its score, without the agent."""
+    """The default opponents, without the agent and those that need a score the game lacks."""
     lacks = Needs.NOTHING if game.has_score else Needs.SCORE
-    specs = map(read_agent, _DEFAULT_OPPONENTS)
+    specs = map(read_agent, _USUAL)
     return [spec for spec in specs if spec != own and not lacks & spec.needs]

@@ -33,8 +33,8 @@ outputs, see docs/guide/export.md. It is compared with the network on positions 
 before it is put in place.
 
 As c: the rules of the game, a search, the network in eight bits and its levels of strength as a
-native library without dependencies, for video games, see docs/guide/c.md. A folder gets the header,
-a static and a shared library for each target, an example, and licences. It takes a minute or two.
+native library without dependencies, for video games (docs/guide/c.md), in a minute or two. A folder
+gets the header, for each target a static and (not for phones) a shared library, example, licences.
 
   ludarium export corso                          the shipped agent, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
@@ -47,7 +47,7 @@ a static and a shared library for each target, an example, and licences. It take
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
+        "agent", metavar="AGENT", help="a checkpoint, a run, GAME, pocket:GAME or hf:OWNER/NAME"
     )
     parser.add_argument(
         "--as", dest="kind", choices=("onnx", "c"), default="onnx", help="default: %(default)s"
@@ -185,13 +185,11 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
         FileNotFoundError: there is no ``file``.
         ValueError: ``file`` holds no levels, or those of another agent, game or options.
     """
-    from ludarium.arena.ladder import digest_of, ladder_beside, ladder_of, load_ladder
+    from ludarium.arena.ladder import ladder_beside, ladder_of, load_ladder
 
     if file is not None:
         ladder = load_ladder(file)
-        ladder.check_fits(game, quoted(str(file), 100))
-        if ladder.agent != digest_of(source):
-            raise ValueError(f"the levels in {quoted(str(file), 100)} are of another agent")
+        ladder.check_fits(game, source)
         return ladder
     beside, found = ladder_beside(source), ladder_of(source, game)
     if found is None and beside.is_file():

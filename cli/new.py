@@ -20,7 +20,7 @@ from .result import Result
 HELP = "write the files of a game of your own, to begin with"
 DESCRIPTION = """\
 Write a new folder with a game of that name: a small one, tic-tac-toe, that is complete and can be
-played at once. In its files CHANGE marks what another game has otherwise.
+played at once. In its files CHANGE marks what differs in another game.
 
   ludarium new noughts                 writes noughts/, with the package noughts/noughts
   cd noughts

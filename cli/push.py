@@ -36,7 +36,7 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?!https?:)(?:[^()]|\([^()]*\))*\)")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
+        "agent", metavar="AGENT", help="a checkpoint, a run, GAME, pocket:GAME or hf:OWNER/NAME"
     )
     parser.add_argument("repository", metavar="OWNER/NAME", help="the repository on the hub")
     parser.add_argument("--private", action="store_true", help="make a new repository private")

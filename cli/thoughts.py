@@ -11,7 +11,7 @@ _LEFT = ("move", "best play")
 
 
 def headline(analysis: PositionAnalysis, who: str) -> str:
-    """The value of a position in a line, such as ``corso:64: +0.21 for you (...)``.
+    """The value of a position in a line, such as ``corso: +0.21 for you (...)``.
 
     Args:
         analysis: analysis of the position.

@@ -496,16 +496,16 @@ class ClusterConfig(Section, frozen=True):
     """Games side by side in an actor; none: ``self_play.games``, at most 64 a core or 1,024 on a
     GPU, at least 16 for each of several variants."""
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
-    """Iterations' worth of games that may be ordered or waiting; 1: actors rest while the learner
-    learns."""
+    """Iterations' worth of games that may be ordered or waiting; 1: while the learner learns, the
+    actors play half an iteration's at most."""
 
 
 class VariantConfig(Section, frozen=True):
     """Options of the game that the network learns too, and how often they are played."""
 
     options: dict[Text, Any] = {}
-    """Options that replace the run's; a list stands for each of its values, lists together for each
-    combination."""
+    """Options that replace the run's; a list stands for each of its values, several lists for all
+    combinations of their values."""
     share: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     """Share of the positions, in proportion to other variants, divided among combinations."""
 

@@ -61,6 +61,7 @@ class VectorBoardGameEnv(VectorEnv):
     #: TorchRL looks for it here, Gymnasium in the metadata.
     autoreset_mode = AutoresetMode.SAME_STEP
     metadata: dict[str, Any] = {"autoreset_mode": autoreset_mode}
+    closed = True  # until it is made: Gymnasium 1.1 closes what was refused too
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class VectorBoardGameEnv(VectorEnv):
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._has_begun = False
+        self._has_begun = self.closed = False
 
     @property
     def seats(self) -> np.ndarray:

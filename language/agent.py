@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.base.messages import escaped, quoted
+from ludarium.base.numbers import checked_whole
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import RESIGN, Agent, AgentSpec, GameInPlay, Needs, Seed
@@ -67,7 +68,7 @@ class LanguageAgent(Agent):
         endpoint: the model.
         retries: further questions after an answer without a legal move.
         shows_legal: whether questions list the legal moves.
-        journal: keeps answers, by the seed of `restart`, the game's number and the ply.
+        journal: keeps answers, by model, seed of `restart`, game's number, ply and conversation.
         name: the name in tables.
         seed: makes matches different in the journal; a model takes none.
 
@@ -188,14 +189,8 @@ def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
         raise errors[0]
 
 
-def _within(low: int, high: int, what: str) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        number = read_number(text)
-        if not low <= number <= high:
-            raise ValueError(f"{what} are {low} to {high:,}, not {number:,}")
-        return number
-
-    return read
+def _within(low: int, high: int, name: str) -> Callable[[str], int]:
+    return lambda text: checked_whole(name, read_number(text), low, high)
 
 
 def _read_variable(text: str) -> str:
@@ -233,7 +228,7 @@ class LanguageSpec(AgentSpec):
     temperature: float | None = setting(read_real, "is sent; by default none is")
     max_tokens: int | None = setting(read_number, "most tokens of an answer; is sent if given")
     parallel: int = setting(
-        _within(1, _MOST_PARALLEL, "questions at a time"),
+        _within(1, _MOST_PARALLEL, "parallel"),
         f"most questions at a time, {Endpoint.parallel} by default",
         Endpoint.parallel,
     )

@@ -89,14 +89,14 @@ class _Reply(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model at an address; equal ones share the bound on questions at a time.
+    """A model at an address.
 
     Attributes:
         url: the address, with or without ``/chat/completions``.
         model: the model's name there.
         key: the environment variable with the key; if there is none, no key is sent.
         limit: seconds for an answer.
-        parallel: most questions at a time.
+        parallel: most questions at a time, of all models at this address with the same bound.
         temperature, max_tokens: sent if they are given.
 
     Raises:

@@ -24,6 +24,7 @@ from ludarium.analysis.exact_tests import (
 from ludarium.analysis.probing import prober_of
 from ludarium.analysis.thinking import default_agent
 from ludarium.arena.ladder import find_ladder
+from ludarium.base.numbers import derived_seed
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -111,7 +112,8 @@ def rate(
 
     Args:
         agent: the player.
-        within: it ends when half the interval is at most this many Elo points.
+        within: it ends when half the interval is at most this many Elo points, not before
+            `FEWEST_GAMES`.
         most: or after so many games, an even number.
         seed: seed of openings and opponents.
         progress: counts the games.
@@ -126,7 +128,7 @@ def rate(
     while rated.games < most and not (rated.rounds and rated.is_within(within)):
         name = min(rated.elo, key=lambda name: abs(rated.elo[name] - elo))
         progress.advance(0, f"against {name}")
-        drawn = int(np.random.SeedSequence([seed, len(rated.rounds)]).generate_state(1)[0])
+        drawn = derived_seed(seed, len(rated.rounds))
         rated.opponents.append(name)
         games = min(ROUND, most - rated.games)
         rated.rounds.append(play_match(agent.game, agent, name, games, drawn, progress=progress))

@@ -117,7 +117,7 @@ class _Kernel:
 
 
 def _words(layout: Layout, given: Any) -> list[int] | None:
-    """The words of an argument, or None if it does not fit the layout; see `write_words`."""
+    """The words of an argument, or None if it does not fit the layout: `write_words` of call.c."""
     kind = layout[0]
     if kind == "n":
         return [] if given is None else None

@@ -15,15 +15,15 @@ from functools import cache
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from .marks import Emitted, Role, role_of
+from .marks import Emitted, Mark, mark_of
 
 
 class Copies:
     """Copies of functions, each made once.
 
     Args:
-        rules: what templates find in ``rules``, by name: functions with their roles, and values.
-        make: function that takes a copy and its role.
+        rules: what templates find in ``rules``, by name: functions with their marks, and values.
+        make: function that takes a copy and its mark.
         given: marked functions that take the place of those of template modules, by name.
         emitted: what takes the place of an `Emitted`.
     """
@@ -31,7 +31,7 @@ class Copies:
     def __init__(
         self,
         rules: Mapping[str, Any],
-        make: Callable[[FunctionType, Role], Any],
+        make: Callable[[FunctionType, Mark], Any],
         given: Mapping[str, Any] | None = None,
         emitted: Callable[[Emitted], Any] = lambda each: each,
     ) -> None:
@@ -44,10 +44,10 @@ class Copies:
             filled = self.of(*value) if isinstance(value, tuple) else value
             setattr(self._rules, name, filled)
 
-    def of(self, function: FunctionType, role: Role | None = None) -> Any:
-        """What ``make`` returned for the copy of a function, in its own role or another one."""
-        role = role or role_of(function) or "part"
-        known = self._made.get((function, role))
+    def of(self, function: FunctionType, mark: Mark | None = None) -> Any:
+        """What ``make`` returned for the copy of a function, under its own mark or another one."""
+        mark = mark or mark_of(function) or "part"
+        known = self._made.get((function, mark))
         if known is not None:
             return known
         names = self._namespace(function.__globals__)
@@ -60,7 +60,7 @@ class Copies:
         )
         copy.__doc__, copy.__qualname__ = function.__doc__, function.__qualname__
         copy.__module__ = function.__module__
-        made = self._made[function, role] = self._make(copy, role)
+        made = self._made[function, mark] = self._make(copy, mark)
         for path in globals_read(function.__code__):
             self._fill(function.__globals__, names, path)
         return made
@@ -86,7 +86,7 @@ class Copies:
         is_template = before.get("rules", self) is None
         if is_template and first == "rules":
             return
-        if is_template and first in self._given and role_of(value):
+        if is_template and first in self._given and mark_of(value):
             names[first] = self._filled(self._given[first])
         elif isinstance(value, ModuleType) and others and not is_foreign(value.__name__):
             inner = names[first]
@@ -100,20 +100,20 @@ class Copies:
     def _filled(self, value: Any) -> Any:
         if isinstance(value, Emitted):
             return self._emitted(value)
-        if isinstance(value, FunctionType) and role_of(value):
+        if isinstance(value, FunctionType) and mark_of(value):
             return self.of(value)
         return value
 
 
-def template_functions(templates: ModuleType, role: Role | None = None) -> dict[str, FunctionType]:
-    """The marked functions that a template module itself defines, of one role or of any."""
+def template_functions(templates: ModuleType, mark: Mark | None = None) -> dict[str, FunctionType]:
+    """The marked functions that a template module itself defines, of one mark or of any."""
     return {
         name: value
         for name, value in vars(templates).items()
         if isinstance(value, FunctionType)
         and value.__module__ == templates.__name__
-        and role_of(value)
-        and role in (None, role_of(value))
+        and mark_of(value)
+        and mark in (None, mark_of(value))
     }
 
 

@@ -2,9 +2,9 @@
 
 ``shipped/PLATFORM`` holds them; ``ludarium.play.shipping`` makes them. A library is used only if
 the index, which is of this version, knows its digest. The name of a unit's code is a digest of the
-layouts of its kernels' arguments. The index also knows the digest of all that the code is made of,
-so code of other sources is never used; where sources cannot be read, as in a program that a tool
-packed into one file, the index is believed.
+unit's name, its kernels' names, and the layouts of their arguments. The index also knows the digest
+of all that the code is made of, so code of other sources is never used; where sources cannot be
+read, as in a program that a tool packed into one file, the index is believed.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Function = TypeVar("Function", bound=Callable)
 
 #: How a function is compiled: as an entry point; as the compiler decides; into each caller's body;
 #: the same, optimised alone before, under the promise that its arguments never overlap.
-Role = Literal["kernel", "part", "inlined", "leaf"]
+Mark = Literal["kernel", "part", "inlined", "leaf"]
 
 
 def kernel(function: Function) -> Function:
@@ -49,9 +49,9 @@ def leaf(function: Function) -> Function:
     return _marked(function, "leaf")
 
 
-def role_of(function: Any) -> Role | None:
+def mark_of(function: Any) -> Mark | None:
     """The mark of a function, or None."""
-    return getattr(function, "ludarium_role", None)
+    return getattr(function, "ludarium_mark", None)
 
 
 def plain(function: Any) -> Any:
@@ -80,8 +80,8 @@ class Emitted:
         )
 
 
-def _marked(function: Function, role: Role) -> Function:
-    function.ludarium_role = role  # type: ignore[attr-defined]
+def _marked(function: Function, mark: Mark) -> Function:
+    function.ludarium_mark = mark  # type: ignore[attr-defined]
     remember_source(function.__code__.co_filename)
     return function
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .copies import globals_read, is_foreign, template_functions
-from .marks import Emitted, Role, plain, source_of
+from .marks import Emitted, Mark, plain, source_of
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Recipe:
 
     Attributes:
         templates: the template module's name.
-        parts: functions in ``rules``: name, module, name in that module, role.
+        parts: functions in ``rules``: name, module, name in that module, mark.
         values: other things in ``rules``: name and value.
         modules: modules whose sources belong to the kernels whether they read them or not.
         prepare: ``module:name`` of a function that is called with the machine's name before
@@ -33,20 +33,20 @@ class Recipe:
     """
 
     templates: str
-    parts: tuple[tuple[str, str, str, Role], ...] = ()
+    parts: tuple[tuple[str, str, str, Mark], ...] = ()
     values: tuple[tuple[str, bool | int], ...] = ()
     modules: tuple[str, ...] = ()
     prepare: str = ""
 
     def rules(self) -> dict[str, Any]:
-        """What stands in ``rules``, by name, for `Copies`: values, and functions with their role.
+        """What stands in ``rules``, by name, for `Copies`: values, and functions with their mark.
 
         Raises:
             ImportError, AttributeError: there is no such module or function.
         """
         found: dict[str, Any] = dict(self.values)
-        for name, module, there, role in self.parts:
-            found[name] = plain(getattr(import_module(module), there)), role
+        for name, module, there, mark in self.parts:
+            found[name] = plain(getattr(import_module(module), there)), mark
         return found
 
     def prepare_for(self, kind: str) -> None:

@@ -1,10 +1,10 @@
 """One network for all boards and options of a game.
 
-None of its weights depends on a board's size: the trunk is convolutional, the policy is read off
-planes over the board, and value and score are read off pooled features (Wu, "Accelerating Self-Play
+On boards no weight depends on the size: the trunk is convolutional, the policy is read off planes
+over the board, and value and score are read off pooled features (Wu, "Accelerating Self-Play
 Learning in Go", 2019, section 3.3, and KataGo's docs/KataGoMethods.md: one network for Go boards of
 9 x 9 to 19 x 19). The options of a game are inputs that are the same in all of its positions: a
-bias of the first layer.
+bias of the first layer. A perceptron has them too, but all of its games have one size.
 
 For one game with its options the family gives an ordinary network (`FamilyNetwork.member`), which
 is as fast as any other of its size. Only the learner has positions of several games at once. Boards

@@ -74,7 +74,7 @@ def pool(x: Tensor) -> Tensor:
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions around a skip connection; with ``pooled``, a global bias in between."""
+    """Two convolutions within a skip connection; with ``pooled``, a global bias between them."""
 
     def __init__(self, channels: int, pooled: bool) -> None:
         super().__init__()
@@ -121,7 +121,10 @@ class PlacedPolicy(nn.Module):
         self.in_order = np.array_equal(order, np.arange(planes * cells + without.sum()))
 
     def forward(self, cells: Tensor, pooled: Tensor, order: Tensor | None = None) -> Tensor:
-        """[B, hidden, H, W] and [B, 2 C] -> [B, A]; ``order`` serves another board's actions."""
+        """[B, hidden, H, W] and [B, 2 C] -> [B, A].
+
+        ``order``, int64 [A], is `action_order` for the board; default: the network's own board.
+        """
         logits = self.planes(cells).flatten(1)
         if self.others is not None:
             logits = torch.cat([logits, self.others(pooled)], dim=1)

@@ -3,8 +3,9 @@
     index.html, app/, style.css, ...   the page itself, as in ``play/page``; scripts of ``play/js``
     games/index.json                   list of the games, see `_entry`
     games/, networks/, levels/, rules/, exact/
-                                       modules and pictures of games, agents, their levels of
-                                       strength, rules as HTML, modules with exact values
+                                       modules and pictures of games; agents; their levels of
+                                       strength; rules as HTML, lessons, puzzles; modules with
+                                       exact values
     site.json                          all other files, those that are loaded on demand, a digest
 
 Every address within is relative, so a folder works on any host and under any path. A game's
@@ -48,6 +49,8 @@ LIST = "site.json"
 #: Folders of a game's files, which are loaded when it is played or analysed.
 OF_GAMES = ("games/", "networks/", "levels/", "rules/", "exact/")
 _FORMAT = 2
+#: What the page needs to know of a puzzle.
+_OF_PUZZLES = ("id", "band", "value", "best", "moves", "draws", "seed")
 _MOST_BYTES = 4 * MEGABYTE  # limit for a list
 _REMEDY = "build it anew (make page), or reinstall ludarium where there is no clone"
 
@@ -251,8 +254,10 @@ def _puzzles(name: str, files: _Files) -> dict[str, Any] | None:
     path = puzzles_of(name)
     if path is None:
         return None
-    found, content = read_puzzles(path), path.read_bytes()
-    file = _address(content, f"rules/{name}", ".puzzles.jsonl")
+    found = read_puzzles(path)
+    puzzles = [{key: getattr(each, key) for key in _OF_PUZZLES} for each in found.puzzles]
+    content = json.dumps(puzzles, ensure_ascii=False, separators=(",", ":")).encode()
+    file = _address(content, f"rules/{name}", ".puzzles.json")
     files[file] = content
     return {"file": file, "options": found.game.options, "bands": found.bands}
 

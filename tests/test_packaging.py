@@ -273,8 +273,8 @@ def test_lines_of_code_are_counted_without_comments_and_docstrings(monkeypatch, 
         '"""Docstring\n\n# text"""\nx = """text\n# text"""  # no\n\n# y\nif x:\n    """Text."""\n'
     )
     assert counter["lines_of_python"](python) == 3
-    c = '/* one\n   two */ int x; // x\n\n// y\nchar *s = "//";\nf(/[/*]/);\n'
-    assert counter["lines_of_c"](c) == 3
+    c = '/* one\n   two */ int x; // x\n\n// y\nchar *s = "//";\nf(/[/*]/);\nx/2; /* a\nb */\n'
+    assert counter["lines_of_c"](c) == 4
 
     limits = tmp_path / "limits.toml"
     monkeypatch.setitem(counter["main"].__globals__, "LIMITS", limits)

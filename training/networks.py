@@ -321,7 +321,7 @@ def learnt_values(header: CheckpointHeader) -> dict[str, list[Any]]:
 
 
 def learnt_options(header: CheckpointHeader, options: dict[str, Any]) -> dict[str, Any]:
-    """The set of options that is most like ``options`` among those that a network has learnt."""
+    """The set of options that a network has learnt with the most values in common with these."""
     return max(
         header.variants or [header.options],
         key=lambda learnt: sum(learnt.get(name) == value for name, value in options.items()),

@@ -9,7 +9,8 @@ The lines are wrapped here. The first line describes the test, and has the SHA-2
 follows. Every other line is a game, with its moves up to the last of its positions, its ``seed``
 if the start is random, and for each position the number of moves before it (``ply``) and the legal
 actions by their value for the player to move: ``win``, ``draw`` or ``loss``. ``ludarium probe GAME
---moves MOVES --outcome`` prints the same values, if it is given the test's options.
+--moves MOVES --outcome`` prints the same values, if it is given those moves that come before the
+position, the test's options, and the seed if there is one.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
 
 
 def _game_line(game: Game, positions: list[ExactPosition]) -> str:
-    """The line of a game with these positions, of which the first is the last in play."""
+    """The line of a game with these positions, which are given from the latest to the earliest."""
     first = positions[0]
     entries = [{"ply": len(each.actions), **_worths(each)} for each in reversed(positions)]
     seed = {"seed": first.seed} if game.random_start else {}
@@ -175,8 +176,8 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
     path = shipped_test(game) if name == HARD else Path(name)
     if path is None:
         raise ValueError(
-            f"there is no hard test for {game}; make one with `ludarium accuracy --only-hard --by "
-            "AGENT --save FILE`"
+            f"there is no hard test for {game}; make one with `ludarium accuracy AGENT --only-hard "
+            "--by AGENT --save FILE`"
         )
     test = read_exact_test(path)
     if test.game != game:

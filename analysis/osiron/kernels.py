@@ -256,7 +256,10 @@ def phase_of(view, tables, state):
 
 @kernel
 def look_up(boards, views, tables, words, states, values):
-    """Values of positions for their movers; `ILLEGAL` where the game is over. int8[N]."""
+    """Write the values of positions for their movers, int8[N]; `ILLEGAL` where the game is over.
+
+    All pieces must be placed.
+    """
     board, view = boards[0], views[0]
     for number in range(len(states)):
         state = states[number]
@@ -270,7 +273,7 @@ def look_up(boards, views, tables, words, states, values):
 
 @kernel
 def look_up_actions(boards, views, tables, words, states, values):
-    """Values of all actions for the movers, int8[N, A]; `ILLEGAL` for those not legal."""
+    """`look_up` for all actions: int8[N, A]; `ILLEGAL` for those that are not legal."""
     board, view = boards[0], views[0]
     for number in range(len(states)):
         state = states[number]

@@ -31,7 +31,8 @@ class Counts:
     """How many unfinished positions have each value, for the player to move.
 
     Attributes:
-        wins: how many positions are won, by plies to the end; ``losses`` likewise.
+        wins: how many positions are won, by plies to the end.
+        losses: how many positions are lost, by plies to the end.
         drawn: positions with a legal exchange that are neither won nor lost.
         without_exchange: positions without a legal exchange, in which the game is a draw.
     """

@@ -34,7 +34,7 @@ def measure(game: Game, settings: ReportSettings, progress: Progress = SILENT) -
         The report, see ``docs/guide/report.md``.
 
     Raises:
-        ValueError: the agent does not play this game.
+        ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
     """
     study = begin_study(game, settings, progress)
     trajectories = value_games(study)

@@ -93,8 +93,9 @@ def compare_options(
         settings, progress: as for `make_report`.
 
     Raises:
-        ValueError: there is no such option or value, fewer than two values or equal ones, or the
-            agent does not play one of the games.
+        ValueError: there is no such option or value, fewer than two values or equal ones, or no
+            such agent, or the agent does not play one of the games.
+        FileNotFoundError: the agent's file is missing.
     """
     if len(values) < 2 or len({repr(value) for value in values}) < len(values):
         raise ValueError(f"a comparison needs two or more different values of {option}")

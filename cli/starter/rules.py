@@ -3,7 +3,7 @@
 Cells are numbered from a1 at the bottom: 0 is a1, 1 is b1, 3 is a2, 8 is c3.
 Tables: ``lines`` [8, 3] holds the cells of each line.
 
-CHANGE marks what another game has otherwise. Functions with ``@rule`` are compiled: integers, loops
+CHANGE marks what differs in another game. Functions with ``@rule`` are compiled: integers, loops
 and fields of ``state`` and ``tables``; no lists, texts or exceptions (the guide's page "A new game"
 says more).
 """
@@ -45,7 +45,7 @@ def init(tables, state, rng):
 @rule
 def is_legal(tables, state, action):
     """Whether the cell is empty."""
-    # CHANGE: `action` is any number from 0 to the number of actions.
+    # CHANGE: `action` is any number from 0 to the number of actions - 1.
     return state.cells[action] == EMPTY
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,8 @@ def fault_of_class(game_class: type[Game]) -> str | None:
         return f"has the name {quoted(game_class.name)}; a name is lower-case letters, digits and _"
     if type(game_class.version) is not int or game_class.version < 0:
         return f"has version {quoted(game_class.version)}; a version is 0, 1, 2, ..."
+    if isinstance(game_class.view, ModuleType):
+        return "has a module view; give its functions one by one, as in Scene(show=show)"
     return None
 
 

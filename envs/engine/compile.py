@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludarium.machine.compiler import NoCompilerError
 from ludarium.machine.machines import OF_RULES
-from ludarium.machine.marks import Role, plain
+from ludarium.machine.marks import Mark, plain
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit, is_compiled, load_in_background
 
@@ -119,16 +119,16 @@ def recipe_of(templates: ModuleType, game: Game) -> Recipe:
     others are compiled as a `leaf`: their arguments never overlap.
     """
     needs_view = getattr(templates, "NEEDS_VIEW", False)
-    parts: list[tuple[str, str, str, Role]] = []
+    parts: list[tuple[str, str, str, Mark]] = []
     for hook in HOOKS:
         if hook.is_seen and not needs_view:
             continue
-        role: Role = "part" if hook.is_seen else "leaf"
+        mark: Mark = "part" if hook.is_seen else "leaf"
         if hook.path.startswith("rules.") and hook.own(game) is not None:
-            parts.append((hook.name, game.rules.__name__, hook.name, role))
+            parts.append((hook.name, game.rules.__name__, hook.name, mark))
         else:
             function = plain(hook.of(game))
-            parts.append((hook.name, function.__module__, function.__name__, role))
+            parts.append((hook.name, function.__module__, function.__name__, mark))
     return Recipe(
         templates.__name__,
         tuple(parts),

@@ -136,8 +136,8 @@ class Game(ABC):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass has the class attributes ``name`` and ``rules``, and a method `setup` that returns a
-    `Spec`, whose attributes the game has too, except ``board``, which is in ``observation_shape``.
-    All other methods have a default.
+    `Spec`, whose sizes, tables, names and texts the game has too, under the same names; the board's
+    size is in ``observation_shape``. All other methods have a default.
 
     Everyone who plays a game with the same options may share the object. So when it is made, all
     arrays in public attributes become read-only.
@@ -334,9 +334,9 @@ class Game(ABC):
         """The place of each action in the picture, for programs that draw on it.
 
         Returns:
-            float[num_actions, 2], x and y in the user units of `svg`, NaN for an action that has
-            no place (a pass, say); or None, where no action has one. By default it is the place of
-            the action's cell in a rectangular frame, as ``action_places`` says.
+            float[num_actions, 2], x and y in the user units of `Position.svg`, NaN for an action
+            that has no place (a pass, say); or None, where no action has one. By default it is the
+            place of the action's cell in a rectangular frame, as ``action_places`` says.
         """
         return spots_of_places(self)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ludarium.base.console import say
 from ludarium.base.messages import quoted, shortened
 from ludarium.base.progress import Progress
-from ludarium.machine.marks import plain, role_of
+from ludarium.machine.marks import mark_of, plain
 
 from . import kernels as kernel_templates
 from . import views as view_templates
@@ -198,7 +198,7 @@ class _Check:
         for module in {module.__name__: module for module in modules}.values():
             for value in vars(module).values():
                 if isinstance(plain(value), FunctionType) and (
-                    value is not plain(value) or role_of(value)
+                    value is not plain(value) or mark_of(value)
                 ):
                     self._check_function(plain(value))
 
@@ -209,7 +209,7 @@ class _Check:
             where = f"(line {line} of {file}, in {function.__name__})"
             called = home.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
             self._expect(
-                not isinstance(called, FunctionType) or role_of(called),
+                not isinstance(called, FunctionType) or mark_of(called),
                 "helper",
                 f"{step.argval} is called, and is not a rule: decorate it with @rule {where}",
             )

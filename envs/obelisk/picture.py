@@ -259,7 +259,7 @@ def action_spots(game: Obelisk) -> np.ndarray:
     spots[:types] = [_pile_place(game, number) for number in range(types)]
     for place in (0, 1):
         x, y = _zone_place(game, place)
-        spots[types + PICK_FIRST + place] = x + _HALF / 2 - 30, y - 30
+        spots[types + PICK_FIRST + place] = x, y - 66  # the middle of the block, as people press it
     for place in range(PLACEMENTS):
         spots[types + PLACE + place] = _landing_place(game, place)
     spots[types + BLACK : types + DECLINE] = spots[types + PLACE : types + PLACE + COLUMNS]
@@ -365,7 +365,7 @@ def _hands(game: Obelisk) -> Iterator[str]:
     """The block that a player has to place, one drawing for each type."""
     for block in game.catalogue.types:
         yield (
-            svg_text(0, 96, "to place:", _TEXT, INK)
+            svg_text(0, 88, "to place:", _TEXT, INK)
             + _defined(0, 236, block, 18, 116)
             + _value(56, 138, block)
             + _fine(fitted_text(0, 254, block.id, _TEXT, INK, 136))

@@ -159,10 +159,8 @@ class Onyx(Game):
         return f"the board's corners go from a1 to {cell_name(self.size**2 - 1, self.size)}"
 
     def board_text(self, position: Position) -> str:
-        size, stones = (
-            self.size,
-            (position.state.board & STONES).tolist(),
-        )  # STONE << colour, or EMPTY
+        size = self.size
+        stones = (position.state.board & STONES).tolist()  # STONE << colour, or EMPTY
         letters = "".join(f"   {file_letter(file)}" for file in range(size))
         lines = [letters]
         for rank in reversed(range(size)):

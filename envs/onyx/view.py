@@ -9,8 +9,8 @@ slot for each point: the mark of the last action. View tables: none.
 from ..engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, rule
 from .rules import EMPTY, FIRST, LAST, STONE, STONES
 
-#: Choices of a place: nothing, or the stone (1 and 2, as in the rules); a mark for a captured
-#: stone, added to the stone; a midpoint that may be taken.
+#: Choices of a place: 0, nothing; 1 and 2, a stone, numbered as in the rules; GHOST + 1 and
+#: GHOST + 2, where such a stone was captured; MIDPOINT, a midpoint that may be taken.
 GHOST = 2
 MIDPOINT = 5
 #: Choices of a line and its edge: none, or LINK + the number of the neighbour it leads to.
@@ -22,7 +22,7 @@ IS_TAKEN, NO_MIDPOINT, NO_SWAP_RULE, NO_SWAP_NOW = range(4)
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """Write stones and captured ones, midpoints that may be taken, and the chain that won."""
+    """Write stones, captured ones, open midpoints, the winning chain, and the last action."""
     places = len(state.board)
     swap = len(state.open) - 1
     for place in range(places):

@@ -714,7 +714,7 @@ def _circles_around(space: int) -> int:
 
 
 def _ones_around(space: int) -> int:
-    """Counts with a one for each circle that a space lies in."""
+    """A number with the hexadecimal digit 1 for each circle that contains a space."""
     return _circles_around(space) >> 3
 
 

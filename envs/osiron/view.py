@@ -98,7 +98,10 @@ def reason(tables, state, action):
 
 @rule
 def word(tables, state, action):
-    """The mover's own space comes first; it is the higher one in the second half of the words."""
+    """The number of an action's text, which names the mover's own space first.
+
+    A pair has two: the action's name, lower space first, and after all names the same backwards.
+    """
     if action >= tables.first_placement:
         return action
     is_lower_light = int(state.light) >> int(tables.ends[action, 0]) & 1

@@ -6,10 +6,10 @@
 
 Compiled searches call a network themselves, see `CompiledNetwork.in_search`.
 
-`answers` are the kernels, `evaluate` the networks, `parts` their layers, `emitted` vectors and the
-inner loop, `packing` the order of the weights, `target` what depends on the processor, `address`
-how searches call a network. Sizes are read at run time, so the same code serves all games, boards
-and networks.
+`answers` are the kernels, `evaluate` the networks, `layers_compiled` their layers, `emitted`
+vectors and the inner loop, `packing` the order of the weights, `target` what depends on the
+processor, `address` how searches call a network. Sizes are read at run time, so the same code
+serves all games, boards and networks.
 """
 
 from __future__ import annotations

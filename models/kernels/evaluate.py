@@ -1,4 +1,4 @@
-"""Whole networks, made of the layers in `parts`; `ludarium.models.kernels` makes kernels of them.
+"""Whole networks, made of the layers in `layers_compiled`; `answers` makes kernels of them.
 
 The functions take a `packing.PackedNetwork`, which holds the weights and memory to compute in. The
 dtypes of its arrays decide whether the trunk is computed in float32 or in eight bits.

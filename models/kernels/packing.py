@@ -54,7 +54,7 @@ class PackedNetwork(NamedTuple):
         trunk: records of `LAYER`: two convolutions a block, or a perceptron's stem and two a block.
         weights: the trunk's weights, float32 or int8.
         table: the trunk's table, float32 or int32; in a board's network [4, 4, channels] a layer,
-            see `parts.convolve`.
+            see `layers_compiled.convolve`.
         scale: the trunk's scale, float32.
         stem, stem_bias: float32 [planes, 3, 3, channels] and [channels], of a board's network.
         norms: float32 [blocks + 1, 2, channels], a perceptron's gains and biases.

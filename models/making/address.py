@@ -22,7 +22,7 @@ _ARRAYS = tuple(types.Array(types.float32, dimensions, "C") for dimensions in _D
 
 
 def _reader(eight_bit: bool) -> Callable:
-    """A function that turns the address of a network's places into the network."""
+    """A function that turns the address of `places_of` a network into the `PackedNetwork`."""
     kind = typeof(empty_network(eight_bit, target.current))
 
     @intrinsic
@@ -61,7 +61,11 @@ def call(
     first: Any,
     end: Any,
 ) -> Any:
-    """Call the kernel at the address ``code``, whose arguments lie in a block of words."""
+    """The answer of a kernel of `answers` at the address ``code``: whether its numbers are finite.
+
+    The other arguments are the kernel's. It takes them as a block of words: numbers as they are,
+    and of each array the address, the shape and the strides.
+    """
     if (planes, logits, wdl, scores) != _ARRAYS:
         raise TypingError(f"a network cannot be called with {(planes, logits, wdl, scores)}")
 

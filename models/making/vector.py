@@ -163,7 +163,7 @@ def _choice(comparison: str) -> Any:
     return choose
 
 
-#: ``larger(first, second)``: the larger number of each lane.
+#: ``larger(first, second)``: the larger number of each lane of two float32 vectors.
 larger = _choice(">")
-#: ``smaller(first, second)``: the smaller number of each lane.
+#: ``smaller(first, second)``: the smaller number of each lane of two float32 vectors.
 smaller = _choice("<")

@@ -328,18 +328,18 @@ export class Game {
 
   /**
    * What each player could do at once, if it were their turn.
-   * @returns {{actions: Int32Array[], cells: Int32Array[], isPassed: boolean}} by player: for each
+   * @returns {{actions: Int32Array[], cells: Int32Array[], coversOpponent: boolean}} by player: for each
    *   action -1 if it wins, else on how many cells it takes something, as the game counts it, and 0
-   *   if it is not legal; for each cell how many actions take something there. `isPassed` tells
+   *   if it is not legal; for each cell how many actions take something there. `coversOpponent` tells
    *   whether this covers the player who is not to move: in some games nobody can pass.
    */
   threats() {
-    const isPassed = this.#functions.game_threats() > 0;
+    const coversOpponent = this.#functions.game_threats() > 0;
     const byPlayer = (name) => {
       const all = this.#memory.array(name);
       return [all.slice(0, all.length / 2), all.slice(all.length / 2)];
     };
-    return { actions: byPlayer("game_threat_actions"), cells: byPlayer("game_threat_cells"), isPassed };
+    return { actions: byPlayer("game_threat_actions"), cells: byPlayer("game_threat_cells"), coversOpponent };
   }
 
   /**

@@ -158,7 +158,7 @@ def test_names_are_read_and_given_back():
         ("endgame:endgame:uct", "it cannot be nested"),
         ("endgame:nobody", "nobody"),
         ("endgame:uct:50?positions=many", "is not a whole number"),
-        ("endgame:uct:50?positions=0", "positions are 1 to 1,000,000,000, not 0"),
+        ("endgame:uct:50?positions=0", "positions is 0; accepted: a whole number"),
         ("endgame:uct:50?points=yes", "is neither true nor false"),
         ("endgame:uct:50?temperature=1", "there is no setting 'temperature'"),
         ("endgame:python:os:getcwd", "runs code, so it does not play within endgame$"),

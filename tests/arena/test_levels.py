@@ -188,7 +188,7 @@ def test_the_strongest_level_plays_as_the_trained_agent(
 def test_a_ladder_is_read_as_it_was_written(game: Game, tmp_path: Path) -> None:
     ladder = a_ladder(game)
     save_ladder(ladder, tmp_path / "mine.json")
-    assert load_ladder(tmp_path / "mine.json") == ladder
+    assert ladder == load_ladder(tmp_path / "mine.json") is load_ladder(tmp_path / "mine.json")
 
 
 @pytest.mark.parametrize(

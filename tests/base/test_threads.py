@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ludarium.base.progress import Progress
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.threads import available_cores, one_core, parallel_for, results_of, run_tasks
 
 
@@ -92,13 +92,14 @@ def test_ctrl_c_stops_the_tasks_before_it_goes_on() -> None:
     assert sorted(ended) == [0, 1]
 
 
-def test_a_failed_task_ends_the_others() -> None:
-    progress = Progress()
-
+@pytest.mark.parametrize("progress", [Progress(), SILENT])
+def test_the_first_failure_ends_the_others_and_is_raised(progress: Progress) -> None:
     def task(thread: int, number: int) -> None:
         if number == 1:
             raise KeyError("one")
-        until_stopped(progress)
+        if progress is not SILENT:
+            until_stopped(progress)
+            raise OSError("this task was ended")
 
     with pytest.raises(KeyError, match="one"):
         run_tasks(task, 8, 2, progress)

@@ -879,26 +879,29 @@ def test_places_of_the_spaces() -> None:
         assert (other_row - row, other_file - file) in ways
 
 
+#: What light sees at the start.
+START_SEEN = {
+    OWN_PIECES: cells(f"{BOTTOM} {ROW_B}"),
+    OTHER_PIECES: cells(f"{TOP} {ROW_C}"),
+    OWN_THREE: cells(f"{ROW_B} {ROW_C}"),
+    OWN_FOUR: cells(NOTHING),
+    OWN_FIVE: cells(NOTHING),
+    OTHER_THREE: cells(f"{ROW_B} {ROW_C}"),
+    OTHER_FOUR: cells(NOTHING),
+    OTHER_FIVE: cells(NOTHING),
+    FORBIDDEN: cells(NOTHING),
+    OWN_EXCLUDED: cells(LIGHTS_CIRCLES),
+    OTHER_EXCLUDED: cells(DARKS_CIRCLES),
+    BOARD: cells(" ".join(NAMES)),
+    IS_LIGHT: np.ones((4, 7)),
+    **dict.fromkeys(NEW_PLANES, cells(NOTHING)),
+}
+
+
 def test_observation_of_a_start() -> None:
-    light = {
-        OWN_PIECES: cells(f"{BOTTOM} {ROW_B}"),
-        OTHER_PIECES: cells(f"{TOP} {ROW_C}"),
-        OWN_THREE: cells(f"{ROW_B} {ROW_C}"),
-        OWN_FOUR: cells(NOTHING),
-        OWN_FIVE: cells(NOTHING),
-        OTHER_THREE: cells(f"{ROW_B} {ROW_C}"),
-        OTHER_FOUR: cells(NOTHING),
-        OTHER_FIVE: cells(NOTHING),
-        FORBIDDEN: cells(NOTHING),
-        OWN_EXCLUDED: cells(LIGHTS_CIRCLES),
-        OTHER_EXCLUDED: cells(DARKS_CIRCLES),
-        BOARD: cells(" ".join(NAMES)),
-        IS_LIGHT: np.ones((4, 7)),
-        **dict.fromkeys(NEW_PLANES, cells(NOTHING)),
-    }
     start = make_game("osiron").start()
-    assert_planes(start.observation(0), light)
-    dark = light | {IS_LIGHT: np.zeros((4, 7))}
+    assert_planes(start.observation(0), START_SEEN)
+    dark = START_SEEN | {IS_LIGHT: np.zeros((4, 7))}
     assert_planes(start.observation(1, canonical=True), dark)
 
 
@@ -910,7 +913,7 @@ def test_observation_counts_pieces_in_circles_that_count() -> None:
     # Light has five pieces in the left circle and three in the upper left one; three are also in
     # the lower left one, which does not count. Dark has five in the lower right one, four in the
     # centre and in the right one, three in the lower left one; and some where none count.
-    light_seen = {
+    light_seen = START_SEEN | {
         OWN_PIECES: cells(BOTH),
         OTHER_PIECES: cells(dark),
         OWN_THREE: cells("b1 b2 b3 c1 c2 c3 c4 d1 d2 d3"),
@@ -919,12 +922,6 @@ def test_observation_counts_pieces_in_circles_that_count() -> None:
         OTHER_THREE: cells(f"{LIGHTS_CIRCLES} {centre} {right}"),
         OTHER_FOUR: cells(f"a3 a4 a5 b4 b5 b6 {centre} {right}"),
         OTHER_FIVE: cells("a3 a4 a5 b4 b5 b6"),
-        FORBIDDEN: cells(NOTHING),
-        OWN_EXCLUDED: cells(LIGHTS_CIRCLES),
-        OTHER_EXCLUDED: cells(DARKS_CIRCLES),
-        BOARD: cells(" ".join(NAMES)),
-        IS_LIGHT: np.ones((4, 7)),
-        **dict.fromkeys(NEW_PLANES, cells(NOTHING)),
     }
     assert_planes(position.observation(0), light_seen)
     exchanged = {

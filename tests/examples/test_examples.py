@@ -71,7 +71,7 @@ def percent(pattern: str, output: str) -> float:
 
 def test_every_script_is_tested_and_documented():
     # What they share; tested where networks are exported; what other pages of the guide explain.
-    others = {"scoring.py", "play_onnx.py", "own_agent.py", "own_logger.py"}
+    others = {"scoring.py", "play_onnx.py", "own_agent.py", "own_logger.py", "inventors_corso.py"}
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
     assert scripts == {*LEARNERS, *ALGORITHMS, "openspiel_algorithms.py"}
     text = (EXAMPLES.parent / "docs" / "guide" / "plugs.md").read_text(encoding="utf-8")
@@ -96,6 +96,13 @@ def test_algorithms_on_a_page_learn(script):
     for pattern, (most, least) in expected.items():
         assert percent(rf"untrained: .*?{pattern}", output) <= most
         assert percent(rf"\ntrained: .*?{pattern}", output) >= least
+
+
+@pytest.mark.parametrize("size", ["2", "5"])
+def test_corsos_rules_are_those_of_the_inventors_program(size):
+    output = run("inventors_corso.py", "--compare", "200", "--size", size)
+    assert "200 games" in output
+    assert "the same moves, boards and results" in output
 
 
 def test_openspiels_algorithms_play_and_solve():

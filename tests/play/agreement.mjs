@@ -52,7 +52,7 @@ function digestOfGames(first, end) {
       if (plies % 8 === 0) {
         const threats = game.threats();
         for (const part of [...threats.actions, ...threats.cells]) digest.update(part);
-        digest.update(Int32Array.of(threats.isPassed ? 1 : 0));
+        digest.update(Int32Array.of(threats.coversOpponent ? 1 : 0));
         if (hasOwners) digest.update(game.ownership({ playouts: 5, seed }));
       }
       if (game.isOver) break;

@@ -66,6 +66,14 @@ def pose_after(position: Position, *ways: int) -> str:
     return f"r{pose % 4}{'f' * (pose // 4)}"
 
 
+def test_a_chosen_block_is_picked_where_it_is_seen(sized: PageDriver) -> None:
+    sized.open(f"#g=obelisk&m={'.'.join(MOVES[:2]).replace(' ', '%20')}")
+    name = sized.page.locator("#board .slots text", has_text="green-t-flat").bounding_box()
+    block = (name["x"] + name["width"] / 2, name["y"] - 3 * name["height"])
+    sized.press_at(*block)
+    assert sized.moves == list(MOVES)
+
+
 def test_a_block_follows_the_mouse_is_turned_and_placed(mouse: PageDriver) -> None:
     position = in_hand()
     assert mouse.holds

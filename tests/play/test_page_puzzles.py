@@ -91,6 +91,25 @@ def test_a_puzzle_of_a_link_shows_its_move(sized: PageDriver, name: str) -> None
     assert sized.fragment.startswith(f"#g={name}&o=")
 
 
+def test_a_played_game_has_its_puzzles_and_guided_game_without_a_connection(
+    keeping: PageDriver,
+) -> None:
+    puzzle = _puzzles("onyx", "easy")[0]  # of a smaller board than the one that is played
+    keeping.open("#g=onyx&o=onyx")
+    keeping.wait_for(
+        """caches.keys().then(async ([name]) => {
+            const kept = name ? await (await caches.open(name)).keys() : [];
+            const wanted = [/puzzles.json/, /lesson.json/, /=6-.*wasm/, /=6-.*scene/];
+            return wanted.every((each) => kept.some(({ url }) => each.test(url)));
+        })"""
+    )
+    keeping.context.set_offline(True)
+    for link in (f"#g=onyx&puzzle={puzzle.id}", "#g=onyx&learn=0"):
+        keeping.open(link)
+        keeping.page.wait_for_selector(".guide:not([hidden])")
+        assert keeping.message == ""
+
+
 def test_a_link_to_no_puzzle_is_told(driver: PageDriver) -> None:
     driver.open("#g=corso&puzzle=nonsense")
     assert driver.message == "Corso has no such puzzle here."

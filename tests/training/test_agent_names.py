@@ -60,6 +60,7 @@ def test_settings_are_what_stands_in_the_place_of_the_number(game: Game, run: Pa
         assert make_agent(spec.partition(":")[0], game).name == make_agent(spec, game).name == spec
     for spec in ("uct:7", "uct?playouts=7", "uct:playouts=7", "uct?playouts=7&exploration=0.7"):
         assert make_agent(spec, game).name == "uct:7"
+    assert read_agent("alphabeta:1") == read_agent("alphabeta?depth=1") == read_agent("greedy")
     for spec in ("uct:7?exploration=1.4", "uct?time=5ms&exploration=0"):
         assert make_agent(spec, game).name == spec
     for spec in (f"{run}:8", f"{run}?simulations=8", f"{run}:simulations=8"):
@@ -231,8 +232,8 @@ def test_a_wrong_name_of_a_known_kind_is_refused_with_its_form(
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ("uct:0", "uct playouts are 1 to"),
-        ("alphabeta:0", "alphabeta depth is 1 to"),
+        ("uct:0", "uct playouts is 0; accepted"),
+        ("alphabeta:0", "alphabeta depth is 0; accepted"),
         ("uct?time=1", "not a time such as 500ms"),
         ("uct?time=0.5ms", "1 ms to 1 h"),
         ("uct?time=2h", "1 ms to 1 h"),

@@ -7,7 +7,7 @@ Import what is in `__all__` from here. The functions that find agents' files are
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 
-Only a trained agent imports torch, and only when it is made.
+Only agents with a network of the user's own import torch, and only when they are made.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole
 from ludarium.base.threads import available_cores, parallel_for
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -48,8 +50,7 @@ class AlphaBetaAgent(Agent):
     def __init__(
         self, game: Game, depth: int = DEFAULT_DEPTH, name: str = "alphabeta", seed: Seed = None
     ) -> None:
-        if not 1 <= depth <= MOST_DEPTH:
-            raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {quoted(depth)}")
+        depth = checked_whole("alphabeta depth", depth, 1, MOST_DEPTH)
         if not game.has_score:
             raise ValueError(
                 f"alphabeta and greedy need a score, and the rules of {game.name} have none; "
@@ -152,6 +153,12 @@ class AlphaBetaSpec(AgentSpec):
     depth: int = setting(
         read_number, f"plies to look ahead, {DEFAULT_DEPTH} by default", DEFAULT_DEPTH
     )
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
+        """Read the depth; one ply is ``greedy``. See `AgentSpec.read`."""
+        spec = super().read(argument, settings, **others)
+        return GreedySpec() if spec == cls(depth=1) else spec
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``; see `AgentSpec.make`."""

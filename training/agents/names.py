@@ -46,7 +46,7 @@ from .agent import Agent, AgentSpec, Seed, labels_of
 from .alphabeta import AlphaBetaSpec, GreedySpec
 from .checkpoints import CheckpointSpec, PocketSpec, ShippedSpec, TrainedSpec, holds_checkpoint
 from .hub import HubSpec
-from .outside import ExportedSpec, MadeSpec, ModuleSpec, spec_of_object
+from .outside import ExportedSpec, ModuleSpec, spec_of_object
 from .program import ProgramSpec
 from .settings import settings_of, split_last_settings, split_settings
 from .uct import UCTSpec
@@ -145,7 +145,7 @@ def make_agents(players: Sequence[AgentLike], game: Game) -> list[Agent]:
     agents, labels = [spec.make(game) for spec in specs], labels_of(specs)
     if len({agent.name for agent in agents}) < len(agents):
         for spec, agent in zip(specs, agents, strict=True):
-            if not isinstance(spec, MadeSpec):
+            if agent is not getattr(spec, "player", None):  # the caller's own keeps its name
                 agent.name = labels[spec]
     return agents
 
@@ -232,8 +232,8 @@ def read_trained_agent(name: str) -> TrainedSpec:
     spec = read_agent(name)
     if not isinstance(spec, TrainedSpec):
         raise ValueError(
-            f"agent {quoted(name)} has no network; give a checkpoint, the folder of a run, or the "
-            "name of a game for its shipped agent"
+            f"agent {quoted(name)} has no checkpoint; give a checkpoint, the folder of a run, or "
+            "the name of a game for its shipped agent"
         )
     return spec
 
@@ -331,13 +331,13 @@ def _read_path(name: str, settings: Mapping[str, str]) -> AgentSpec | None:
     return None
 
 
-def _warn_of_hidden_files(spec: str, word: str) -> None:
+def _warn_of_hidden_files(agent: str, word: str) -> None:
     """Warn if a checkpoint or a run has the same name as the agent that was asked for."""
-    for name in dict.fromkeys([spec, word]):
+    for name in dict.fromkeys([agent, word]):
         if holds_checkpoint(name):
             warnings.warn(
-                f"agent {quoted(spec)} does not mean the file {quoted(name)} in this folder: kinds "
-                f"of agents and games come first; write ./{name} for the file",
+                f"agent {quoted(agent)} does not mean the file {quoted(name)} in this folder: "
+                f"kinds of agents and games come first; write ./{name} for the file",
                 stacklevel=4,
             )
 

@@ -20,7 +20,7 @@ from ludarium.training.search.settings import DEFAULTS
 
 from .agent import Agent, Seed
 from .choice import SampleAction, greedy
-from .settings import DEFAULT_SIMULATIONS, check_simulations
+from .settings import DEFAULT_SIMULATIONS
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -76,10 +76,9 @@ class NetworkAgent(Agent):
         self._batch_search: BatchSearch | None = None
         super().__init__(game, name, seed, Budget(simulations=simulations), choice)
         if simulations:
-            check_simulations(simulations)
+            by_simulations = msgspec.structs.replace(settings, simulations=simulations)
             room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
             batch, cache = int(np.clip(room, 1, _BATCH)), cache_size(self._evaluator)
-            by_simulations = msgspec.structs.replace(settings, simulations=simulations)
             self._batch_search = BatchSearch(game, by_simulations, batch, 0, cache)
 
     @property

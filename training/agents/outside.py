@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -134,15 +134,18 @@ class ExportedSpec(NetworkSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ObjectSpec(AgentSpec):
-    """An agent made of the caller's object.
+class ObjectSpec(AgentSpec):
+    """An agent of the caller's object.
 
     Attributes:
+        player: an `Agent`; a class of them, or a function of a game and a seed that makes one,
+            whose agents may share what they use; or a `Policy`.
         name: its name.
     """
 
     needs = Needs.CODE | Needs.ONE_THREAD
 
+    player: Any = field(hash=False)
     name: str
 
     @property
@@ -150,53 +153,18 @@ class _ObjectSpec(AgentSpec):
         """The object's name."""
         return self.name
 
-
-@dataclass(frozen=True, kw_only=True)
-class FunctionSpec(_ObjectSpec):
-    """An agent that calls the caller's function, a `FunctionAgent`.
-
-    Attributes:
-        policy: the function.
-    """
-
-    policy: Policy = field(hash=False)
-
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentSpec.make`."""
-        return FunctionAgent(game, self.policy, self.label)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MadeSpec(_ObjectSpec):
-    """An agent that the caller has made.
-
-    Attributes:
-        agent: the agent.
-    """
-
-    agent: Agent = field(hash=False)
-
-    def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Return the agent; see `AgentSpec.make`."""
-        return played_by(self.agent, game)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MakerSpec(_ObjectSpec):
-    """An agent that the caller's function makes, or a class of agents.
-
-    Attributes:
-        maker: the function, of a game and a seed; its agents may share what they use.
-    """
-
-    maker: Callable[..., Agent] = field(hash=False)
-
-    def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentSpec.make`."""
-        made = self.maker(game=game, seed=seed)
-        if not isinstance(made, Agent):
-            raise ValueError(f"{self.name} made {quoted(made)}, which is not an Agent")
-        return played_by(made, game)
+        """Make the agent for ``game``, or return the one that is made; see `AgentSpec.make`."""
+        agent = self.player
+        if not isinstance(agent, Agent) and _makes_agents(agent):
+            agent = agent(game=game, seed=seed)
+            if not isinstance(agent, Agent):
+                raise ValueError(f"{self.name} made {quoted(agent)}, which is not an Agent")
+        if not isinstance(agent, Agent):
+            return FunctionAgent(game, agent, self.label)
+        if agent.game != game:
+            raise ValueError(f"agent {agent.name} plays {agent.game}, not {game}")
+        return agent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,23 +261,12 @@ def spec_of_object(player: Any, name: str | None = None, **settings: Any) -> Age
         return ModuleSpec(module=module, name=label, **settings)
     if settings:
         raise ValueError(f"{label} is not a torch module, so it takes no settings")
-    if isinstance(player, Agent):
-        return MadeSpec(agent=player, name=label)
-    if not callable(player):
+    if not (isinstance(player, Agent) or callable(player)):
         raise ValueError(
             f"{quoted(player)} cannot play: give an agent, its name, a function from a "
             "position to an action, or a torch module"
         )
-    if _makes_agents(player):
-        return MakerSpec(maker=player, name=label)
-    return FunctionSpec(policy=player, name=label)
-
-
-def played_by(agent: Agent, game: Game) -> Agent:
-    """Return an agent; ``ValueError`` unless it plays this game."""
-    if agent.game != game:
-        raise ValueError(f"agent {agent.name} plays {agent.game}, not {game}")
-    return agent
+    return ObjectSpec(player=player, name=label)
 
 
 def _label(player: Any) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ludarium.base.messages import quoted
-from ludarium.configs.schema import MOST_SIMULATIONS, Option
+from ludarium.configs.schema import Option
 from ludarium.training.search.settings import OPTIONS
 
 DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network
@@ -28,40 +28,34 @@ _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _LEAST_SECONDS, _MOST_SECONDS = 0.001, 3600.0
 
 
-def check_simulations(simulations: int) -> None:
-    """Raise ``ValueError`` unless it is a number of simulations; 0 means no search."""
-    if not 0 <= simulations <= MOST_SIMULATIONS:
-        raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}")
-
-
-def split_settings(spec: str) -> tuple[str, dict[str, str]]:
+def split_settings(name: str) -> tuple[str, dict[str, str]]:
     """Split a name into the part before ``?`` and its settings; ``:KEY=VALUE`` is a setting too.
 
     Raises:
         ValueError: a setting is not ``KEY=VALUE``, or is given twice.
     """
-    name, _, query = spec.partition("?")
+    name, _, query = name.partition("?")
     head, colon, last = name.rpartition(":")
     if colon and re.match(r"\w+=", last):
         name, query = head, "&".join(filter(None, [last, query]))
     return name, _read_query(query)
 
 
-def split_last_settings(spec: str, known: Container[str]) -> tuple[str, dict[str, str]]:
+def split_last_settings(name: str, known: Container[str]) -> tuple[str, dict[str, str]]:
     """Split a name whose argument may itself contain ``?`` and ``KEY=``, such as a command.
 
     Args:
-        spec: the name.
+        name: the name.
         known: keys of settings; the text after the last ``?`` belongs to the argument unless all
             its keys are among these.
 
     Raises:
         ValueError: a setting is not ``KEY=VALUE``, or is given twice.
     """
-    name, _, query = spec.rpartition("?")
-    if name and all(text.partition("=")[0] in known for text in query.split("&")):
-        return name, _read_query(query)
-    return spec, {}
+    argument, _, query = name.rpartition("?")
+    if argument and all(text.partition("=")[0] in known for text in query.split("&")):
+        return argument, _read_query(query)
+    return name, {}
 
 
 def settings_text(settings: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ludarium.base.messages import quoted
+from ludarium.base.numbers import checked_whole
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.training.search.result import Budget, SearchResult
@@ -67,10 +68,8 @@ class UCTAgent(Agent):
         if budget.seconds is not None:  # compile before a clock runs
             self._search.make_room(MOST_PLAYOUTS)
             self._search.restart(game.start(0).states, np.ones((1, 2), np.int64))
-        elif playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
-            raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {quoted(playouts)}")
         else:
-            self._search.make_room(playouts)
+            self._search.make_room(checked_whole("uct playouts", playouts, 1, MOST_PLAYOUTS))
 
     def search(self, states: np.ndarray) -> SearchResult:
         """Search each position from scratch; see `Agent.search`. Finished ones get no action."""

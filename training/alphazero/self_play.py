@@ -68,7 +68,7 @@ def games_of_worker(config: SelfPlayConfig, workers: int) -> int:
 
 
 def inline_network(evaluate: Evaluator) -> NetworkInSearch | None:
-    """The network for games that call it themselves; None if many games are played side by side.
+    """The compiled network that the kernel calls in each game; None if it needs batches of games.
 
     The choice depends on the kind of network and its backend, not on the number of games, so
     all games of a configuration are played in one way.

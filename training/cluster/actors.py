@@ -255,7 +255,7 @@ class ClusterActors(Actors):
         return bool(come)
 
     def _mind_silence(self, has_come: bool) -> None:
-        """Tell people if nothing has come for long: Ray restarts dying actors again and again."""
+        """Warn when no chunk has come for five minutes: Ray restarts dying actors without end."""
         now = time.perf_counter()
         self._is_silent = not has_come and now - self._heard_at >= _SILENCE
         if not (has_come or self._is_silent):

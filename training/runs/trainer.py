@@ -155,14 +155,17 @@ class Trainer:
         device: torch's name of the network's device.
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
-        metrics: those of the latest iteration, also of an earlier part of the run; empty at first.
+        metrics: those of the latest iteration; in a resumed run they begin as those of the last
+            saved one, in a new run empty.
         elo: the agent's rating in the last evaluation against anchors, if there was one.
         algorithm: the algorithm that plays and learns.
 
     Raises:
-        ValueError: bad options, or the folder is in use, holds another run, or is damaged.
+        ValueError: the game refuses the options; the opponent, exact test or device is not there;
+            the memory does not suffice; or the folder is in use, holds another run, or is damaged.
         FileNotFoundError: there is no agent ``start``.
-        ImportError: no installed package has exact tests, for ``evaluation.exact_test``.
+        ImportError: no installed package has exact values, for ``evaluation.exact_test`` or
+            ``self_play.solve``.
         StorageError: the folder cannot be written.
     """
 
@@ -254,8 +257,8 @@ class Trainer:
         """One iteration: play, learn, evaluate, save.
 
         Returns:
-            Its metrics, with the progress before the evaluation: evaluating and saving take time
-            too, and what the run has learnt when its time is up is still to be evaluated.
+            Its metrics. ``progress`` is measured before the evaluation, whose time thus cannot end
+            the run: an iteration is known to be the last one before it is evaluated.
         """
         with self._clock():
             played = self.algorithm.play()

@@ -7,9 +7,11 @@ nothing about the game and does not mix values of different searches, as reusing
 Chess and Go engines call it the evaluation cache or neural-network cache.
 
 The hash is multilinear (Carter and Wegman, "Universal classes of hash functions", 1979): the sum of
-the observation's words, each times its own random number, modulo 2**64. Any two observations
-collide with a probability of about 2**-60 over the choice of these numbers. So a table that holds a
-million entries and is queried a billion times errs with probability 0.001.
+the observation's words, each times its own random number, modulo 2**64. Two observations of zeros
+and ones collide with a probability of 2**-64 over the choice of these numbers; two others with one
+of 2**(k - 64), where 2**k divides the differences of all their words, which are folded before (see
+`hash_of`). So a table that holds a million entries and is queried a billion times with zeros and
+ones errs with a probability below 0.0001.
 """
 
 from __future__ import annotations

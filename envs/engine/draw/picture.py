@@ -153,7 +153,7 @@ def svg_gradients(
         name: name of each gradient, before its number.
         colours: the colours of each at the centre and at the rim.
         centre: x and y, as shares of the size of the shape that is filled.
-        radius: the rim's radius, likewise.
+        radius: the rim's radius, as such a share.
     """
     x, y = centre
     gradients = "".join(

@@ -10,6 +10,7 @@ const OVERLAP = 0.5; // share of the reach within which two places overlap
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const MOTION = 300; // ms in which the effects of a move begin, the nearest first; each takes as long as in style.css
 const NEAR = 40; // units within which a slot belongs to a place that an action joins
+const BELOW = 48; // units from the middle of a block to the mark that it may be taken, which would hide it
 const FINGER = 30; // px: places that are nearer to each other want a second tap
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -264,9 +265,10 @@ export class BoardView {
     return this.#legal
       .filter(({ action }) => !discs[action])
       .map(({ action }) => {
-        const [cx, cy] = this.#spot(action);
+        const [cx, y] = this.#spot(action);
         const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
         const isField = this.#scene.handling?.pose_of[action] >= 0; // which shows by itself that it is legal
+        const cy = this.#scene.handling && !isField ? y + BELOW : y;
         // Lower elements, such as the height at one of Obelisk's landing places, show through.
         return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line, opacity: isField ? 0 : null });
       });
@@ -305,11 +307,17 @@ export class BoardView {
     // do not count, nor do spots between two places if the found one is a single place.
     const joinsTwo = this.#joinsTwo(nearest.action);
     const isOther = (spot, action) =>
-      spot !== null &&
+      this.#isShown(action) &&
       (joinsTwo || !this.#joinsTwo(action)) &&
       distance(spot, point) < nearest.away &&
       distance(spot, nearest.spot) > OVERLAP * this.#reach;
     return this.#scene.spots.some(isOther) ? [] : this.#at(nearest.spot);
+  }
+
+  /** Whether an action has a place in the picture as it is now: blocks and landing places take turns. */
+  #isShown(action) {
+    const { handling } = this.#scene;
+    return this.#spot(action) !== null && (!handling || handling.pose_of[action] >= 0 === this.#hand.isHolding);
   }
 
   #joinsTwo(action) {
@@ -390,7 +398,7 @@ export class BoardView {
   #actionAt(point) {
     let best = { away: this.#reach, action: null };
     this.#scene.spots.forEach((spot, action) => {
-      const away = spot === null ? Infinity : distance(spot, point);
+      const away = this.#isShown(action) ? distance(spot, point) : Infinity;
       if (away < best.away) best = { away, action };
     });
     return best.action;

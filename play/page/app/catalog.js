@@ -54,9 +54,15 @@ export class Catalog {
     this.games = games;
   }
 
-  /** The addresses of the files of a game and its variant, without those for exact values. */
-  filesOf({ rules, lesson }, { module, scene, network, levels }) {
-    return [rules, lesson?.steps, module, scene, network, levels].filter(Boolean).map(address);
+  /**
+   * The addresses of the files of a game, its variant, its guided game and its puzzles, without
+   * those for exact values.
+   */
+  filesOf({ name, rules, lesson, puzzles }, variant) {
+    const others = [lesson, puzzles].map((each) => each && this.withOptions(name, each.options)?.variant);
+    const boards = [variant, ...others.filter(Boolean)].flatMap(({ module, scene, levels }) => [module, scene, levels]);
+    const files = [rules, lesson?.steps, puzzles?.file, variant.network, ...boards];
+    return [...new Set(files.filter(Boolean))].map(address);
   }
 
   /** The steps of a game's guided first game, and its variant; null if the page has none. */
@@ -76,9 +82,8 @@ export class Catalog {
   async puzzles(game) {
     const found = this.hasPuzzles(game) && this.withOptions(game.name, game.puzzles.options);
     if (!found) return null;
-    const text = await (await load(game.puzzles.file, "The puzzles")).text();
-    const [, ...lines] = text.trim().split("\n"); // the first line is about all of them
-    return { variant: found.variant, all: lines.map((line) => JSON.parse(line)) };
+    const all = await (await load(game.puzzles.file, "The puzzles")).json();
+    return { variant: found.variant, all };
   }
 
   /** Whether a game has puzzles here. */

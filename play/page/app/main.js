@@ -309,9 +309,11 @@ function showAll() {
   positionText.show(session);
   document.title = `${turnText(session)} · ${game.title} · ludarium`;
   byId("icon").href = address(game.lesson?.picture ?? "icon.svg");
-  byId("flip").hidden = table.scene.handling !== null; // towers stand upright
   byId("note").textContent = game.lesson?.marks ? "" : table.scene.note;
-  byId("marks").textContent = `Small circle: you can move there. ${game.lesson?.marks ?? ""}`;
+  const { ends, handling } = table.scene;
+  const there = ends ? "you can move there; between two pieces, they can change places" : handling ? "you can choose that block" : "you can move there";
+  byId("flip").hidden = handling !== null; // towers stand upright
+  byId("marks").textContent = `Small circle: ${there}. ${game.lesson?.marks ?? ""}`;
   showControls();
   showPlayed();
   analyst.update();
@@ -404,7 +406,7 @@ function layersOf(view, legal) {
     layers.push(...threatMarks(scene, threats));
     legend.push(
       "Stars win at once, crosses may be taken at once: round by player 1, diamonds by player 2" +
-        (threats.isPassed ? ", if it were their turn." : ". In this game nobody can pass."),
+        (threats.coversOpponent ? ", if it were their turn." : ". In this game nobody can pass."),
     );
   }
   if (analyst.isOn && shown.onBoard) layers.push(...exactMarks(scene, view, legal));
@@ -885,7 +887,7 @@ function listen() {
   document.addEventListener("keydown", (event) => session.board && key(event));
   selectTab = setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
-    showRules();
+    showRules().then(() => name === "rules" && byId("panel-rules").scrollIntoView({ block: "nearest" }));
     showAnalysis();
   });
 }

@@ -76,8 +76,8 @@ class Searches(NamedTuple):
         rngs: int64 [N, 2], a random stream for each search, so that results do not depend on the
             trees and threads.
         counts: int32 [N, 4, A], results for each action at the root: playouts, sum of their results
-            for player 0, how many were drawn, and from 1 on the action's number in the order in
-            which they were first tried, which is random; 0 where the action is not legal.
+            for player 0, how many were drawn, and the action's rank, from 1 on, in the order of
+            first tries, which is random and ends with the untried; 0 where it is not legal.
         spreads: float64 [S], ``c * sqrt(ln(n))`` for n visits, c being the weight of exploration.
         nodes: `NODE` [T, M]; a full tree stops growing.
         sizes: int32 [T], how many nodes of the tree are in use.
