@@ -151,6 +151,8 @@ def test_games_whose_digests_differ_by_one_are_distinct():
     rows = np.zeros(2, ROW)
     rows["digest"] = 2**63, 2**63 + 1
     assert Crosstable(("a", "b"), rows).distinct == 2
+    rows["digest"], rows["second"] = 5, (1, 2)  # alike, of other pairings
+    assert Crosstable(("a", "b", "c"), rows).distinct == 2
 
 
 def test_the_table_says_why_draws_do_not_narrow_intervals():
@@ -506,9 +508,11 @@ def test_anchors_that_no_games_could_connect_are_refused(capsys):
     assert "anchors lie 3,001 Elo points apart" in capsys.readouterr().err
 
 
-def test_another_seed_gives_other_games(whole, tmp_path):
+def test_other_seeds_and_matches_have_other_games(whole, tmp_path):
     play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
     assert games_in(tmp_path) != games_in(whole)
+    plan = Tournament(("random", "uct:1"), 16, opening_plies=0)
+    assert play_contest(make_game("corso"), plan).results.distinct == 16
 
 
 def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> None:

@@ -106,6 +106,12 @@ def test_ways_to_one_position_give_one_text() -> None:
     assert len({after(seeing, *way).text for way in ways}) == 2  # they have seen other positions
 
 
+def test_onyx_tells_who_has_which_side_whoever_is_to_move() -> None:
+    start = make_game("onyx", size=6, swap_rule=True).start()
+    for line, mover in ((("b2", "swap"), 0), (("b2", "swap", "e5"), 1)):
+        assert f" {mover} swapped=yes" in after(start, *line).text
+
+
 def test_onyx_counts_the_plies_that_captures_hide() -> None:
     game = make_game("onyx", size=6, start="open")
     quick = Position.from_text(game, "6/6/6/6/6/V5 1")
@@ -122,6 +128,9 @@ def test_osiron_remembers_the_positions_that_a_repetition_would_count() -> None:
     assert after(again, "b1-c1").outcome == after(position, "b1-c1").outcome == DRAW
     assert not after(unseen, "b1-c1").is_over
     assert unseen.text != position.text
+    capped = make_game("osiron", repetition=3, max_plies=8).start()
+    over = after(capped, *["b1-c1", "b7-c7"] * 4)
+    assert (over.is_truncated, "seen" in over.text) == (True, False)  # no repetition counts now
 
 
 def test_the_pile_of_obelisk_decides_the_text() -> None:

@@ -174,8 +174,9 @@ def test_a_plain_list_of_moves_is_read(
 ) -> None:
     path, game = tmp_path / "moves.txt", make_game(name)
     path.write_bytes(text.encode())
-    record = read_record_file(path, game, seed=5)
-    assert record["moves"] == moves
+    start = game.start(5).text
+    record = read_record_file(path, game, seed=5, start=start)
+    assert (record["moves"], record["position"]) == (moves, start)
     assert check_record(record, GAMES)[:2] == (game, 5)
 
 

@@ -122,8 +122,8 @@ def test_a_single_position_is_a_fresh_one() -> None:
 def test_a_resignation_loses_the_value_of_the_position() -> None:
     with ScriptedEndpoint(lambda messages: "I pass.") as endpoint:
         agent = make_agent(f"llm:m?endpoint={endpoint.url}&retries=0", GAME)
-        found = losses(rate(agent, within=1, most=2))
-    assert [each.game for each in found] == [0, 1]
+        found = losses(rate(agent, within=1, most=6))
+    assert [each.game for each in found] == [*range(6)]  # over all rounds
     assert all(0 < each.value < 2 for each in found)
 
 

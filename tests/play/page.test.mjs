@@ -690,7 +690,7 @@ test("exact values are told for player 0, of the position or of the move that le
       ],
     },
   };
-  const node = (action, exact = null) => ({ parent, action, mover: 1, exact });
+  const node = (action, exact = null) => ({ parent, action, mover: 0, exact });
   assert.deepEqual([parent, node(3), node(5), node(4)].map(exactFor0), [-1, -1, 1, null]);
   assert.equal(exactFor0(node(3, { position: { outcome: 0 }, actions: [] })), 0);
   assert.deepEqual([exactBest(parent), exactBest(node(3))], [3, null]);
