@@ -597,28 +597,6 @@ def test_a_game_that_ends_on_the_last_ply_of_the_cap_has_its_result() -> None:
     assert plates("", blocks=ONE_TURN, max_plies=5).position.is_truncated
 
 
-# Counts.
-
-
-def reference_perft(reference: ReferenceObelisk, depth: int) -> int:
-    if depth == 0:
-        return 1
-    count = 0
-    for action in reference.legal_actions():
-        child = reference.copy()
-        child.play(action)
-        count += reference_perft(child, depth - 1)
-    return count
-
-
-@pytest.mark.parametrize(("options", "counts"), PERFT)
-def test_the_reference_counts_as_many(options: dict[str, Any], counts: dict[int, int]) -> None:
-    game = make_game("obelisk", **options)
-    for depth, sequences in counts.items():
-        if sequences < 9000:
-            assert reference_perft(reference_of(game)(game.start()), depth) == sequences
-
-
 # Properties of every game.
 
 
