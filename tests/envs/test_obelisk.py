@@ -544,14 +544,6 @@ def test_the_game_ends_when_fewer_than_two_blocks_are_left() -> None:
     assert game.position.rewards == (-1, 1)
 
 
-def test_flats_are_offered_before_the_last_turn_ends() -> None:
-    game = plates("decline", blocks=ONE_TURN)
-    assert not game.position.is_over
-    game.play("decline")
-    assert game.position.outcome == DRAW
-    assert game.position.ply == game.game.max_plies == 7
-
-
 # The hourglass.
 
 
@@ -591,31 +583,18 @@ def test_the_cap_draws() -> None:
     assert make_game("obelisk", max_plies=10).max_plies == 10
 
 
+def test_a_game_may_end_where_a_block_could_go_over_the_top_by_one() -> None:
+    five = block("five", [[0, 0, z] for z in range(5)], count=12)
+    others = [block(f"cube-{n}", [[0, 0, 0]], count=4) for n in range(2)]
+    game = Beside(blocks=blocks_file(five, *others)).turn("five", "five", "a1 r0", "a1 r0")
+    game.play("choose five, choose five, pick five, place b1 r0")
+    assert rules.may_end(game.game.tables[0], game.position.states[0])
+    assert game.play("place a1 r0").position.is_over
+
+
 def test_a_game_that_ends_on_the_last_ply_of_the_cap_has_its_result() -> None:
     assert plates("black a1", blocks=ONE_TURN, max_plies=6).position.rewards == (1, -1)
     assert plates("", blocks=ONE_TURN, max_plies=5).position.is_truncated
-
-
-# Counts.
-
-
-def reference_perft(reference: ReferenceObelisk, depth: int) -> int:
-    if depth == 0:
-        return 1
-    count = 0
-    for action in reference.legal_actions():
-        child = reference.copy()
-        child.play(action)
-        count += reference_perft(child, depth - 1)
-    return count
-
-
-@pytest.mark.parametrize(("options", "counts"), PERFT)
-def test_the_reference_counts_as_many(options: dict[str, Any], counts: dict[int, int]) -> None:
-    game = make_game("obelisk", **options)
-    for depth, sequences in counts.items():
-        if sequences < 9000:
-            assert reference_perft(reference_of(game)(game.start()), depth) == sequences
 
 
 # Properties of every game.
