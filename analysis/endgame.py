@@ -13,15 +13,7 @@ from ludarium.base.numbers import checked_whole
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import (
-    RESIGN,
-    Agent,
-    AgentSpec,
-    GameInPlay,
-    Needs,
-    Seed,
-    read_agent,
-)
+from ludarium.training.agents import RESIGN, Agent, AgentSpec, GameInPlay, Needs, Seed, read_agent
 from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import (
     read_flag,

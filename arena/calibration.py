@@ -24,12 +24,7 @@ from ludarium.base.numbers import checked_whole, derived_seed
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, RandomAgent
-from ludarium.training.evaluation import (
-    MatchResult,
-    elo_difference,
-    expected_score,
-    play_match,
-)
+from ludarium.training.evaluation import MatchResult, elo_difference, expected_score, play_match
 from ludarium.training.evaluation.statistics import ELO
 
 from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels

@@ -40,21 +40,14 @@ from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.openings import check_opening_plies
 
 from .entrants import check_names, resolve_agents
-from .folder import (
-    DESCRIBED,
-    SETTINGS,
-    ArenaFolder,
-    check_keys,
-    describe,
-    read_described,
-    row_of,
-)
+from .folder import DESCRIBED, SETTINGS, ArenaFolder, check_keys, describe, read_described, row_of
 from .results import Crosstable
 from .schedule import MOST_SEED, Schedule, ScheduledMatch, SeededOpenings, play_matches
 from .sprt import SPRT, SPRTResult
 from .standings import Standings
 
 MOST_GAMES = 10_000_000  # games of a contest
+MOST_CHARACTERS = 500_000  # of all positions, so that settings can be read again
 
 #: A test is evaluated again when the number of matches has grown by this factor. The verdict is the
 #: same for any factor, because pairs of games count in their order.
@@ -72,7 +65,9 @@ class Plan(ABC):
         stops_early: whether the contest may end before all games are played.
         agents: the agents' names (see `make_agent`).
         seed: seed of openings and agents.
-        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
+        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3, or none if
+            there are positions.
+        positions: texts of the positions that openings begin at in turn; default: the game's start.
     """
 
     kind: ClassVar[str]
@@ -80,6 +75,7 @@ class Plan(ABC):
     agents: tuple[str, ...]
     seed: int = field(default=1, kw_only=True)
     opening_plies: int | None = field(default=None, kw_only=True)
+    positions: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     @abstractmethod
@@ -87,8 +83,12 @@ class Plan(ABC):
         """All games that may be played."""
 
     def openings(self, game: Game) -> SeededOpenings:
-        """The openings of all games."""
-        return SeededOpenings(game, self.opening_plies, self.seed)
+        """The openings of all games.
+
+        Raises:
+            ValueError: the game has no such positions.
+        """
+        return SeededOpenings(game, self.opening_plies, self.seed, self.positions)
 
     @abstractmethod
     def outcome(
@@ -108,6 +108,9 @@ class Plan(ABC):
         games = self.schedule.games
         if games > MOST_GAMES:
             raise ValueError(f"{games:,} games are more than {MOST_GAMES:,}")
+        length = sum(map(len, self.positions))
+        if length > MOST_CHARACTERS:
+            raise ValueError(f"positions have {length:,} characters; at most {MOST_CHARACTERS:,}")
 
     def _set(self, name: str, number: int | None) -> None:
         """Numbers of numpy become Python's, which files of JSON can hold."""
@@ -292,13 +295,14 @@ def play_contest(
         from_file: the names come from a file: some are refused, see `read_agent`.
 
     Raises:
-        ValueError: a name means nothing, an agent cannot play this game or fails, the folder
-            holds something else or is in use, or a number is out of range.
+        ValueError: a name means nothing, an agent cannot play this game or fails, it has no such
+            positions, the folder holds something else or is in use, or a number is out of range.
         FileNotFoundError: an agent's file is missing.
         StorageError: the folder cannot be written.
     """
     anchors = dict(anchors or {})
     _check_anchors(plan, anchors)
+    openings = plan.openings(game)
     specs, networks = resolve_agents(game, plan.agents, players, from_file)
     settings = {**describe(plan.kind, game, networks), **asdict(plan)}
     schedule = plan.schedule
@@ -306,7 +310,7 @@ def play_contest(
     with nullcontext() if store is None else store.opened(settings):
         played: dict[ScheduledMatch, np.ndarray] = {}
         if store is not None:
-            played = store.read_games(schedule, plan.openings(game), repair=True)
+            played = store.read_games(schedule, openings, repair=True)
         looked = len(played)
 
         def standing() -> Contest:
@@ -334,8 +338,8 @@ def play_contest(
         if not contest.is_over:
             missing = [match for match in schedule if match not in played]
             play_matches(
-                *(game, specs, missing, finished),
-                *(plan.seed, plan.opening_plies, workers, progress),
+                *(specs, missing, finished, openings),
+                *(plan.seed, workers, progress),
             )
             contest = standing()
         if store is not None:

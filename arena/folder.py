@@ -66,6 +66,7 @@ class _RecordLine:
     opening_plies: int
     moves: Annotated[list[str], Meta(max_length=_MOST_PLIES)]
     result: tuple[Literal[-1, 0, 1], Literal[-1, 0, 1]]
+    position: str | None = None
 
     def __post_init__(self) -> None:
         if sum(self.result) != 0:
@@ -83,7 +84,7 @@ def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
     for name in pairing:
         if name not in agents:
             raise ValueError(f"{quoted(name)} is none of the agents")
-    start = json.dumps([line.seed, line.moves]).encode()
+    start = json.dumps([line.seed, line.position, line.moves]).encode()
     digest = int.from_bytes(hashlib.sha256(start).digest()[:8], "big")
     row = (*map(agents.index, pairing), line.number, line.result[0], len(line.moves), digest)
     return np.array([row], ROW)
@@ -108,8 +109,12 @@ def check_replay(record: dict[str, Any], openings: SeededOpenings) -> None:
     seed = opening.seeds[0] if game.random_start else 0
     if record["seed"] != seed:
         raise ValueError(f"its seed is {quoted(record['seed'])}, not {seed}")
+    start = opening.positions[0]
+    if record.get("position") != start:
+        begins = "the game's start" if start is None else quoted(start)
+        raise ValueError(f"its position is {quoted(record.get('position'))}, not {begins}")
     plies = len(opening.actions[0])
-    position = game.start(seed)
+    position = game.start(seed, start)
     texts = position.play_all(opening.actions[0])
     if (record["opening_plies"], record["moves"][:plies]) != (plies, texts):
         raise ValueError(f"its opening is not {' '.join(texts) or 'empty'}, as in the others")

@@ -24,13 +24,7 @@ from ludarium.training.networks import (
     inference_engine,
     shared_by_threads,
 )
-from ludarium.training.search import (
-    BatchSearch,
-    SearchResult,
-    SearchSettings,
-    TreeSearch,
-    level,
-)
+from ludarium.training.search import BatchSearch, SearchResult, SearchSettings, TreeSearch, level
 
 from .level_params import LevelParams
 

@@ -28,7 +28,7 @@ from ludarium.base.threads import available_cores, one_core, run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
-from ludarium.training.evaluation.openings import Openings, draw_openings
+from ludarium.training.evaluation.openings import Openings, check_positions, draw_openings
 
 #: Openings in a match.
 MATCH_OPENINGS = 10
@@ -111,25 +111,22 @@ class Schedule:
 
 
 def play_matches(
-    game: Game,
     agents: Mapping[str, AgentSpec],
     matches: Sequence[ScheduledMatch],
     finished: Finished,
+    openings: SeededOpenings,
     seed: int = 1,
-    opening_plies: int | None = None,
     workers: int | None = None,
     progress: Progress = SILENT,
 ) -> None:
     """Play matches, one per worker at a time, and begin them in order.
 
     Args:
-        game: the rules.
         agents: specs of the agents, by name.
         matches: the matches to play.
         finished: function called with each match when it is played.
-        seed: seed of openings and agents.
-        opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
-            opening.
+        openings: the openings of all games.
+        seed: seed of the agents.
         workers: matches played at the same time; default: one for each core.
         progress: counts the finished games; if it is stopped, all play ends.
 
@@ -141,8 +138,8 @@ def play_matches(
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(matches)))
-    openings, part = SeededOpenings(game, opening_plies, seed), progress.part()
-    team = _Workers(game, agents, openings, seed, workers, part)
+    part = progress.part()
+    team = _Workers(agents, openings, seed, workers, part)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
@@ -162,7 +159,6 @@ class _Workers:
 
     def __init__(
         self,
-        game: Game,
         agents: Mapping[str, AgentSpec],
         openings: SeededOpenings,
         seed: int,
@@ -170,7 +166,7 @@ class _Workers:
         progress: Progress,
     ) -> None:
         self._progress = progress
-        self._game = game
+        self._game = openings.game
         self._specs = agents
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
         self._locks = {name: threading.Lock() for name in agents}
@@ -248,11 +244,19 @@ class SeededOpenings:
 
     Args:
         game: the rules.
-        plies: random plies of each; ``None`` draws 0 to 3.
+        plies: random plies of each; ``None`` draws 0 to 3, or none if there are positions.
         seed: the seed.
+        positions: texts of the positions that they begin at in turn; default: the game's start.
+
+    Raises:
+        ValueError: the game has no such positions.
     """
 
-    def __init__(self, game: Game, plies: int | None, seed: int) -> None:
+    def __init__(
+        self, game: Game, plies: int | None, seed: int, positions: Sequence[str] = ()
+    ) -> None:
+        check_positions(game, positions)
+        self._positions = positions
         self.game = game
         self._plies = plies
         self._seed = seed
@@ -264,8 +268,12 @@ class SeededOpenings:
         number, inside = divmod(begin, BLOCK)
         with self._lock:
             if number not in self._blocks:
+                texts = self._positions
+                turned = number * BLOCK % max(1, len(texts))
                 self._blocks[number] = draw_openings(
-                    self.game, BLOCK, self._plies, np.random.SeedSequence([self._seed, number])
+                    *(self.game, BLOCK, self._plies),
+                    np.random.SeedSequence([self._seed, number]),
+                    [*texts[turned:], *texts[:turned]],
                 )
         return self._blocks[number][inside : inside + end - begin]
 

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from ludarium.arena.contest import MOST_GAMES
 from ludarium.arena.schedule import MOST_SEED
+from ludarium.base.files import MEGABYTE, read_text_file
 from ludarium.base.messages import quoted
 from ludarium.base.threads import available_cores
 from ludarium.envs.one_side import MOST_OPENING_PLIES
@@ -196,8 +197,31 @@ def add_opening_plies(parser: argparse.ArgumentParser) -> None:
         "--opening-plies",
         type=_read_opening_plies,
         metavar="N",
-        help=f"random plies at the start of each game; default: up to {MOST_DEFAULT_PLIES}, varied",
+        help=f"random plies at the start of each game; default: up to {MOST_DEFAULT_PLIES}, "
+        "varied, or none with --positions",
     )
+
+
+def add_positions(parser: argparse.ArgumentParser) -> None:
+    """Add ``--positions``, the texts in a file, which are checked with the game."""
+    parser.add_argument(
+        "--positions",
+        type=_read_positions,
+        metavar="FILE",
+        help="games begin in turn at the positions of a file, one in each line, as "
+        "docs/guide/positions.md writes them; each is played from both seats",
+    )
+
+
+def _read_positions(file: str) -> tuple[str, ...]:
+    try:
+        text = read_text_file(file, MEGABYTE, "positions")
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    found = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not found:
+        raise argparse.ArgumentTypeError(f"{quoted(file, 200)} has no positions: write one a line")
+    return found
 
 
 def read_games(text: str) -> int:

@@ -14,6 +14,7 @@ from .arguments import (
     add_json,
     add_opening_plies,
     add_options,
+    add_positions,
     add_seed,
     read_positive,
 )
@@ -31,6 +32,7 @@ def add_contest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show", action="store_true", help="show --folder, play nothing")
     add_seed(parser, f"seed of openings and agents (default {Plan.seed})", None)
     add_opening_plies(parser)
+    add_positions(parser)
     parser.add_argument(
         "--workers", type=read_positive, metavar="N", help="cores to play on; default: all"
     )
@@ -56,7 +58,8 @@ def run_contest(
         The contest, or None after Ctrl-C, if it can be resumed.
     """
     make: Callable[..., Plan] = kind
-    settings = {**settings, "seed": given.seed, "opening_plies": given.opening_plies}
+    openings = {"opening_plies": given.opening_plies, "positions": given.positions}
+    settings = {**settings, "seed": given.seed, **openings}
     if given.show or not given.agents:
         if given.folder is None:
             raise ValueError(

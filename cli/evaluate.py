@@ -15,6 +15,7 @@ from .arguments import (
     add_json,
     add_opening_plies,
     add_options,
+    add_positions,
     add_seed,
     add_simulations,
 )
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_simulations(parser, about, DEFAULT_SIMULATIONS)
     add_seed(parser, "seed of openings and agents")
     add_opening_plies(parser)
+    add_positions(parser)
     add_game(parser)
     add_options(parser)
     add_json(parser)
@@ -69,8 +71,10 @@ def run(given: argparse.Namespace) -> Result:
     with shown_progress() as progress:
         for opponent in opponents:
             progress.begin(f"{agent.name} against {opponent.name}", given.games)
-            plies = given.opening_plies
-            games = play_match(game, agent, opponent, given.games, given.seed, plies, progress)
+            games = play_match(
+                *(game, agent, opponent, given.games, given.seed, given.opening_plies, progress),
+                given.positions or (),
+            )
             matches.append(games)
     return Result(
         [

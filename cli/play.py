@@ -20,10 +20,7 @@ from ludarium.base.messages import quoted
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.play.server import USUAL_PORT
 from ludarium.training.agents import AgentSpec, read_agent
-from ludarium.training.agents.checkpoints import (
-    CheckpointSpec,
-    ShippedSpec,
-)
+from ludarium.training.agents.checkpoints import CheckpointSpec, ShippedSpec
 from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 

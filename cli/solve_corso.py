@@ -12,13 +12,7 @@ from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
 from ludarium.training.table import percent, text_table
 
-from .arguments import (
-    add_json,
-    add_options,
-    add_resources,
-    read_count,
-    read_seed,
-)
+from .arguments import add_json, add_options, add_resources, read_count, read_seed
 from .common import read_options
 from .interrupt import STOPPED
 from .progress import shown_progress

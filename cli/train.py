@@ -6,13 +6,7 @@ import argparse
 from pathlib import Path
 
 from ludarium.base.messages import quoted
-from ludarium.configs import (
-    ALGORITHMS,
-    TrainingConfig,
-    apply_settings,
-    load_config,
-    shipped,
-)
+from ludarium.configs import ALGORITHMS, TrainingConfig, apply_settings, load_config, shipped
 from ludarium.envs.registry import GAMES, find_game
 
 from .arguments import add_folder, add_json, add_options

@@ -15,12 +15,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.analysis.accuracy import moves_that_keep
-from ludarium.analysis.exact_tests import (
-    ExactTest,
-    make_exact_test,
-    read_exact_test,
-    shipped_test,
-)
+from ludarium.analysis.exact_tests import ExactTest, make_exact_test, read_exact_test, shipped_test
 from ludarium.analysis.probing import prober_of
 from ludarium.analysis.thinking import default_agent
 from ludarium.arena.ladder import find_ladder

@@ -304,7 +304,7 @@ _calling_again = threading.local()  # set while a kernel that has its code now i
 @cache
 def _warn_of_plain(subject: str, reason: str) -> None:
     warnings.warn(
-        f"{subject or 'a function'} runs as plain Python, a hundred times slower: {reason}",
+        f"{subject or 'a function'} runs as plain Python, 100 to 10,000 times slower: {reason}",
         RuntimeWarning,
         stacklevel=2,
     )

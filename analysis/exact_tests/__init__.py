@@ -11,14 +11,7 @@ from the last part of the games: the second half in Corso 5 x 5, the end in the 
 """
 
 from .files import find_exact_test, read_exact_test, shipped_test, write_exact_test
-from .positions import (
-    FEW,
-    LIMIT,
-    ExactPosition,
-    ExactTest,
-    exact_positions,
-    make_exact_test,
-)
+from .positions import FEW, LIMIT, ExactPosition, ExactTest, exact_positions, make_exact_test
 
 __all__ = [
     "FEW",

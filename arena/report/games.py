@@ -43,4 +43,4 @@ def random_games(game: Game, count: int, seed: int) -> Games:
     for_starts, for_actions = np.random.SeedSequence(seed).spawn(2)
     seeds = for_starts.generate_state(count).tolist()
     agent = _IndependentAgent(game, count, for_actions)
-    return play_games(game, (agent, agent), Openings.of_seeds(game, seeds))
+    return play_games(game, (agent, agent), Openings.begun(game, seeds))

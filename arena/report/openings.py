@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -243,11 +244,11 @@ def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[IntervalEst
 
 def _beginning_with(game: Game, actions: Sequence[int], count: int) -> Openings:
     """``count`` beginnings of games, whose first actions are these in turn, again and again."""
-    begun = Openings.of_seeds(game, [0] * count)
+    begun = Openings.begun(game, [0] * count)
     first = np.resize(np.array(actions, np.int64), count)
     states = begun.states.copy()
     specialise(match_templates, game).play(game.tables, states, first, game.num_actions)
-    return Openings(states, begun.seeds, tuple((action,) for action in first.tolist()))
+    return replace(begun, states=states, actions=tuple((action,) for action in first.tolist()))
 
 
 def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]]:

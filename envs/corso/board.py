@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..engine.draw.scene import Role, Scene, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.position import Position
-from ..engine.position_text import PositionText, rows_text
+from ..engine.position_text import PositionFormat, from_the_top
 from ..engine.rule import table_record
 from ..engine.spec import Spec, Texts
 from . import rules, view
@@ -44,6 +44,13 @@ _EVENTS = (
 _REASONS = (
     "{0} is dyed, and dyed cells cannot be used",
     "the marble on {0} is the opponent's",
+)
+#: Faults of a position's text, numbered as in the view.
+_FAULTS = (
+    "without dye, player_0 has placed as many marbles as player_1 when it is to move, and one more "
+    "otherwise: here {0} and {1}, and player_{2} to move",
+    "{0} plies or more lead to such marbles and dye, and fill as many cells or more: here {1} are "
+    "filled",
 )
 _TEXT_SYMBOLS = ".OXox"  # by what a cell holds
 _NAMES = ("light", "dark")
@@ -89,6 +96,13 @@ class Corso(Game):
             owner=view.owner,
             takes=view.takes,
             give_turn=view.give_turn,
+            position_format=PositionFormat(
+                letters=_TEXT_SYMBOLS,
+                rows=from_the_top([size] * size),
+                faults=_FAULTS,
+                write=view.write_text,
+                read=view.read_text,
+            ),
         )
 
     def text_to_action(self, position: Position, text: str) -> int:
@@ -131,19 +145,6 @@ class Corso(Game):
         lines.append("  " + " ".join(cell_name(file, self.size)[0] for file in range(self.size)))
         return "\n".join([*lines, position.standing()])
 
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(state.cells, _TEXT_SYMBOLS, [self.size] * self.size), {}
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        cells = text.rows(_TEXT_SYMBOLS, [self.size] * self.size)
-        state.cells[:] = cells
-        state.open_cells = cells.count(OPEN)
-        state.ply = _least_plies(cells, text.mover)
-        state.mover = text.mover
-        if state.open_cells == 0:
-            first, second = rules.points(self.tables[0], state)
-            state.outcome = rules._result(first - second)
-
     def marks(self, position: Position, player: int) -> str:
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
 
@@ -164,30 +165,6 @@ class Corso(Game):
             show=view.show,
             rows=ranks(self.action_names, _WORDS),
         )
-
-
-def _least_plies(cells: list[int], mover: int) -> int:
-    """The fewest plies before a board, with this player to move.
-
-    Raises:
-        ValueError: no number of plies leads there.
-    """
-    marbles = [cells.count(MARBLE + player) for player in (0, 1)]
-    if not any(content >= DYE for content in cells) and marbles[0] != marbles[1] + mover:
-        raise ValueError(
-            f"without dye, player_0 has placed as many marbles as player_1 when it is to move, and "
-            f"one more otherwise: here {marbles[0]} and {marbles[1]}, and player_{mover} to move"
-        )
-    # Whoever has dye has placed one more marble, and expanded it.
-    least = [marbles[player] + 2 * (DYE + player in cells) for player in (0, 1)]
-    turns = max(least[1], least[0] - mover)  # of player 1
-    plies, filled = 2 * turns + mover, len(cells) - cells.count(OPEN)
-    if plies > filled:
-        raise ValueError(
-            f"{plies} plies or more lead to such marbles and dye, and fill as many cells or more: "
-            f"here {filled} are filled"
-        )
-    return plies
 
 
 def _marble(radius: float, player: int) -> str:

@@ -75,7 +75,7 @@ def step(tables, state, action):
     state.mover = 1 - mover
     if state.open_cells == 0:
         first, second = points(tables, state)
-        state.outcome = _result(first - second)
+        state.outcome = result(first - second)
 
 
 @rule
@@ -130,7 +130,8 @@ def _expand(tables, state, origin, dye):
 
 
 @rule
-def _result(lead):
+def result(lead):
+    """The outcome at the end, by player 0's lead."""
     if lead > 0:
         return engine.PLAYER_0_WINS
     if lead < 0:

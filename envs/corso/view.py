@@ -3,8 +3,9 @@
 Each cell has a slot for what lies on it and one for its mark. View tables: none.
 """
 
+from ..engine.position_text import FINE, OWN, note
 from ..engine.rule import rule
-from .rules import DYE, MARBLE, OPEN
+from .rules import DYE, MARBLE, OPEN, init, points, result
 
 #: Choices of a cell: what it holds, numbered as in the rules.
 #: Choices of a mark: none, the last action, dyed by it, dyed and taken from the other player.
@@ -12,6 +13,9 @@ NO_MARK, LAST, DYED, TAKEN = range(4)
 
 #: Why a cell cannot be chosen.
 IS_DYED, IS_TAKEN = range(2)
+
+#: Why no game has reached a position.
+UNEQUAL, TOO_FULL = range(OWN, OWN + 2)
 
 
 @rule
@@ -62,3 +66,46 @@ def give_turn(tables, state):
     """Change whose turn it is; nothing else depends on it."""
     state.mover = 1 - state.mover
     return True
+
+
+@rule
+def write_text(tables, state, said):
+    """Write what each cell holds."""
+    for cell in range(len(state.cells)):
+        said.board[cell] = state.cells[cell]
+
+
+@rule
+def read_text(tables, state, said):
+    """Write the position with these marbles and dye, after the fewest plies that lead there."""
+    init(tables, state, None)
+    mover = int(said.mover)
+    for cell in range(len(state.cells)):
+        state.cells[cell] = said.board[cell]
+        state.open_cells -= said.board[cell] != OPEN
+    marbles_0, marbles_1 = _count(state, MARBLE), _count(state, MARBLE + 1)
+    dye_0, dye_1 = _count(state, DYE), _count(state, DYE + 1)
+    if dye_0 + dye_1 == 0 and marbles_0 != marbles_1 + mover:
+        note(said, marbles_0, marbles_1, mover)
+        return UNEQUAL
+    # Whoever has dye has placed one more marble, and expanded it.
+    least_0, least_1 = marbles_0 + 2 * int(dye_0 > 0), marbles_1 + 2 * int(dye_1 > 0)
+    plies = 2 * max(least_1, least_0 - mover) + mover
+    filled = len(state.cells) - int(state.open_cells)
+    if plies > filled:
+        note(said, plies, filled, 0)
+        return TOO_FULL
+    state.ply = plies
+    state.mover = mover
+    if state.open_cells == 0:
+        first, second = points(tables, state)
+        state.outcome = result(first - second)
+    return FINE
+
+
+@rule
+def _count(state, content):
+    count = 0
+    for cell in range(len(state.cells)):
+        count += int(state.cells[cell] == content)
+    return count

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -35,7 +35,7 @@ from .draw.scene import Scene
 from .hooks import HOOKS
 from .options import Clock, Option, check_options
 from .position import Position
-from .position_text import PositionText, read_fields, write_fields
+from .position_text import PositionFormat
 from .rule import declared_fields, extended_record, table_record, undeclared
 from .spec import Spec
 
@@ -169,6 +169,7 @@ class Game(ABC):
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
         words, tasks, reasons: the texts of the spec.
+        position_format: how positions are written as text; None: as the fields of the record.
     """
 
     name: ClassVar[str]
@@ -217,6 +218,7 @@ class Game(ABC):
         self.tasks, self.reasons = spec.tasks.texts, spec.reasons.texts
         self.event_names = spec.event_names
         self.log_fields = declared_fields(spec.state_dtype, "log")
+        self.position_format: PositionFormat | None = spec.position_format
         self.view_tables = _NOTHING if spec.view_tables is None else spec.view_tables
         self.has_points = hasattr(self.rules, "points")
         self.has_score = self.has_points or hasattr(self.rules, "score")
@@ -268,29 +270,6 @@ class Game(ABC):
     def marks(self, position: Position, player: int) -> str:
         """The marks of ``player``'s pieces in `board_text`, such as ``O, o``; or an empty text."""
         return ""
-
-    def write_position(self, state: np.record) -> tuple[str, Mapping[str, Any]]:
-        """The board and the fields of `Position.text`; empty fields are left out.
-
-        By default there is no board, and the fields are those of the record that are not zero.
-        """
-        return write_fields(self, state)
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        """Write every field of ``state``, which is all zeros, from the text of a position.
-
-        By default it is what `write_position` writes, and the rules, in plain Python, must be able
-        to go on from there.
-
-        Args:
-            text: the text; ask it for the board and the fields.
-            state: a record, a view into an array.
-
-        Raises:
-            ValueError: something is malformed, or no game can reach the position; the message says
-                why, and what to write instead.
-        """
-        read_fields(self, text, state)
 
     def scene(self) -> Scene:
         """The parts of the picture, and which of them a position shows.

@@ -110,6 +110,8 @@ def _seen(name: str, path: str, arguments: str, does: str, given: str, default: 
     return Hook(name, path, ("tables", *arguments.split()), does, default, True, given)
 
 
+_FORMAT = "Spec(position_format=PositionFormat(..., write=write, read=read))"
+
 HOOKS = (
     _rules("init", "state rng", "writes every field of `state` for a new game"),
     _rules(
@@ -230,6 +232,22 @@ HOOKS = (
         "the pose of the piece in hand after a turn or a flip",
         "Scene(handling=Handling(next_pose, ...))",
         _same_pose,
+    ),
+    _seen(
+        "write_text",
+        "spec.position_format.write",
+        "state said",
+        "writes what the cells hold, and the fields of the position's text",
+        _FORMAT,
+        _nothing_of,
+    ),
+    _seen(
+        "read_text",
+        "spec.position_format.read",
+        "state said",
+        "writes the position that a text describes, and returns 0, or the number of a fault",
+        _FORMAT,
+        _nothing_of,
     ),
     _seen(
         "set_up",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .position_text import PositionFormat
+
 
 @dataclass(frozen=True)
 class BoardTurn:
@@ -84,6 +86,7 @@ class Spec:
         owner: the owner of a cell of the board, for `Position.ownership`; None: cells have none.
         takes: whether an action took something on a cell, for `Position.threats`.
         give_turn: lets the other player move, for `Position.threats`.
+        position_format: how positions are written as text; None: as the fields of the record.
     """
 
     state_dtype: np.dtype
@@ -105,3 +108,4 @@ class Spec:
     owner: Callable | None = None
     takes: Callable | None = None
     give_turn: Callable | None = None
+    position_format: PositionFormat | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from ..engine.draw.scene import Scene
 from ..engine.game import Game, Symmetries, Terminal
 from ..engine.options import Clock, Option, ply_cap
 from ..engine.position import Position
-from ..engine.position_text import PositionText, counted, listed, whole
-from ..engine.rule import ONGOING, TRUNCATED, table_record
+from ..engine.position_text import Field, PositionFormat
+from ..engine.rule import ONGOING, table_record
 from ..engine.spec import Spec, Texts
 from . import picture, rules, terminal, view
 from .blocks import Catalogue, accept_blocks, catalogue
@@ -38,8 +38,6 @@ from .geometry import (
 from .rules import (
     ACTIONS_AFTER_TYPES,
     BLACK,
-    BLACK_ACTIVE,
-    BLACK_PASSIVE,
     CHOOSE_FIRST,
     CHOOSE_SECOND,
     DECLINE,
@@ -53,9 +51,27 @@ from .rules import (
 )
 
 _HOURGLASS_CAP = 400
-_PLIES_OF_A_TURN = 7  # two chosen, one picked, two placed, two answers to flats
-_SURE_PLIES_OF_A_TURN = 5  # the same without answers to flats
 _OFFERED = ("active", "passive")  # the players to whom a black block may be offered
+#: Faults of a position's text, numbered as in the view.
+_FAULTS = (
+    "a column has {0} levels; blocks reach {1} at most",
+    "the game has {1} {0:used}, and the text more",
+    "black is {0}; accepted: a whole number from 0 to {1}, the black blocks that are left",
+    "zone has up to two blocks to pick from; or hands has one or both that are picked, the mover's "
+    "first; or a black block is offered",
+    "used has {0} blocks; both players place one in a turn, so their number is even, or odd while "
+    "hands has one",
+    "the columns have {0} levels, and the blocks of used and the black ones on the towers {1} "
+    "cubes",
+    f"a column is higher than {HEIGHT}, which ends the game with the turn: write no zone, hands or "
+    "offered, or the one block of hands that is still to be placed",
+    "a black block is offered while there is one, to a player whose tower is flat",
+    "points are those of player_0, a comma, and those of player_1, at most {0} either way, and "
+    "apart",
+    "points are {0} and {1}, and the blocks on the towers are worth {2} together",
+    "player_{0} is the active player in turn {1}, so that player_{2} is to move",
+    "this game cannot reach its ply cap, so leave out plies",
+)
 # Task in each phase.
 _TASKS = (
     *("choose the first block", "choose the second block", "pick a block"),
@@ -154,6 +170,8 @@ class Obelisk(Game):
                 lead_offset=max_score,
                 topple=int(self.options["scoring"] == "topple"),
                 max_plies=max_plies,
+                hourglass=int(self.options["hourglass"]),
+                cubes=np.array([len(block.cubes) for block in everything], np.int16),
             ),
             action_names=action_names,
             observation_names=self._feature_names(max_score),
@@ -164,6 +182,31 @@ class Obelisk(Game):
             reasons=Texts([f"the player to move has to {task}" for task in _TASKS], view.reason),
             event_names=_EVENTS[: None if self.options["hourglass"] else -1],
             view_tables=picture.view_tables(self),
+            position_format=self._position_format(),
+        )
+
+    def _position_format(self) -> PositionFormat:
+        ids = [block.id for block in self.catalogue.types]
+        wrong = "write ids of blocks, with commas between them"
+        first = [SIDE * row for row in reversed(range(SIDE))]
+        return PositionFormat(
+            letters="0123456789abcdefghijklmnopqrstuvwxyz",
+            rows=[(COLUMNS * owner + column, SIDE) for owner in (0, 1) for column in first],
+            borders="//|//",
+            wrong_board="write the heights of player_0's columns in rows from the back, | and "
+            "player_1's, such as 000/012/234|000/000/111",
+            fields=[
+                Field("used", ids, len(ids), wrong, counts=True),
+                Field("zone", ids, 2, wrong),
+                Field("hands", ids, 2, wrong),
+                Field("points", most=2, wrong="write those of player_0, a comma, and player_1's"),
+                Field("black"),
+                Field("offered", _OFFERED),
+                Field("plies"),
+            ],
+            faults=_FAULTS,
+            write=view.write_text,
+            read=view.read_text,
         )
 
     def _feature_names(self, max_score: int) -> list[str]:
@@ -190,7 +233,7 @@ class Obelisk(Game):
         """The most plies of a game; without the hourglass, no more than 7 for each turn."""
         if self.options["hourglass"]:
             return self.options["max_plies"] or _HOURGLASS_CAP
-        longest = _PLIES_OF_A_TURN * turns
+        longest = view.PLIES_OF_A_TURN * turns
         return min(self.options["max_plies"] or longest, longest)
 
     def _masks(self) -> np.ndarray:
@@ -307,177 +350,6 @@ class Obelisk(Game):
         ]
         return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
-    # Text of a position.
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        types, black = self.catalogue.types, self.catalogue.black
-        own, other = state.hand[state.mover], state.hand[1 - state.mover]
-        left, zone, hands = (
-            [block for block in blocks if block != NO_BLOCK]
-            for blocks in (np.repeat(np.arange(len(types)), state.pile), state.zone, (own, other))
-        )
-        taken = np.bincount([*left, *zone, *hands], minlength=len(types))
-        on_towers = {block.id: block.count - n for block, n in zip(types, taken, strict=True)}
-        has_ended = state.outcome not in (ONGOING, TRUNCATED)
-        is_offered = state.phase >= BLACK_ACTIVE and not has_ended
-        least = self._least_plies(
-            PLACE_PASSIVE if has_ended else int(state.phase),
-            sum(on_towers.values()),
-            black.count - int(state.black_left),
-            int(state.active),
-        )
-        return "|".join(map(_heights_text, state.heights)), {
-            "used": listed(on_towers),
-            "zone": ",".join(types[block].id for block in zone),
-            "hands": ",".join(types[block].id for block in hands),
-            "points": ",".join(map(str, state.points)) if state.points.any() else "",
-            "black": "" if state.black_left == black.count else int(state.black_left),
-            "offered": _OFFERED[state.phase - BLACK_ACTIVE] if is_offered else "",
-            "plies": int(state.ply) if self._counts_plies and state.ply != least else "",
-        }
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        rules, tables, types = self.rules, self.tables[0], self.catalogue.types
-        heights = self._read_heights(text.board)
-        numbers = {block.id: number for number, block in enumerate(types)}
-        used = counted(text.words("used"))
-        zone, hands = text.words("zone"), text.words("hands")
-        supply = self.catalogue.black.count
-        black_left = text.whole("black", supply, 0, supply)
-        offered = text.choice("offered", _OFFERED)
-        rules.init(tables, state, None)
-        for name, count in [*used.items(), *((name, 1) for name in (*zone, *hands))]:
-            number = self.type_named(name)
-            if count > state.pile[number]:
-                raise ValueError(f"the game has {types[number].count} {name}, and the text more")
-            state.pile[number] -= count
-        state.pile_blocks = left = int(state.pile.sum())
-        state.black_left = black_left
-        for number, first in enumerate(tables.first_slot):
-            stock = types[number].count
-            state.slots[first : first + stock] = np.arange(stock) < state.pile[number]
-        state.heights[:] = heights
-        state.levels[:] = (state.heights[:, None, :] > np.arange(rules.LEVELS)[:, None]).reshape(
-            2, -1
-        )
-        state.over[:] = state.heights.max(axis=1) > HEIGHT
-        placed, mover = sum(used.values()), text.mover
-        is_over = not zone and not hands and not offered and (state.over.any() or left < 2)
-        phase = _phase(len(zone), len(hands), offered, is_over)
-        state.active = mover ^ (phase in (PICK, PLACE_PASSIVE, BLACK_PASSIVE))
-        self._check_blocks(state, phase, used, is_over)
-        self._read_points(text, state, used)
-        if not self.options["hourglass"]:
-            self._check_turn(state, phase, placed, mover, is_over)
-        least = self._least_plies(phase, placed, supply - black_left, int(state.active))
-        state.ply = text.plies(least, self.max_plies) if self._counts_plies else least
-        for player, name in zip((mover, 1 - mover), hands, strict=False):
-            state.hand[player] = numbers[name]
-        for place, name in enumerate(zone):
-            state.zone[place] = numbers[name]
-        rules._enter(tables, state, phase)
-        if is_over:
-            state.mover = mover
-            rules._end_game(tables, state)
-        elif state.ply >= self.max_plies:
-            state.outcome = TRUNCATED
-
-    @property
-    def _counts_plies(self) -> bool:
-        """Whether a game can reach its ply cap."""
-        turns = self.catalogue.pile_size // 2
-        return self.options["hourglass"] or self.max_plies < _PLIES_OF_A_TURN * turns
-
-    def _least_plies(self, phase: int, placed: int, blacks: int, active: int) -> int:
-        """The fewest plies before a position, with so many blocks and black ones on the towers.
-
-        Args: ``active`` is the active player; each turn, and each that is lost, makes it the other.
-        """
-        turns = placed // 2
-        if phase == PLACE_PASSIVE and placed % 2 == 0:  # the game is over
-            return _SURE_PLIES_OF_A_TURN * turns + blacks
-        since, begun = (phase, turns) if phase < BLACK_ACTIVE else (0, turns - 1)
-        lost = (active + begun) % 2 if self.options["hourglass"] else 0
-        return _SURE_PLIES_OF_A_TURN * turns + since + blacks + lost
-
-    def _read_heights(self, board: str) -> np.ndarray:
-        """The heights of both towers' columns, int[2, 9]."""
-        row = f"[0-9a-z]{{{SIDE}}}"
-        tower = "/".join([row] * SIDE)
-        if not re.fullmatch(rf"{tower}\|{tower}", board):
-            raise ValueError(
-                f"the towers are {quoted(board)}; write the heights of player_0's columns in rows "
-                "from the back, | and player_1's, such as 000/012/234|000/000/111"
-            )
-        rows = [tower.split("/")[::-1] for tower in board.split("|")]
-        heights = np.array([[int(c, 36) for c in "".join(tower)] for tower in rows])
-        highest = HEIGHT + int(self.tables[0].tallest)
-        if heights.max() > highest:
-            raise ValueError(f"a column has {heights.max()} levels; blocks reach {highest} at most")
-        return heights
-
-    def _check_blocks(
-        self, state: np.record, phase: int, used: dict[str, int], is_over: bool
-    ) -> None:
-        """Refuse blocks that cannot be where they are."""
-        placed, passive = sum(used.values()), 1 - int(state.active)
-        if placed % 2 != (phase == PLACE_PASSIVE and not is_over):
-            raise ValueError(
-                f"used has {placed} blocks; both players place one in a turn, so their number is "
-                "even, or odd while hands has one"
-            )
-        types = self.catalogue.types
-        volume = sum(used.get(block.id, 0) * len(block.cubes) for block in types)
-        volume += self.catalogue.black.count - int(state.black_left)
-        levels = int(state.heights.sum())
-        if levels < volume or (levels and not volume):
-            raise ValueError(
-                f"the columns have {levels} levels, and the blocks of used and the black ones on "
-                f"the towers {volume} cubes"
-            )
-        if not is_over and (state.over[passive] or (state.over.any() and phase != PLACE_PASSIVE)):
-            raise ValueError(
-                f"a column is higher than {HEIGHT}, which ends the game with the turn: write no "
-                "zone, hands or offered, or the one block of hands that is still to be placed"
-            )
-        if phase >= BLACK_ACTIVE:
-            tower = np.sort(state.heights[passive if phase == BLACK_PASSIVE else state.active])
-            uneven = int(tower[-1] - tower[0])  # the other player may have put a black block there
-            is_flat = uneven == 0 or (uneven == 1 == phase - BLACK_ACTIVE and tower[-2] == tower[0])
-            if not state.black_left or not is_flat or not tower[0]:
-                raise ValueError(
-                    "a black block is offered while there is one, to a player whose tower is flat"
-                )
-
-    def _read_points(self, text: PositionText, state: np.record, used: dict[str, int]) -> None:
-        """Read the points of both players, whose sum follows if no block is over the top."""
-        words = text.words("points") or ["0", "0"]
-        if len(words) != 2:
-            raise ValueError("points are those of player_0, a comma, and those of player_1")
-        points = [whole("points", word, -self.max_score, self.max_score) for word in words]
-        if abs(points[0] - points[1]) > self.max_score:
-            raise ValueError(f"nobody can lead by more than {self.max_score} points")
-        black = self.catalogue.black
-        worth = sum(used.get(block.id, 0) * block.value for block in self.catalogue.types)
-        worth += black.value * (black.count - int(state.black_left))
-        if not state.over.any() and sum(points) != worth:
-            raise ValueError(
-                f"points are {points[0]} and {points[1]}, and the blocks on the towers are worth "
-                f"{worth} together"
-            )
-        state.points[:] = points
-
-    def _check_turn(
-        self, state: np.record, phase: int, placed: int, mover: int, is_over: bool
-    ) -> None:
-        """Refuse the wrong player to move; without the hourglass, turns alternate."""
-        turns = placed // 2 - (phase >= BLACK_ACTIVE)
-        if not is_over and state.active != turns % 2:
-            raise ValueError(
-                f"player_{turns % 2} is the active player in turn {turns + 1}, so that "
-                f"player_{1 - mover} is to move"
-            )
-
     # Text for people.
 
     def marks(self, position: Position, player: int) -> str:
@@ -585,29 +457,6 @@ class Obelisk(Game):
         for first in range(part, part + 4 * len(counts), len(counts)):
             image[first : first + len(counts)] = first + np.array(images)
         return np.argsort(image)
-
-
-def _heights_text(heights: np.ndarray) -> str:
-    """The heights of a tower's columns, a digit or letter each."""
-    digits = "".join(np.base_repr(height, 36).lower() for height in heights.tolist())
-    return "/".join(digits[SIDE * row :][:SIDE] for row in reversed(range(SIDE)))
-
-
-def _phase(in_zone: int, in_hands: int, offered: int, is_over: bool) -> int:
-    """The phase of a turn, by the blocks in the building zone and in the players' hands."""
-    phases = {
-        (0, 0): PLACE_PASSIVE if is_over else CHOOSE_FIRST,
-        (1, 0): CHOOSE_SECOND,
-        (2, 0): PICK,
-        (0, 2): PLACE_ACTIVE,
-        (0, 1): PLACE_PASSIVE,
-    }
-    if (in_zone, in_hands) not in phases or (offered and in_zone + in_hands):
-        raise ValueError(
-            "zone has up to two blocks to pick from; or hands has one or both that are picked, the "
-            "mover's first; or a black block is offered"
-        )
-    return BLACK_ACTIVE + offered - 1 if offered else phases[in_zone, in_hands]
 
 
 def _placement_text(place: int) -> str:

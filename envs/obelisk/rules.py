@@ -27,7 +27,7 @@ height of the tallest block. ``stock`` [T] are the blocks of a new pile, ``block
 ``black_level`` [black blocks] counts from 0. ``first_slot`` [T] is where each type begins in
 ``slots`` of the position. ``open`` [T+4, actions] are masks, see `_open_actions`.
 ``lead_offset`` is added to a player's lead to make it at least 0; ``topple`` is 1 for that scoring;
-``max_plies`` is the ply cap.
+``max_plies`` is the ply cap; ``hourglass`` is 1 with that option; ``cubes`` [T+1] of each block.
 """
 
 import numpy as np
@@ -137,7 +137,7 @@ def init(tables, state, rng):
     state.logged = 0
     for entry in range(len(state.log)):
         state.log[entry] = 0
-    _enter(tables, state, CHOOSE_FIRST)
+    enter(tables, state, CHOOSE_FIRST)
 
 
 @rule
@@ -162,26 +162,26 @@ def step(tables, state, action):
             state.pile_blocks -= 1
             state.slots[tables.first_slot[action] + state.pile[action]] = 0
             state.zone[phase] = action  # the zone's places have the numbers of the first two phases
-            _enter(tables, state, phase + 1)
+            enter(tables, state, phase + 1)
     elif phase == PICK:
         picked = action - types - PICK_FIRST
         state.hand[1 - active] = state.zone[picked]
         state.hand[active] = state.zone[1 - picked]
         state.zone[0] = NO_BLOCK
         state.zone[1] = NO_BLOCK
-        _enter(tables, state, PLACE_ACTIVE)
+        enter(tables, state, PLACE_ACTIVE)
     elif phase <= PLACE_PASSIVE:
         mover = int(state.mover)
         _put(tables, state, mover, int(state.hand[mover]), action - types - PLACE)
         state.hand[mover] = NO_BLOCK
         if phase == PLACE_ACTIVE:
-            _enter(tables, state, PLACE_PASSIVE)
+            enter(tables, state, PLACE_PASSIVE)
         elif state.over[0] | state.over[1]:
-            _end_game(tables, state)
+            end_game(tables, state)
         elif (state.black_left > 0) & is_flat(state, active):
-            _enter(tables, state, BLACK_ACTIVE)
+            enter(tables, state, BLACK_ACTIVE)
         elif (state.black_left > 0) & is_flat(state, 1 - active):
-            _enter(tables, state, BLACK_PASSIVE)
+            enter(tables, state, BLACK_PASSIVE)
         else:
             _next_turn(tables, state)
     else:
@@ -192,9 +192,9 @@ def step(tables, state, action):
             state.black_left -= 1
             _put(tables, state, owner, types, action - types - BLACK)
         if state.over[owner]:
-            _end_game(tables, state)
+            end_game(tables, state)
         elif (phase == BLACK_ACTIVE) & passive_is_flat & (state.black_left > 0):
-            _enter(tables, state, BLACK_PASSIVE)
+            enter(tables, state, BLACK_PASSIVE)
         else:
             _next_turn(tables, state)
     if (state.outcome == engine.ONGOING) & (state.ply >= tables.max_plies):
@@ -309,14 +309,14 @@ def _put_back(tables, state):
 def _next_turn(tables, state):
     """Swap the roles, or end the game if the pile has fewer than two blocks."""
     if state.pile_blocks < 2:
-        _end_game(tables, state)
+        end_game(tables, state)
     else:
         state.active = 1 - state.active
-        _enter(tables, state, CHOOSE_FIRST)
+        enter(tables, state, CHOOSE_FIRST)
 
 
 @rule
-def _enter(tables, state, phase):
+def enter(tables, state, phase):
     """Begin a phase: who acts in it, and what is legal."""
     is_passive = (phase == PICK) | (phase == PLACE_PASSIVE) | (phase == BLACK_PASSIVE)
     state.phase = phase
@@ -346,7 +346,7 @@ def _open_actions(tables, state):
 
 
 @rule
-def _end_game(tables, state):
+def end_game(tables, state):
     """End the game: with ``topple`` a player alone over the top loses, else points decide."""
     first, second = points(tables, state)
     lead = first - second

@@ -25,16 +25,26 @@ in an edge: first edges with two visible sides, then those with one, the visible
 ``turned`` and ``flipped`` [T+1, 8], the pose of a block after a turn and after a flip.
 """
 
-from ..engine.rule import ONGOING, rule
+from ..engine.position_text import FINE, OWN, note, plies_of, say
+from ..engine.rule import ONGOING, TRUNCATED, rule
 from ..engine.views import ROTATE
 from .geometry import COLUMNS, HEIGHT, ORIENTATIONS, PLACEMENTS, SIDE
 from .rules import (
     BLACK_ACTIVE,
+    BLACK_PASSIVE,
+    CHOOSE_FIRST,
+    CHOOSE_SECOND,
     DECLINE,
+    LEVELS,
     NO_BLOCK,
+    PICK,
     PICK_FIRST,
     PLACE,
     PLACE_ACTIVE,
+    PLACE_PASSIVE,
+    end_game,
+    enter,
+    init,
     is_flat,
     resting_height,
 )
@@ -53,6 +63,14 @@ HAND_MARK = HAND + 2
 HIGHEST = HAND_MARK + 2
 HEIGHTS = HIGHEST + 2 * COLUMNS
 CUBES = HEIGHTS + 2 * COLUMNS
+
+#: Fields of a position's text, and its faults.
+USED, IN_ZONE, HANDS, POINTS, BLACKS_LEFT, OFFERED, PLIES = range(7)
+TOO_HIGH, TOO_MANY_USED, WRONG_BLACK, WRONG_PHASE, WRONG_USED, WRONG_LEVELS = range(OWN, OWN + 6)
+MUST_END, WRONG_OFFER, WRONG_POINTS, WRONG_WORTH, WRONG_ACTIVE = range(OWN + 6, OWN + 11)
+NEEDS_NO_PLIES = OWN + 11
+PLIES_OF_A_TURN = 7  # two chosen, one picked, two placed, two answers to flats
+_SURE_PLIES_OF_A_TURN = 5  # the same without answers to flats
 
 # Choices of ``LANDING`` where a block can be placed: 1 + the holes, or a mark for over the top.
 MOST_HOLES = 4  # more holes look the same
@@ -283,3 +301,210 @@ def _paint(view, state, shown):
             colour = int(shown[HIGHEST + column_slot]) - 1
             if colour >= 0 and view.is_dark[colour]:
                 shown[HEIGHTS + column_slot] += len(view.rank) + 1
+
+
+@rule
+def write_text(tables, state, said):
+    """Write the heights of the towers, where each block is, and what else counts."""
+    types = len(state.pile)
+    for owner in range(2):
+        for column in range(COLUMNS):
+            said.board[COLUMNS * owner + column] = state.heights[owner, column]
+    placed = 0
+    for block in range(types):
+        used = int(tables.stock[block]) - int(state.pile[block])
+        for place in range(2):
+            used -= int(state.zone[place] == block) + int(state.hand[place] == block)
+        if used > 0:
+            say(said, USED, block)
+            said.times[USED, said.counts[USED] - 1] = used
+            placed += used
+    for place in range(2):
+        if state.zone[place] != NO_BLOCK:
+            say(said, IN_ZONE, int(state.zone[place]))
+    for turn in range(2):
+        block = int(state.hand[state.mover ^ turn])
+        if block != NO_BLOCK:
+            say(said, HANDS, block)
+    if state.points[0] != 0 or state.points[1] != 0:
+        for player in range(2):
+            say(said, POINTS, int(state.points[player]))
+    blacks = len(tables.black_level) - int(state.black_left)
+    if blacks > 0:
+        say(said, BLACKS_LEFT, int(state.black_left))
+    has_ended = state.outcome != ONGOING and state.outcome != TRUNCATED
+    phase = PLACE_PASSIVE if has_ended else int(state.phase)
+    if phase >= BLACK_ACTIVE:
+        say(said, OFFERED, phase - BLACK_ACTIVE)
+    least = _least_plies(tables, phase, placed, blacks, int(state.active))
+    if _counts_plies(tables) and state.ply != least:
+        say(said, PLIES, int(state.ply))
+
+
+@rule
+def read_text(tables, state, said):
+    """Write the position with these towers and blocks."""
+    init(tables, state, None)
+    mover, highest, levels = int(said.mover), 0, 0
+    for owner in range(2):
+        over = 0
+        for column in range(COLUMNS):
+            height = int(said.board[COLUMNS * owner + column])
+            highest = max(highest, height)
+            levels += height
+            over |= int(height > HEIGHT)
+            state.heights[owner, column] = height
+            for level in range(min(height, LEVELS)):
+                state.levels[owner, level * COLUMNS + column] = 1
+        state.over[owner] = over
+    if highest > HEIGHT + tables.tallest:
+        note(said, highest, HEIGHT + int(tables.tallest), 0)
+        return TOO_HIGH
+    supply = len(tables.black_level)
+    black_left = int(said.values[BLACKS_LEFT, 0]) if said.counts[BLACKS_LEFT] > 0 else supply
+    if black_left < 0 or black_left > supply:
+        note(said, black_left, supply, 0)
+        return WRONG_BLACK
+    state.black_left = black_left
+    placed, cubes = 0, supply - black_left
+    worth = (supply - black_left) * int(tables.value[len(state.pile)])
+    for field in range(USED, HANDS + 1):
+        for number in range(said.counts[field]):
+            block, times = int(said.values[field, number]), int(said.times[field, number])
+            if times > state.pile[block]:
+                note(said, block, int(tables.stock[block]), 0)
+                return TOO_MANY_USED
+            state.pile[block] -= times
+            state.pile_blocks -= times
+            for left in range(int(state.pile[block]), int(state.pile[block]) + times):
+                state.slots[int(tables.first_slot[block]) + left] = 0
+            if field == USED:
+                placed += times
+                cubes += times * int(tables.cubes[block])
+                worth += times * int(tables.value[block])
+    in_zone, in_hands = int(said.counts[IN_ZONE]), int(said.counts[HANDS])
+    offered = 1 + int(said.values[OFFERED, 0]) if said.counts[OFFERED] > 0 else 0
+    is_over = (state.over[0] | state.over[1]) != 0 or state.pile_blocks < 2
+    is_over = is_over and in_zone + in_hands + offered == 0
+    phase = _phase_of(in_zone, in_hands, offered, is_over)
+    if phase < 0:
+        return WRONG_PHASE
+    is_passive = phase in (PICK, PLACE_PASSIVE, BLACK_PASSIVE)
+    active = mover ^ int(is_passive)
+    state.active = active
+    fault = _fault_of_blocks(state, said, phase, placed, levels, cubes, is_over)
+    if fault == FINE:
+        fault = _read_points(tables, state, said, worth)
+    turns = placed // 2 - int(phase >= BLACK_ACTIVE)
+    if fault == FINE and not tables.hourglass and not is_over and active != turns % 2:
+        note(said, turns % 2, turns + 1, 1 - mover)
+        return WRONG_ACTIVE
+    if fault != FINE:
+        return fault
+    plies = _least_plies(tables, phase, placed, supply - black_left, active)
+    if _counts_plies(tables):
+        plies = plies_of(said, PLIES, plies, int(tables.max_plies), 1)
+    elif said.counts[PLIES] > 0:
+        return NEEDS_NO_PLIES
+    if plies < 0:
+        return -plies
+    state.ply = plies
+    for number in range(in_hands):
+        state.hand[mover ^ number] = said.values[HANDS, number]
+    for place in range(in_zone):
+        state.zone[place] = said.values[IN_ZONE, place]
+    if is_over:
+        state.phase = phase
+        state.mover = mover
+        end_game(tables, state)
+        return FINE
+    enter(tables, state, phase)
+    if plies >= tables.max_plies:
+        state.outcome = TRUNCATED
+    return FINE
+
+
+@rule
+def _phase_of(in_zone, in_hands, offered, is_over):
+    """The phase, by the blocks in the building zone and in the players' hands, or -1."""
+    if offered > 0:
+        return BLACK_ACTIVE + offered - 1 if in_zone + in_hands == 0 else -1
+    if in_zone > 0 and in_hands > 0:
+        return -1
+    if in_hands > 0:
+        return PLACE_ACTIVE if in_hands == 2 else PLACE_PASSIVE
+    if in_zone > 0:
+        return PICK if in_zone == 2 else CHOOSE_SECOND
+    return PLACE_PASSIVE if is_over else CHOOSE_FIRST
+
+
+@rule
+def _fault_of_blocks(state, said, phase, placed, levels, cubes, is_over):
+    """Refuse blocks that cannot be where they are."""
+    active = int(state.active)
+    passive = 1 - active
+    if placed % 2 != int(phase == PLACE_PASSIVE and not is_over):
+        note(said, placed, 0, 0)
+        return WRONG_USED
+    if levels < cubes or (levels > 0 and cubes == 0):
+        note(said, levels, cubes, 0)
+        return WRONG_LEVELS
+    is_any_over = (state.over[0] | state.over[1]) != 0
+    if not is_over and (state.over[passive] or (is_any_over and phase != PLACE_PASSIVE)):
+        return MUST_END
+    if phase >= BLACK_ACTIVE:
+        owner = passive if phase == BLACK_PASSIVE else active
+        lowest, higher = int(state.heights[owner, 0]), 0
+        for column in range(COLUMNS):
+            lowest = min(lowest, int(state.heights[owner, column]))
+        for column in range(COLUMNS):
+            higher += int(state.heights[owner, column]) - lowest
+        # The other player may have put a black block there.
+        is_even = higher == 0 or (higher == 1 and phase == BLACK_PASSIVE)
+        if state.black_left == 0 or not is_even or lowest == 0:
+            return WRONG_OFFER
+    return FINE
+
+
+@rule
+def _read_points(tables, state, said, worth):
+    """Read the points of both players, whose sum follows if no block is over the top."""
+    most = int(tables.lead_offset)
+    if said.counts[POINTS] == 1:
+        note(said, most, 0, 0)
+        return WRONG_POINTS
+    first, second = 0, 0
+    if said.counts[POINTS] > 0:
+        first, second = int(said.values[POINTS, 0]), int(said.values[POINTS, 1])
+    if max(abs(first), abs(second), abs(first - second)) > most:
+        note(said, most, 0, 0)
+        return WRONG_POINTS
+    if state.over[0] == 0 and state.over[1] == 0 and first + second != worth:
+        note(said, first, second, worth)
+        return WRONG_WORTH
+    state.points[0] = first
+    state.points[1] = second
+    return FINE
+
+
+@rule
+def _counts_plies(tables):
+    """Whether a game can reach its ply cap."""
+    longest = PLIES_OF_A_TURN * (int(tables.blocks) // 2)
+    return tables.hourglass != 0 or tables.max_plies < longest
+
+
+@rule
+def _least_plies(tables, phase, placed, blacks, active):
+    """The fewest plies before a position, with so many blocks and black ones on the towers.
+
+    Args: ``active`` is the active player; each turn, and each that is lost, makes it the other.
+    """
+    turns = placed // 2
+    if phase == PLACE_PASSIVE and placed % 2 == 0:  # the game is over
+        return _SURE_PLIES_OF_A_TURN * turns + blacks
+    since, begun = phase, turns
+    if phase >= BLACK_ACTIVE:
+        since, begun = 0, turns - 1
+    lost = (active + begun) % 2 if tables.hourglass else 0
+    return _SURE_PLIES_OF_A_TURN * turns + since + blacks + lost

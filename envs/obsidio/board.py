@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-
-from ludarium.base.messages import quoted
 
 from ..engine.draw import picture
 from ..engine.draw.grid import cell_name, draw_frame, read_cell, square_symmetries
@@ -24,15 +22,14 @@ from ..engine.draw.scene import Role, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.position import Position
-from ..engine.position_text import PositionText, rows_text
-from ..engine.rule import PLAYER_0_WINS, table_record
+from ..engine.position_text import Field, PositionFormat, from_the_top
+from ..engine.rule import table_record
 from ..engine.spec import Spec, Texts
 from . import rules, view
 from .rules import (
     CLAIMING,
     CONTROL,
     DARK,
-    EMPTY,
     IN_SIGHT,
     INFLUENCE,
     LIGHT,
@@ -92,6 +89,33 @@ _REASONS = (
     ),
 )
 
+#: Faults of a position's text, numbered as in the view.
+_LAST = (
+    "last is the cell of the token that was placed last, such as last=c3: name it, or leave it out "
+    "on an empty board; here it is "
+)
+_TURNS = (
+    "such tokens take player_0 {0} to {1} turns and player_1 {2} to {3}, but with player_{4} to "
+    "move it is "
+)
+_FAULTS = (
+    "a wrong token is on {0:last}; B and T stand on targets, such as b2, and b and t on all others",
+    *(
+        f"the target {{0:last}} is {colour}'s, who has only {{1}} of {NEEDED} tokens around it"
+        for colour in _COLOURS
+    ),
+    _LAST + "missing",
+    _LAST + "{0:last}",
+    _TURNS + "as many for both",
+    _TURNS + "one more for player_0",
+    "a colour has claimed enough to win, so the player whose claim was the last is named as the "
+    "player to move, and nothing as its turn",
+    "turn=second needs the mover's first token on the light cell that last names, and a light cell "
+    "in sight of it for the second",
+    "turn=claiming needs the mover's claim on the target that last names, and another target that "
+    "it can claim",
+)
+
 #: Tasks, numbered as in the view.
 _TASKS = (
     *("move", "move or swap", "place the second light token"),
@@ -141,6 +165,7 @@ class Obsidio(Game):
         self.kinds = np.array([_kind(*divmod(cell, size)) for cell in range(cells)], np.uint8)
         self.targets = np.flatnonzero(self.kinds == TARGET)
         targets_beside, num_beside = self._targets_beside()
+        names = [cell_name(cell, size) for cell in range(cells)]
         return Spec(
             state_dtype=rules.state_dtype(cells),
             tables=table_record(
@@ -155,7 +180,7 @@ class Obsidio(Game):
                 num_beside=num_beside,
                 swap_rule=np.int64(self.options["swap_rule"]),
             ),
-            action_names=[*(cell_name(cell, size) for cell in range(cells)), "done", "swap"],
+            action_names=[*names, "done", "swap"],
             observation_names=_PLANE_NAMES,
             board=(size, size),
             # A token on every cell; a pass before and a done after each claim; the swap.
@@ -168,6 +193,18 @@ class Obsidio(Game):
             owner=view.owner,
             takes=view.takes,
             give_turn=view.give_turn,
+            position_format=PositionFormat(
+                letters=_TEXT_SYMBOLS,
+                rows=from_the_top([size] * size),
+                fields=[
+                    Field("last", names, wrong="write a cell, such as c3"),
+                    Field("turn", _STAGES),
+                    *([Field("swapped", ["yes"])] if self.options["swap_rule"] else []),
+                ],
+                faults=_FAULTS,
+                write=view.write_text,
+                read=view.read_text,
+            ),
         )
 
     def _runs(self) -> np.ndarray:
@@ -266,111 +303,6 @@ class Obsidio(Game):
     def _symbol(self, state: np.record, cell: int) -> str:
         content = int(state.cells[cell])
         return _TEXT_SYMBOLS[content] if content else _EMPTY_SYMBOLS[int(self.kinds[cell])]
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(state.cells, _TEXT_SYMBOLS, [self.size] * self.size), {
-            "last": self.action_names[state.last] if state.last < self.cells else "",
-            "turn": ("", *_STAGES)[state.stage],
-            "swapped": "yes" if state.black else "",
-        }
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        rules, tables = self.rules, self.tables[0]
-        rules.init(tables, state, None)
-        state.mover = text.mover
-        contents = text.rows(_TEXT_SYMBOLS, [self.size] * self.size)
-        last = text.field("last")
-        state.last = read_cell(last, self.size, self.size) if last else self.cells
-        state.stage = text.choice("turn", _STAGES)
-        state.black = text.choice("swapped", ["yes"]) if self.options["swap_rule"] else 0
-        colour = int(state.mover ^ state.black)
-        for cell in np.flatnonzero(contents).tolist():
-            token = contents[cell]
-            if (token >= CONTROL) != (self.kinds[cell] == TARGET):
-                name = self.action_names[cell]
-                raise ValueError(
-                    f"{_TEXT_SYMBOLS[token]} is on {name}; B and T stand on targets, such as b2, "
-                    "and b and t on all other cells"
-                )
-            if token < CONTROL:
-                rules._influence(tables, state, cell, token - INFLUENCE)
-        for cell in self.targets[np.array(contents)[self.targets] != 0].tolist():
-            owner = contents[cell] - CONTROL
-            state.cells[cell] = contents[cell]
-            state.claims[owner] += 1
-            if state.influence[owner, cell] < NEEDED:
-                raise ValueError(
-                    f"the target {self.action_names[cell]} is {_COLOURS[owner]}'s, who has only "
-                    f"{int(state.influence[owner, cell])} of {NEEDED} tokens around it"
-                )
-        if (state.last < self.cells) != any(contents) or (last and not contents[state.last]):
-            raise ValueError(
-                "last is the cell of the token that was placed last, such as last=c3: name it, or "
-                f"leave it out on an empty board; here it is {quoted(last) if last else 'missing'}"
-            )
-        is_won = rules._decides(tables, state, 0) or rules._decides(tables, state, 1)
-        self._check_turns(state, np.array(contents), is_won or state.stage != START)
-        state.ply = np.count_nonzero(contents) + int(state.black)
-        dark, light = rules.look(tables, state)
-        token = contents[state.last] if last else EMPTY
-        if is_won:
-            if token != CONTROL + colour or state.stage:
-                raise ValueError(
-                    "a colour has claimed enough to win, so the player whose claim was the last is "
-                    "named as the player to move, and nothing as its turn"
-                )
-            state.outcome = PLAYER_0_WINS + text.mover
-        elif state.stage == SECOND:
-            is_first = token == INFLUENCE + colour and self.kinds[state.last] == LIGHT
-            if not is_first or not rules._open_second(tables, state, light):
-                raise ValueError(
-                    "turn=second needs the mover's first token on the light cell that last names, "
-                    "and a light cell in sight of it for the second"
-                )
-        elif state.stage == CLAIMING:
-            if token != CONTROL + colour or not rules._open_claims(tables, state, colour):
-                raise ValueError(
-                    "turn=claiming needs the mover's claim on the target that last names, and "
-                    "another target that it can claim"
-                )
-            state.open[self.done] = rules.PLAYABLE
-        else:
-            rules.open_turn(tables, state, dark, light)
-            is_first_turn = text.mover == 1 and not state.black and INFLUENCE + 1 not in contents
-            state.open[self.swap] = self.options["swap_rule"] and is_first_turn
-
-    def _check_turns(self, state: np.record, tokens: np.ndarray, has_begun: bool) -> None:
-        """Refuse tokens that turns in alternation cannot have placed.
-
-        A turn places a dark token, or one or two light ones, or claims; on a full board it may do
-        nothing. If player 1 has swapped, it owns black, whose first turn was player 0's.
-
-        Args:
-            state: the position so far.
-            tokens: what the cells hold.
-            has_begun: the mover's turn is among those that have placed tokens.
-        """
-        bounds = []
-        for player in (0, 1):
-            colour = player ^ int(state.black)
-            dark, light = (
-                int(((tokens == INFLUENCE + colour) & (self.kinds == kind)).sum())
-                for kind in (DARK, LIGHT)
-            )
-            claims = int(state.claims[colour])
-            turns = [dark + (light + 1) // 2 + (claims > 0), dark + light + claims]
-            if state.black and player == 0:
-                turns = [turns[0] + 1, turns[1] + 1]
-            least = max(turns[0], int(state.black))
-            bounds.append((least, turns[1] if state.empty else self.max_plies))
-        ahead = int(has_begun == (state.mover == 0))
-        (least, most), (least_other, most_other) = bounds
-        if least > most_other + ahead or least_other + ahead > most:
-            raise ValueError(
-                f"such tokens take player_0 {least} to {most} turns and player_1 {least_other} to "
-                f"{most_other}, but with player_{int(state.mover)} to move it is "
-                + ("one more for player_0" if ahead else "as many for both")
-            )
 
     def marks(self, position: Position, player: int) -> str:
         colour = player ^ int(position.state.black)

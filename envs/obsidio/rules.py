@@ -130,19 +130,19 @@ def step(tables, state, action):
             state.cells[action] = CONTROL + colour
             state.claims[colour] += 1
         else:
-            _influence(tables, state, action, colour)
+            put_influence(tables, state, action, colour)
         state.last = action
     elif action == swap:
         state.black = 1
     state.ply += 1
 
     dark_in_sight, light_in_sight = look(tables, state)
-    if claims and _decides(tables, state, colour):
+    if claims and decides(tables, state, colour):
         state.outcome = engine.PLAYER_0_WINS + state.mover
         state.stage = START
-    elif starts_pair and _open_second(tables, state, light_in_sight) > 0:
+    elif starts_pair and open_second(tables, state, light_in_sight) > 0:
         state.stage = SECOND
-    elif claims and _open_claims(tables, state, colour) > 0:
+    elif claims and open_claims(tables, state, colour) > 0:
         state.stage = CLAIMING
         state.open[done] = PLAYABLE
     else:
@@ -190,7 +190,7 @@ def points(tables, state):
 
 
 @rule
-def _influence(tables, state, cell, colour):
+def put_influence(tables, state, cell, colour):
     """Place an influence token, and count it for the targets beside it."""
     state.cells[cell] = INFLUENCE + colour
     state.empty -= 1
@@ -231,12 +231,12 @@ def open_turn(tables, state, dark_in_sight, light_in_sight):
         is_free = state.cells[cell] == EMPTY
         anywhere = (tables.is_dark[cell] & any_dark) | (tables.is_light[cell] & any_light)
         state.open[cell] |= (state.open[cell] >> 1) | (is_free & anywhere)
-    claimable = _open_claims(tables, state, int(state.mover ^ state.black))
+    claimable = open_claims(tables, state, int(state.mover ^ state.black))
     state.open[len(state.cells)] = (claimable == 0) & (state.empty == 0)
 
 
 @rule
-def _open_second(tables, state, light_in_sight):
+def open_second(tables, state, light_in_sight):
     """After `look`, make the cells for a second light token playable; return how many."""
     for cell in range(len(state.cells)):
         state.open[cell] |= (state.open[cell] >> 1) & tables.is_light[cell]
@@ -249,7 +249,7 @@ def _open_second(tables, state, light_in_sight):
 
 
 @rule
-def _open_claims(tables, state, colour):
+def open_claims(tables, state, colour):
     """Make playable the targets that ``colour`` can claim; return how many."""
     count = 0
     for target in range(len(tables.target_cell)):
@@ -261,7 +261,7 @@ def _open_claims(tables, state, colour):
 
 
 @rule
-def _decides(tables, state, colour):
+def decides(tables, state, colour):
     """Whether ``colour``, who has just claimed, has won by that claim.
 
     It wins with a majority, and with the last target of all: the other colour has no majority,

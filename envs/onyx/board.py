@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from math import cos, radians, tan
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,11 +26,11 @@ from ..engine.draw.scene import Role, Row, Scene, Slot, ranks, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option, ply_cap
 from ..engine.position import Position
-from ..engine.position_text import PositionText, rows_text
-from ..engine.rule import ONGOING, PLAYER_0_WINS, TRUNCATED, table_record
+from ..engine.position_text import Field, PositionFormat, from_the_top
+from ..engine.rule import table_record
 from ..engine.spec import BoardTurn, Spec, Texts
 from . import rules, view
-from .rules import EMPTY, FIRST, JOINED, LAST, MAY_SWAP, STONE, STONES, H, V
+from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
 _LETTERS = "VH"  # one for each colour
 _STONE_LETTERS = "." + _LETTERS  # by what a place holds, without its connections
@@ -54,6 +54,18 @@ _REASONS = (
     "a midpoint can be taken only while the four corners of its square are empty",
     "this game is played without the swap rule (option 'swap_rule')",
     "sides can be swapped only by player_1, in place of its first move",
+)
+#: Faults of a position's text, numbered as in the view: those with two texts by colour.
+_FAULTS = (
+    *(
+        f"V has {{0}} stones, H has {{1}}, and {letter} is to move: stones are placed in turn and "
+        "captured in pairs, so a stone is missing, or the other player is to move"
+        for letter in _LETTERS
+    ),
+    *(
+        f"{letter} joins its sides, so the game is over and the other player to move: write {{0}}"
+        for letter in _LETTERS
+    ),
 )
 #: The events that `events` counts; the last only under the swap rule.
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
@@ -128,6 +140,29 @@ class Onyx(Game):
             event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
             takes=view.takes,
             give_turn=view.give_turn,
+            position_format=self._position_format(),
+        )
+
+    def _position_format(self) -> PositionFormat:
+        midpoints = [_square_name(square, self.size) for square in self.squares]
+        wrong = f"write V or H and a midpoint, such as V{midpoints[0]}"
+        fields = [
+            Field(
+                "midpoints",
+                [letter + name for name in midpoints for letter in _LETTERS],
+                len(midpoints),
+                wrong,
+            ),
+            Field("plies"),
+            *([Field("swapped", ["yes"])] if self.options["swap_rule"] else []),
+        ]
+        return PositionFormat(
+            letters=_STONE_LETTERS,
+            rows=from_the_top([self.size] * self.size),
+            fields=fields,
+            faults=_FAULTS,
+            write=view.write_text,
+            read=view.read_text,
         )
 
     # Text.
@@ -174,91 +209,6 @@ class Onyx(Game):
                 ]
                 lines.append(f"   | {' | '.join(cells)} |")
         return "\n".join([*lines, letters, position.standing()])
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        corners, stones = self.size**2, state.board & STONES
-        midpoints = [
-            _LETTERS[stones[corners + square] - STONE] + _square_name(square, self.size)
-            for square in self.squares
-            if stones[corners + square]
-        ]
-        counts = [int((stones == STONE << colour).sum()) for colour in (V, H)]
-        least = self._least_plies(counts, int(state.mover), int(state.v_player))
-        return rows_text(stones[:corners], _STONE_LETTERS, [self.size] * self.size), {
-            "midpoints": ",".join(midpoints),
-            "swapped": "yes" if state.v_player else "",
-            "plies": "" if state.ply == least else int(state.ply),
-        }
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        rules, tables, corners = self.rules, self.tables[0], self.size**2
-        stones = np.zeros(2 * corners, np.uint8)
-        stones[:corners] = text.rows(_STONE_LETTERS, [self.size] * self.size)
-        for word in text.words("midpoints"):
-            stones[corners + self._read_midpoint(word)] = STONE + _LETTERS.index(word[0])
-        state.v_player = text.choice("swapped", ["yes"]) if self.options["swap_rule"] else 0
-        counts = [int((stones == STONE << colour).sum()) for colour in (V, H)]
-        least = self._least_plies(counts, text.mover, int(state.v_player))
-        state.ply = text.plies(least, self.max_plies, 4)
-        state.mover = text.mover
-        state.board[:] = stones
-        state.open[self.swap] = state.ply == tables.swap_ply
-        for point, place in enumerate(self.places):
-            state.open[point] = stones[place] == EMPTY
-        for corner in np.flatnonzero(stones[:corners]):
-            for k in range(tables.square_count[corner]):
-                rules._count_corner(tables, state, int(tables.squares[corner, k]), 1)
-        for colour in (V, H):
-            rules._join_anew(tables, state, colour)
-        moved = 1 - text.mover ^ int(state.v_player)
-        for colour in (V, H):
-            if ((state.board & (JOINED | STONE << colour)) == JOINED | STONE << colour).any():
-                if colour != moved:
-                    raise ValueError(
-                        f"{_LETTERS[colour]} joins its sides, so the game is over, and the other "
-                        f"player is to move: write {1 - text.mover}"
-                    )
-                state.outcome = PLAYER_0_WINS + 1 - text.mover
-        if state.outcome == ONGOING and state.ply == self.max_plies:
-            state.outcome = TRUNCATED
-
-    def _read_midpoint(self, word: str) -> int:
-        """The square of a word such as ``Vbc12``, by its cell."""
-        if word[0] in _LETTERS and word[1:] in self.action_names[self.size**2 : self.swap]:
-            return self.squares[self.action_names.index(word[1:]) - self.size**2]
-        name = word[1:].lower()
-        is_corner = name in self.action_names
-        why = f"{name} is no midpoint" if is_corner else self._why_no_point(name)
-        raise ValueError(
-            f"midpoints has {quoted(word)}; write V or H and a midpoint, such as Vde910: {why}"
-        )
-
-    def _least_plies(self, counts: Sequence[int], mover: int, v_player: int) -> int:
-        """The fewest plies before a position with so many stones; it may be 4, 8, ... more.
-
-        Stones are placed in turn, and go in pairs.
-
-        Raises:
-            ValueError: no number of plies leads there.
-        """
-        to_move = mover ^ v_player
-        at_start = self.tables[0].start_board & STONES
-        more = [
-            count - int((at_start == STONE << colour).sum())
-            for colour, count in zip((V, H), counts, strict=True)
-        ]
-        if (more[V] - more[H] - to_move) % 2:
-            raise ValueError(
-                f"V has {counts[V]} stones, H has {counts[H]}, and {_LETTERS[to_move]} is to move: "
-                "stones are placed in turn and captured in pairs, so a stone is missing, or the "
-                "other player is to move"
-            )
-        turns = max(more[H], more[V] - to_move)  # of H
-        if turns < 0:
-            turns %= 2
-        if v_player and turns + to_move == 0:
-            turns = 2
-        return 2 * turns + to_move + v_player
 
     def marks(self, position: Position, player: int) -> str:
         return _LETTERS[player ^ int(position.state.v_player)]

@@ -163,7 +163,7 @@ def _place_stone(tables, state, point, colour):
     state.open[point] = 0
     if point < corners:
         for k in range(tables.square_count[point]):
-            _count_corner(tables, state, int(tables.squares[point, k]), 1)
+            count_corner(tables, state, int(tables.squares[point, k]), 1)
         _capture(tables, state, point, colour)
     return _connect(tables, state, place, colour) == JOINED
 
@@ -187,7 +187,7 @@ def _capture(tables, state, corner, colour):
             _remove(tables, state, int(tables.sides[corner, k, 0]))
             _remove(tables, state, int(tables.sides[corner, k, 1]))
     if (lost & JOINED) != 0:
-        _join_anew(tables, state, 1 - colour)
+        join_anew(tables, state, 1 - colour)
 
 
 @rule
@@ -196,11 +196,11 @@ def _remove(tables, state, corner):
     state.board[corner] = EMPTY
     state.open[corner] = 1
     for k in range(tables.square_count[corner]):
-        _count_corner(tables, state, int(tables.squares[corner, k]), -1)
+        count_corner(tables, state, int(tables.squares[corner, k]), -1)
 
 
 @rule
-def _count_corner(tables, state, square, change):
+def count_corner(tables, state, square, change):
     """Add ``change`` to the occupied corners of a square; its midpoint opens or closes."""
     occupied = state.occupied[square] + change
     middle = state.board[tables.middles[square]]
@@ -244,7 +244,7 @@ def _spread(tables, state, origin, own, joined):
 
 
 @rule
-def _join_anew(tables, state, colour):
+def join_anew(tables, state, colour):
     """Recompute which stones of ``colour`` are connected to its edges."""
     own = STONE << colour
     for place in range(len(state.board)):

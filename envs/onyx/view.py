@@ -6,8 +6,21 @@ chain; and that line itself, a separate slot so that it lies above all edges. Th
 slot for each point: the mark of the last action. View tables: none.
 """
 
-from ..engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, rule
-from .rules import EMPTY, FIRST, LAST, STONE, STONES
+from ..engine.position_text import FINE, OWN, note, plies_of, say
+from ..engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, rule
+from .rules import (
+    EMPTY,
+    FIRST,
+    JOINED,
+    LAST,
+    STONE,
+    STONES,
+    H,
+    V,
+    count_corner,
+    init,
+    join_anew,
+)
 
 #: Choices of a place: 0, nothing; 1 and 2, a stone, numbered as in the rules; GHOST + 1 and
 #: GHOST + 2, where such a stone was captured; MIDPOINT, a midpoint that may be taken.
@@ -18,6 +31,10 @@ LINK = 1
 
 #: Reasons why a point cannot be chosen, or sides cannot be swapped.
 IS_TAKEN, NO_MIDPOINT, NO_SWAP_RULE, NO_SWAP_NOW = range(4)
+
+#: Fields of a position's text, and its faults, each by colour.
+MIDPOINTS, PLIES, SWAPPED = range(3)
+UNEVEN, IS_OVER = OWN, OWN + 2
 
 
 @rule
@@ -123,3 +140,92 @@ def _show_links(tables, shown, end, places):
         place = previous if previous != place else -1
     for other in range(places):
         shown[2 * places + other] = shown[places + other]
+
+
+@rule
+def write_text(tables, state, said):
+    """Write the stones, and the plies that they do not tell."""
+    corners = len(state.board) // 2
+    for corner in range(corners):
+        said.board[corner] = state.board[corner] & STONES
+    for square in range(len(state.occupied)):
+        stone = int(state.board[tables.middles[square]]) & STONES
+        if stone != EMPTY:
+            say(said, MIDPOINTS, 2 * square + stone - STONE)
+    if state.ply != _least_plies(tables, state):
+        say(said, PLIES, int(state.ply))
+    if state.v_player:
+        say(said, SWAPPED, 0)
+
+
+@rule
+def read_text(tables, state, said):
+    """Write the position with these stones, and the connections that follow."""
+    init(tables, state, None)
+    corners, swap, mover = len(state.board) // 2, len(state.open) - 1, int(said.mover)
+    for place in range(len(state.board)):
+        state.board[place] = said.board[place] if place < corners else EMPTY
+    for number in range(said.counts[MIDPOINTS]):
+        value = int(said.values[MIDPOINTS, number])
+        state.board[tables.middles[value >> 1]] = STONE + (value & 1)
+    if tables.swap_ply >= 0 and said.counts[SWAPPED] > 0:
+        state.v_player = 1
+    state.mover = mover
+    least = _least_plies(tables, state)
+    if least < 0:
+        note(said, _stones(state.board, V), _stones(state.board, H), 0)
+        return UNEVEN + (mover ^ int(state.v_player))
+    plies = plies_of(said, PLIES, least, int(tables.max_plies), 4)
+    if plies < 0:
+        return -plies
+    state.ply = plies
+    for square in range(len(state.occupied)):
+        state.occupied[square] = 0
+    for point in range(swap):
+        state.open[point] = state.board[tables.places[point]] == EMPTY
+    state.open[swap] = plies == tables.swap_ply
+    for corner in range(corners):
+        if state.board[corner] != EMPTY:
+            for k in range(tables.square_count[corner]):
+                count_corner(tables, state, int(tables.squares[corner, k]), 1)
+    for colour in range(2):
+        join_anew(tables, state, colour)
+    moved = 1 - mover ^ int(state.v_player)
+    for colour in range(2):
+        own = JOINED | STONE << colour
+        for place in range(len(state.board)):
+            if int(state.board[place]) & own == own:
+                if colour != moved:
+                    note(said, 1 - mover, 0, 0)
+                    return IS_OVER + colour
+                state.outcome = PLAYER_0_WINS + 1 - mover
+    if state.outcome == ONGOING and plies == tables.max_plies:
+        state.outcome = TRUNCATED
+    return FINE
+
+
+@rule
+def _stones(board, colour):
+    count = 0
+    for place in range(len(board)):
+        count += int((board[place] & STONES) == STONE << colour)
+    return count
+
+
+@rule
+def _least_plies(tables, state):
+    """The fewest plies before so many stones, which may be 4, 8, ... more; -1: none lead there.
+
+    Stones are placed in turn, and go in pairs.
+    """
+    to_move = int(state.mover) ^ int(state.v_player)
+    more_v = _stones(state.board, V) - _stones(tables.start_board, V)
+    more_h = _stones(state.board, H) - _stones(tables.start_board, H)
+    if (more_v - more_h - to_move) % 2 != 0:
+        return -1
+    turns = max(more_h, more_v - to_move)  # of H
+    if turns < 0:
+        turns %= 2
+    if state.v_player and turns + to_move == 0:
+        turns = 2
+    return 2 * turns + to_move + int(state.v_player)

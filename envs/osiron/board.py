@@ -7,7 +7,6 @@ side lengths to the right, and rows upwards.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import combinations
 from math import ceil, sqrt
@@ -34,13 +33,12 @@ from ..engine.draw.scene import Diagram, Role, Row, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.position import Position
-from ..engine.position_text import PositionText, counted, listed, rows_text
-from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED, table_record
+from ..engine.position_text import Field, PositionFormat, from_the_top
+from ..engine.rule import DRAW, table_record
 from ..engine.spec import BoardTurn, Spec, Texts
 from . import rules, view
 from .rules import (
     ALL_CIRCLES,
-    ALL_SPACES,
     BORDERING,
     BORDERING_PAIRS,
     CELLS,
@@ -100,8 +98,6 @@ PAIR_ENDS = _all_pairs()
 #: The pairs of each kind of exchange.
 _KINDS = (range(BORDERING_PAIRS), range(BORDERING_PAIRS, PAIRS))
 _PAIR_NAMES = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
-#: The same as they stand in the positions that repetition counts.
-_SEEN_PAIRS = [name.replace("-", "") for name in _PAIR_NAMES]
 
 
 def _circle_centres() -> list[Point]:
@@ -185,6 +181,22 @@ _REASONS = (
     "it would undo the exchange that the opponent has just made",
     "the pieces of {0} are both light",
     "the pieces of {0} are both dark",
+)
+
+#: Faults of a position's text, numbered as in the view.
+_FAULTS = (
+    "{0} pieces are placed, so that player_{1} is to move",
+    "the board has {0} L and {1} D, not {2} and {3}",
+    "exchanges in even number lead to such a board, so that player_0 is to move",
+    "exchanges in odd number lead to such a board, so that player_1 is to move",
+    "forbidden is the pair that was exchanged last, if it could be exchanged back now: not "
+    "{0:forbidden}",
+    "excluded circles follow from the board before the first exchange",
+    "excluded has more circles than could be complete at the same time",
+    "seen{0} has a position without 12 light spaces",
+    "seen{0} has more positions than player_{0} has had turns of that kind",
+    "seen{0} has a position {1} times, and the game ends with repetition {2}",
+    "no field is needed before all pieces are placed",
 )
 
 _EVENTS = (
@@ -287,6 +299,7 @@ class Osiron(Game):
             ),
             start=bits_of(space for space, letter in enumerate(letters) if letter == "L"),
             is_random=setup == "random",
+            upwards=_UPWARDS,
             placements=placements,
             is_advanced=is_advanced,
             first_placement=self.num_pairs,
@@ -313,6 +326,40 @@ class Osiron(Game):
             reasons=Texts(_REASONS, view.reason),
             event_names=_EVENTS,
             give_turn=view.give_turn,
+            position_format=self._position_format(turns),
+        )
+
+    def _position_format(self, turns: int) -> PositionFormat:
+        pairs = _PAIR_NAMES[: self.num_pairs]
+        backwards = ["-".join(reversed(name.split("-"))) for name in pairs]
+        seen = [name.replace("-", "") for name in pairs] + [""]
+        is_advanced, hint = self.num_pairs > BORDERING_PAIRS, ""
+        if is_advanced:
+            seen += [f"{name}p" for name in seen]
+            hint = ", then p before a move by a corner"
+        wrong = (
+            f"write the set of {SPACES // 2} light spaces as six hexadecimal digits, then the "
+            f"forbidden pair, such as 000fffb4c4{hint}"
+        )
+        fields = [
+            Field("plies"),
+            Field("forbidden", pairs + backwards, wrong="write a pair, such as b4-c4"),
+        ]
+        if self.placements:
+            circles = [f"{letter}{circle + 1}" for letter in "LD" for circle in range(CIRCLES)]
+            wrong_circle = (
+                f"write L or D and a circle, 1 to {CIRCLES} in rows from the bottom, such as L1"
+            )
+            fields.append(Field("excluded", circles, len(circles), wrong_circle))
+        if self.options["repetition"]:
+            fields += [Field(f"seen{k}", seen, turns, wrong, counts=True, digits=6) for k in (0, 1)]
+        return PositionFormat(
+            letters=".LD",
+            rows=from_the_top(_ROWS),
+            fields=fields,
+            faults=_FAULTS,
+            write=view.write_text,
+            read=view.read_text,
         )
 
     def _action_images(self, spaces: np.ndarray) -> np.ndarray:
@@ -367,171 +414,6 @@ class Osiron(Game):
             if centres:
                 lines.append(centres)
         return "\n".join([*lines, position.standing(), letters])
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        light, empty, mover = int(state.light), int(state.empty), int(state.mover)
-        contents = ["" if empty >> s & 1 else "DL"[light >> s & 1] for s in range(SPACES)]
-        fields: dict[str, Any] = {}
-        if not empty:
-            exchanges = int(state.ply) - self.placements
-            if state.ply != self._least_plies(light, mover):
-                fields["plies"] = int(state.ply)
-            if state.forbidden < PAIRS:
-                fields["forbidden"] = _PAIR_NAMES[state.forbidden]
-            if self.placements and exchanges:
-                fields["excluded"] = ",".join(
-                    f"{letter}{circle + 1}"
-                    for letter, counting in zip("LD", state.counting.tolist(), strict=True)
-                    for circle in range(CIRCLES)
-                    if not counting & 8 << 4 * circle
-                )
-            for player in (0, 1) if self.options["repetition"] else ():
-                earlier = state.history[player, : self._earlier_turns(exchanges, player)]
-                if state.outcome != ONGOING:  # then only a draw by repetition needs them
-                    now = self.rules.position_key(self.tables[0], state)
-                    is_repeated = state.outcome == DRAW and player == mover
-                    earlier = earlier[(earlier == now) & is_repeated]
-                keys, counts = np.unique(earlier[earlier != 0], return_counts=True)
-                seen = {_seen_text(int(k)): int(n) for k, n in zip(keys, counts, strict=True)}
-                fields[f"seen{player}"] = listed(seen)
-        return rows_text([".LD".index(c) if c else 0 for c in contents], ".LD", _ROWS), fields
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        rules, tables, placements = self.rules, self.tables[0], self.placements
-        contents = text.rows(".LD", _ROWS)
-        light, dark = (
-            bits_of(space for space in range(SPACES) if contents[space] == piece)
-            for piece in (1, 2)
-        )
-        rules.set_up(tables, state, int(tables.start))
-        if not self.diagram:
-            state.counting[:] = ALL_CIRCLES
-        state.history[:], state.forbidden = 0, PAIRS
-        state.mover, state.light = text.mover, light
-        state.empty = ALL_SPACES ^ light ^ dark
-        placed = [each.bit_count() for each in (light, dark)]
-        wanted = [SPACES // 2] * 2
-        if placements and state.empty:
-            wanted = [(sum(placed) + 1) // 2, sum(placed) // 2]
-            if text.mover != sum(placed) % 2:
-                raise ValueError(
-                    f"{sum(placed)} pieces are placed, so that player_{1 - text.mover} is to move"
-                )
-        if placed != wanted:
-            raise ValueError(
-                f"the board has {placed[0]} L and {placed[1]} D, not {wanted[0]} and {wanted[1]}"
-            )
-        for player in (0, 1):
-            state.around[player] = rules._pieces_around(tables, rules.pieces(state, player))
-            if placements:
-                complete = rules.at_least(int(state.around[player]), CIRCLE_SIZE)
-                state.counting[player] = ALL_CIRCLES ^ complete
-        if state.empty:
-            state.ply = sum(placed)
-        else:
-            least = self._least_plies(light, text.mover)
-            state.ply = text.plies(least, self.options["max_plies"], 2)
-            self._read_exchanges(text, state)
-        if state.outcome == ONGOING and state.ply >= self.options["max_plies"]:
-            state.outcome = TRUNCATED
-
-    def _read_exchanges(self, text: PositionText, state: np.record) -> None:
-        """Read what the exchanges before a position have left, and find out whether it is over."""
-        rules, tables = self.rules, self.tables[0]
-        exchanges = int(state.ply) - self.placements
-        mixed: int = rules._mixed_pairs(tables, int(state.light))
-        state.mixed = mixed
-        forbidden = text.field("forbidden")
-        if forbidden:
-            pair = self._action_of(forbidden)
-            playable = mixed & bits_of(_KINDS[rules.movement(tables, state)])
-            if pair >= self.num_pairs or not exchanges or not playable >> pair & 1:
-                raise ValueError(
-                    f"forbidden is {quoted(forbidden)}; it is the pair that was exchanged last, if "
-                    "it could be exchanged back now"
-                )
-            state.forbidden = pair
-        if self.placements and exchanges:
-            state.counting[:] = _read_excluded(text.words("excluded"))
-        for player in (0, 1) if tables.repetition else ():
-            self._read_seen(text, state, player, self._earlier_turns(exchanges, player))
-        is_repeated = rules._is_repetition(tables, state) if tables.repetition else False
-        if exchanges:
-            won = [rules.has_circle(state, player) for player in (0, 1)]
-            if any(won):
-                state.outcome = DRAW if all(won) else PLAYER_0_WINS + won.index(True)
-            elif is_repeated or not rules._exchanges(tables, state):
-                state.outcome = DRAW
-
-    def _read_seen(self, text: PositionText, state: np.record, player: int, turns: int) -> None:
-        """Read the positions that ``player`` had before its earlier turns, into the history."""
-        name = f"seen{player}"
-        free = [
-            [turn for turn in range(turns) if kind < 0 or turn % 2 == kind]
-            for kind in ((BORDERING, POINTING) if self.num_pairs > BORDERING_PAIRS else (-1,))
-        ]
-        for word, times in counted(text.words(name)).items():
-            key = self._read_key(name, word)
-            slots = free[(key >> SPACES + 6) % len(free)]
-            if times > len(slots):
-                raise ValueError(
-                    f"{name} has more positions than player_{player} has had turns of that kind"
-                )
-            if times >= self.options["repetition"]:
-                raise ValueError(
-                    f"{name} has {word} {times} times, and the game ends with repetition "
-                    f"{self.options['repetition']}"
-                )
-            for _ in range(times):
-                state.history[player, slots.pop()] = key
-
-    def _read_key(self, name: str, word: str) -> int:
-        """The `rules.position_key` in a word such as ``0ffe01b5c5``."""
-        match = re.fullmatch(r"([0-9a-f]{6})([a-d][1-7][a-d][1-7])?(p?)", word)
-        light = int(match[1], 16) if match else 0
-        names = _SEEN_PAIRS[: self.num_pairs]
-        if (
-            light.bit_count() != SPACES // 2
-            or not match
-            or (match[2] and match[2] not in names)
-            or (match[3] and self.num_pairs == BORDERING_PAIRS)
-        ):
-            raise ValueError(
-                f"{name} has {quoted(word)}; write the set of {SPACES // 2} light spaces as six "
-                "hexadecimal digits, then the forbidden pair, such as 000fffb4c4"
-                + (", then p before a move by a corner" if self.num_pairs > BORDERING_PAIRS else "")
-            )
-        pair = names.index(match[2]) if match[2] else PAIRS
-        return light | pair << SPACES | (POINTING if match[3] else BORDERING) << SPACES + 6
-
-    def _earlier_turns(self, exchanges: int, player: int) -> int:
-        """How many of so many exchanges were ``player``'s."""
-        is_first = player == (1 if self.placements else 0)
-        return (exchanges + is_first) // 2
-
-    def _least_plies(self, light: int, mover: int) -> int:
-        """The fewest plies before a full board with these light spaces; it may be 2, 4, ... more.
-
-        Every exchange moves a light piece from a triangle that points up to one that points down,
-        or back.
-
-        Raises:
-            ValueError: no number of plies leads there.
-        """
-        if self.placements:
-            return SPACES + 1 - mover
-        if not self.diagram:
-            rules, tables = self.rules, self.tables[0]
-            return mover or 2 * bool(rules._has_complete_circle(tables, light))
-        start = int(self.tables[0].start)
-        parity = ((light & _UPWARDS).bit_count() - (start & _UPWARDS).bit_count()) % 2
-        if parity != mover:
-            raise ValueError(
-                f"exchanges in {('even', 'odd')[parity]} number lead to such a board, so that "
-                f"player_{parity} is to move"
-            )
-        least = (light & ~start).bit_count()
-        return least + (least - parity) % 2
 
     def _centre_line(self, state: np.record, row: int) -> str:
         """The line below a row, with marks in the middles of circles that do not count."""
@@ -673,30 +555,6 @@ def _rows() -> list[Row]:
     ]
     words = ("", "does not count for light", "does not count for dark")
     return [*rows, Row("circles", circles, words)]
-
-
-def _seen_text(key: int) -> str:
-    """The text of a `rules.position_key`: light spaces, forbidden pair, kind of movement."""
-    pair = key >> SPACES & 63
-    name = _SEEN_PAIRS[pair] if pair < PAIRS else ""
-    return f"{key & ALL_SPACES:06x}{name}{'p' if key >> SPACES + 6 else ''}"
-
-
-def _read_excluded(words: list[str]) -> list[int]:
-    """The sets of circles that count for each player, from those that do not, such as ``L1``."""
-    counting, held = [ALL_CIRCLES, ALL_CIRCLES], [set[int](), set[int]()]
-    for word in words:
-        if len(word) != 2 or word[0] not in "LD" or word[1] not in "1234567":
-            raise ValueError(
-                f"excluded has {quoted(word)}; write L or D and a circle, 1 to {CIRCLES} in rows "
-                "from the bottom, such as L1"
-            )
-        player, circle = "LD".index(word[0]), int(word[1]) - 1
-        counting[player] &= ~(8 << 4 * circle)
-        held[player] |= CIRCLE_SPACES[circle]
-    if held[0] & held[1] or max(map(len, held)) > SPACES // 2:
-        raise ValueError("excluded has more circles than could be complete at the same time")
-    return counting
 
 
 def _circles_of(letters: str, letter: str) -> list[int]:

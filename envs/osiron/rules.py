@@ -30,7 +30,8 @@ Tables:
 - ``kinds`` [2]: the set of the pairs that border, and of those that point at each other;
 - ``ones_around`` [24]: counts, one for each circle that a space lies in;
 - ``gained`` [51]: counts that light gains by going from the lower to the higher space;
-- ``start``: the light spaces at the start; ``is_random``: draw them instead; ``placements``: plies
+- ``start``: the light spaces at the start; ``upwards``: the spaces whose tip is above;
+  ``is_random``: draw the start instead; ``placements``: plies
   with which the players place their pieces instead, 24 or 0;
 - ``is_advanced``: whether every second round is played with pieces that point at each other;
 - ``first_placement``: the action that places on the first space, and so the number of pairs among
@@ -109,7 +110,7 @@ def set_up(tables, state, light):
     state.light = light
     state.empty = ALL_SPACES if tables.placements else 0
     for player in range(2):
-        around = _pieces_around(tables, pieces(state, player))
+        around = pieces_around(tables, pieces(state, player))
         state.around[player] = around
         state.counting[player] = ALL_CIRCLES ^ at_least(around, CIRCLE_SIZE)
     for mover in range(2):
@@ -125,7 +126,7 @@ def is_legal(tables, state, action):
     """Whether the space is empty, or the pair may be exchanged now."""
     if action >= tables.first_placement:
         return int(state.empty) >> (action - int(tables.first_placement)) & 1
-    return int(_exchanges(tables, state)) >> action & 1
+    return int(exchanges(tables, state)) >> action & 1
 
 
 @rule
@@ -249,7 +250,7 @@ def position_key(tables, state):
 
 
 @rule
-def _exchanges(tables, state):
+def exchanges(tables, state):
     """The set of pairs that may be exchanged."""
     allowed = int(state.mixed) & int(tables.kinds[movement(tables, state)])
     return allowed & ~(1 << int(state.forbidden))
@@ -272,8 +273,8 @@ def _place(tables, state, space):
 
 @rule
 def _begin_exchanges(tables, state):
-    state.mixed = _mixed_pairs(tables, int(state.light))
-    _is_repetition(tables, state)
+    state.mixed = mixed_pairs(tables, int(state.light))
+    is_repetition(tables, state)
 
 
 @rule
@@ -298,12 +299,12 @@ def _exchange(tables, state, pair):
         state.outcome = engine.PLAYER_0_WINS + mover
     elif other_wins:
         state.outcome = engine.PLAYER_0_WINS + 1 - mover
-    elif _exchanges(tables, state) == 0 or _is_repetition(tables, state):
+    elif exchanges(tables, state) == 0 or is_repetition(tables, state):
         state.outcome = engine.DRAW
 
 
 @rule
-def _is_repetition(tables, state):
+def is_repetition(tables, state):
     """Write the position into the history; return whether its repetition ends the game."""
     return tables.repetition > 0 and _note_position(tables, state) >= tables.repetition
 
@@ -322,7 +323,8 @@ def _note_position(tables, state):
 
 
 @rule
-def _mixed_pairs(tables, light):
+def mixed_pairs(tables, light):
+    """The set of pairs with one piece of each colour, with light pieces on these spaces."""
     mixed = 0
     for pair in range(PAIRS):
         lower = light >> int(tables.ends[pair, 0])
@@ -332,7 +334,7 @@ def _mixed_pairs(tables, light):
 
 
 @rule
-def _pieces_around(tables, spaces):
+def pieces_around(tables, spaces):
     """Counts of the pieces in each circle, if there is one on each of these spaces."""
     around = 0
     for space in range(SPACES):
@@ -344,14 +346,15 @@ def _pieces_around(tables, spaces):
 def _random_start(tables, rng):
     """A random half of the spaces; all halves without a complete circle are equally likely."""
     light = _random_half(rng)
-    while _has_complete_circle(tables, light):
+    while has_complete_circle(tables, light):
         light = _random_half(rng)
     return light
 
 
 @rule
-def _has_complete_circle(tables, light):
-    around = _pieces_around(tables, light)
+def has_complete_circle(tables, light):
+    """Whether a circle is all light or all dark."""
+    around = pieces_around(tables, light)
     return at_least(around, CIRCLE_SIZE) != 0 or at_least(around, 1) != ALL_CIRCLES
 
 

@@ -13,7 +13,7 @@
  */
 
 const SECTION = "ludarium";
-export const FORMAT = 3; // format of the modules that these files read
+export const FORMAT = 4; // format of the modules that these files read
 
 const NETWORK = "ludarium network"; // the first bytes of a network's file
 const NETWORK_FORMAT = 2;
@@ -93,9 +93,9 @@ export class Engine {
     this.#network = content === null ? null : readNetwork(content, this.manifest);
   }
 
-  /** A game at its start, with its own memory; see `Game.start` for seed and diagram. */
-  newGame(seed = 0, diagram = null) {
-    return new Game(this, this.#network, seed, diagram);
+  /** A game at its start, or elsewhere, with its own memory; see `Game.start` for the arguments. */
+  newGame(seed = 0, from = null) {
+    return new Game(this, this.#network, seed, from);
   }
 }
 
@@ -110,7 +110,7 @@ export class Game {
   #seed = 0;
 
   /** Called by `Engine.newGame`. */
-  constructor(engine, network, seed = 0, diagram = null) {
+  constructor(engine, network, seed = 0, from = null) {
     this.engine = engine;
     this.manifest = engine.manifest;
     const { exports } = new WebAssembly.Instance(engine.module);
@@ -119,7 +119,7 @@ export class Game {
     this.#memory = new Memory(exports, this.manifest.arrays);
     this.#state = this.#memory.bytes("game_states");
     this.search = new Search(this, this.#memory, exports, network !== null);
-    this.start(seed, diagram);
+    this.start(seed, from);
   }
 
   /** Number of actions. */
@@ -135,21 +135,51 @@ export class Game {
   /**
    * Start over. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
    * and then gives the same start as in Python; it seeds `randomAction` and `randomGames`
-   * too. A diagram sets another start in a game that begins with one: an array that tells for each
-   * place whether it has the first letter, see `Diagram` of Python's scenes.
+   * too. `from` is another start: the text of a position, see docs/guide/positions.md; or, in a game
+   * that begins with a diagram, an array that tells for each place whether it has the first letter,
+   * see `Diagram` of Python's scenes.
+   * @throws {Error} the text is no position of this game: the message says why; nothing changes.
    */
-  start(seed = 0, diagram = null) {
+  start(seed = 0, from = null) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+    if (typeof from === "string") this.#read(from);
     this.#functions.game_seed(seed);
-    this.#functions.game_start();
-    if (diagram !== null) {
-      const places = diagram.reduceRight((bits, isFirst) => 2 * bits + Number(isFirst), 0);
+    if (typeof from !== "string") this.#functions.game_start();
+    if (Array.isArray(from)) {
+      const places = from.reduceRight((bits, isFirst) => 2 * bits + Number(isFirst), 0);
       this.#functions.game_set_up(places);
     }
     this.#seed = seed;
     this.#past = [];
     this.#actions = [];
     this.#legal = null;
+  }
+
+  /** Replace the position by the one of a text. */
+  #read(text) {
+    const room = this.#memory.view("game_said", "text");
+    const signs = Array.from(text.replace(/\s/g, " "), (sign) => {
+      const code = sign.charCodeAt(0);
+      return code < 128 ? code : 63; // a question mark, as in Python
+    });
+    room.set(signs.slice(0, room.length));
+    this.#memory.view("game_said", "length")[0] = signs.length;
+    if (this.#functions.game_read_text() < 0) {
+      const what = text.length > 60 ? `${text.slice(0, 57)}...` : text;
+      const { game } = this.manifest.description;
+      throw new Error(`“${what}” is no position of ${game}: ${this.#said("message", "told")}`);
+    }
+  }
+
+  #said(text, length) {
+    const signs = this.#memory.view("game_said", text);
+    const { [0]: end } = this.#memory.view("game_said", length);
+    return new TextDecoder().decode(Uint8Array.from(signs.subarray(0, end)));
+  }
+
+  /** The position as a line of text, see docs/guide/positions.md; empty if the game has none. */
+  get text() {
+    return this.#functions.game_write_text() ? this.#said("text", "length") : "";
   }
 
   /** The seed that the game started with. */

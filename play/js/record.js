@@ -58,16 +58,16 @@ export function readRecord(text) {
   checkDepth(record);
   const lacking = REQUIRED.filter((key) => !(key in record));
   if (lacking.length) throw new Error(`the record lacks ${lacking.join(", ")}`);
-  const { options, seed = 0, illegal_action: illegal = null } = record;
+  const { options, seed = 0 } = record;
   if (!isMapping(options)) throw new Error(`options of the record are ${shown(options)}`);
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new Error(`seed of the record is ${shown(seed)}; here it is from 0 to 2**53 - 1`);
   }
-  if ((record.position ?? null) !== null) {
-    throw new Error("the record begins at a position: only Python reads such records");
-  }
-  if (illegal !== null && typeof illegal !== "string") {
-    throw new Error(`illegal_action of the record is ${shown(illegal)}, not a text`);
+  for (const key of ["position", "illegal_action"]) {
+    const value = record[key] ?? null;
+    if (value !== null && typeof value !== "string") {
+      throw new Error(`${key} of the record is ${shown(value)}, not a text`);
+    }
   }
   checkLine(record, "the record", 1, 0);
   return record;

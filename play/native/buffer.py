@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position_text import no_format
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
 from ludarium.models.kernels.target import Target
 
@@ -68,8 +69,14 @@ def network_layout(packed: PackedNetwork, start: int) -> Layout:
 
 
 def kept_bytes(game: Game) -> int:
-    """Bytes at the start of the buffer for the data of `glue.c`: 4 for each ply, and others."""
-    return _KEPT + 4 * game.max_plies
+    """Bytes at the start of the buffer for the data of `glue.c`: plies, a text, and others."""
+    return _KEPT + 4 * game.max_plies + position_bytes(game)
+
+
+def position_bytes(game: Game) -> int:
+    """The characters of the longest text of a position."""
+    form = game.position_format or no_format()
+    return int(form.new_text().dtype["text"].shape[0])
 
 
 def memory_in_buffer(game: Game, limits: Limits) -> dict[str, Any]:

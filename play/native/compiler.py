@@ -43,7 +43,7 @@ from .buffer import (
 #: The kernels that the library calls.
 KERNELS = (
     *("game_seed", "game_start", "game_set_up", "game_play", "game_score", "game_random_action"),
-    *("game_view", "game_word"),
+    *("game_view", "game_word", "game_write_text", "game_read_text"),
     *("search_seed", "search_begin", "search_run", "search_results"),
     *("level_begin", "level_choose"),
 )

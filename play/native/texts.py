@@ -22,7 +22,7 @@ from ludarium.training.search.settings import DEFAULTS, SETTINGS, settings_recor
 
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
-from .buffer import PACKED, Layout, game_layout, kept_bytes, network_layout
+from .buffer import PACKED, Layout, game_layout, kept_bytes, network_layout, position_bytes
 from .targets import Platform
 
 #: Limits of a library's buffer: a few megabytes, and no shipped level needs more.
@@ -53,6 +53,7 @@ ERRORS = {
     "SETTING": "the number is out of range, or larger than the buffer allows",
     "NO_SEARCH": "no search has begun in this position: call ludarium_game_begin first",
     "NETWORK": "the network's answer has numbers that are not finite",
+    "POSITION": "the text is no position of this game: ludarium_game_refusal() tells why",
 }
 
 
@@ -122,6 +123,7 @@ def header(library: Library, layout: Layout) -> str:
         "ACTION_COUNT": game.num_actions,
         "SLOT_COUNT": len(game.drawn_scene.slots),
         "SIMULATION_COUNT": library.limits.simulations,
+        "POSITION_ROOM": 1 + position_bytes(game),
         "TEXT_BYTES": 1 + max(len(word.encode()) for word in game.words),
         "OUTCOMES": "\n".join(f"    LUDARIUM_{k} = {v}," for k, v in OUTCOMES.items()),
         "ERRORS": "\n".join(
@@ -195,6 +197,10 @@ def made(
     places = {name: at[name] for name in names}
     assert SETTINGS.fields is not None
     places["simulations"] = at["search_settings"] + SETTINGS.fields["simulations"][1]
+    said = memory_of(game, limits)["game"].said.dtype.fields
+    assert said is not None
+    for name in ("text", "length", "message", "told"):
+        places[f"said_{name}"] = at["game_said"] + said[name][1]
     places["noise"] = at["search_tree_roots"] + roots.fields["noise"][1]
     defined: dict[str, Any] = {
         "BUFFER_BYTES": layout.end,
@@ -205,6 +211,7 @@ def made(
         "STATE_BYTES": game.new_states(1).nbytes,
         "SLOTS": len(game.drawn_scene.slots),
         "MOST_PLIES": game.max_plies,
+        "POSITION_BYTES": position_bytes(game),
         "MOST_SIMULATIONS": limits.simulations,
         "DIAGRAM_PLACES": len(diagram.places) if diagram else 0,
         "DIAGRAM_LETTERS": _quoted(diagram.letters if diagram else "  "),

@@ -29,19 +29,19 @@ async function open({ id, module, network }) {
  * Search the position after `actions` from a start.
  * @param {object} job
  * @param {number} job.seed seed of the start.
- * @param {boolean[] | null} job.diagram diagram of the start, as for `Game.start`.
+ * @param {string | boolean[] | null} job.from the start, as for `Game.start`.
  * @param {number[]} job.actions
  * @param {object} [job.settings] settings of the search, not used with `params`.
  * @param {number} [job.time] most ms.
  * @param {object} [job.params] a level's parameters, by which it then searches and chooses.
  * @param {boolean} [job.reports] report results on the way, not only the number of simulations.
  */
-async function search({ id, seed, diagram, actions, settings, time, params, reports }, stop) {
+async function search({ id, seed, from, actions, settings, time, params, reports }, stop) {
   if (!game.search.hasNetwork) {
     throw new Error("there is no network for this board to think with");
   }
   if (stop.signal.aborted) return null;
-  game.start(seed, diagram);
+  game.start(seed, from);
   for (const action of actions) game.play(action);
   const end = time === undefined ? Infinity : performance.now() + time;
   let reported = performance.now();

@@ -18,6 +18,7 @@ from ludarium.envs.engine.kernels import (
     swap_entries,
     write_mask_and_planes,
 )
+from ludarium.envs.engine.position_text import FINE, parse, tell, write
 from ludarium.envs.engine.rule import ONGOING, seed_stream
 from ludarium.machine.marks import kernel, part
 from ludarium.training.search import level, simulate
@@ -70,6 +71,41 @@ def game_set_up(game, places):
     """
     rules.set_up(game.tables[0], game.states[0], places)
     write_mask_and_planes(game.tables[0], game.states[0], game.mask, game.planes, False)
+
+
+@kernel
+def game_write_text(game):
+    """Write the position's text into ``said``; return its length, 0 in a game without texts."""
+    form, said = game.text_tables[0], game.said[0]
+    if not form.reads:
+        return 0
+    for field in range(len(said.counts)):
+        said.counts[field] = 0
+    said.mover = game.states[0].mover
+    rules.write_text(game.tables[0], game.states[0], said)
+    write(form, said)
+    return int(said.length)
+
+
+@kernel
+def game_read_text(game):
+    """Begin at the position whose text is in ``said``, and write mask and planes.
+
+    Returns:
+        ``2 * outcome + mover``; or -1 if it is no position of the game: then ``said.message`` says
+        why, and nothing else is written.
+    """
+    form, said = game.text_tables[0], game.said[0]
+    fault = parse(form, said)
+    if fault == FINE:
+        fault = rules.read_text(game.tables[0], game.scratch[0], said)
+    if fault != FINE:
+        tell(form, said, fault)
+        return -1
+    state = game.states[0]
+    game.states[0] = game.scratch[0]
+    write_mask_and_planes(game.tables[0], state, game.mask, game.planes, False)
+    return 2 * int(state.outcome) + int(state.mover)
 
 
 @kernel

@@ -12,6 +12,7 @@ import numpy as np
 
 from ludarium.configs.schema import SearchSettings
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position_text import no_format
 from ludarium.envs.engine.views import NUM_FACTS
 from ludarium.models import Evaluation
 from ludarium.training.search import level
@@ -75,6 +76,8 @@ class GameMemory(NamedTuple):
         counts: int64 [5], outcomes of random games.
         scratch: structured [2], working space of `game_threats` and `game_ownership`.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see `ludarium.envs.engine.views`.
+        text_tables, said: structured [1], see `ludarium.envs.engine.position_text`: how texts of
+            positions are written, and room for one.
         owner_sums, owner_rngs: int32 [cells] and int64 [1, 2], sums and random numbers of
             `game_ownership`.
     """
@@ -93,6 +96,8 @@ class GameMemory(NamedTuple):
     scratch: np.ndarray
     threat_actions: np.ndarray
     threat_cells: np.ndarray
+    text_tables: np.ndarray
+    said: np.ndarray
     owner_sums: np.ndarray
     owner_rngs: np.ndarray
 
@@ -142,6 +147,7 @@ def memory_of(game: Game, limits: Limits) -> dict[str, Any]:
 
 def game_memory(game: Game) -> GameMemory:
     """The memory of a game, with its tables."""
+    form = game.position_format or no_format()
     return GameMemory(
         tables=game.tables,
         states=game.new_states(1),
@@ -157,6 +163,8 @@ def game_memory(game: Game) -> GameMemory:
         scratch=game.new_states(2),
         threat_actions=np.zeros((2, game.num_actions), np.int32),
         threat_cells=np.zeros((2, game.planes_shape[1]), np.int32),
+        text_tables=form.tables,
+        said=form.new_text(),
         owner_sums=np.zeros(game.planes_shape[1], np.int32),
         owner_rngs=np.ones((1, 2), np.int64),
     )

@@ -17,6 +17,7 @@ from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position_text import no_format
 from ludarium.machine.compiler import in_own_process
 from ludarium.machine.copies import template_functions
 from ludarium.training.search.settings import NEVER, OPTIONS
@@ -36,7 +37,7 @@ from .network import any_network, layout_of, part_of
 
 #: Name of the custom section that holds the manifest.
 SECTION = "ludarium"
-_FORMAT = 3
+_FORMAT = 4
 _MAKERS = ("compiler.py", "linker.py", "memory.py", "module.py", "network.py")
 
 
@@ -154,6 +155,7 @@ def digest_of(game: Game) -> str:
     return digest_of_parts(
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
         *(layout_of(game).encode(), _as_json(_describe_options())),
+        (game.position_format or no_format()).tables.tobytes(),
     )
 
 

@@ -91,15 +91,6 @@ def test_wrong_numbers_are_refused():
         make_exact_test(game, 1_000)
 
 
-def test_the_command_measures_agents_without_a_network(capsys):
-    command = ["accuracy", "perfect", "--game", "corso", "--option", "size=3", "--positions", "30"]
-    assert main(command) == 0
-    printed = capsys.readouterr().out
-    assert "30 positions of Corso(size=3) from games of random" in printed
-    assert "100.0 % (88.6 to 100.0)" in printed
-    assert "error of the value" not in printed
-
-
 @pytest.mark.slow
 def test_the_command_measures_networks_with_and_without_search(capsys):
     command = ["accuracy", "corso", "--option", "size=3", "--positions", "30", "--by", "uct:20"]

@@ -13,9 +13,11 @@ from ludarium.analysis import Value
 from ludarium.analysis.corso import SIZES, CorsoSolver, first_actions
 from ludarium.analysis.corso.board import smallest_table
 from ludarium.analysis.corso.kernels import Cells, board_record, new_workers
+from ludarium.analysis.corso.solver import TableEntry
 from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
-from ludarium.envs import make_game
+from ludarium.envs import Position, make_game
+from ludarium.training.exact_values import ValueBounds
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.games import after, children, random_game
 from tests.kernels import compiled
@@ -49,6 +51,19 @@ def test_late_positions_have_the_value_that_minimax_finds(seed: int) -> None:
         assert worth[action].lead == -minimax(child, {})
     leads = [answer.lead for answer in worth.values()]
     assert leads == sorted(leads, reverse=True)
+
+
+@pytest.mark.parametrize(("lead", "best"), [(1, 0), (-1, 8)])
+def test_a_win_is_played_with_the_least_effort_and_a_loss_with_the_most(lead, best, monkeypatch):
+    """The effort of an action is the number of its cell."""
+
+    def recall(_: CorsoSolver, child: Position) -> TableEntry:
+        return TableEntry(-9, -lead, int(child.state.cells.argmax()), -1)
+
+    monkeypatch.setattr(CorsoSolver, "recall", recall)
+    solver = CorsoSolver(make_game("corso", size=3), MEMORY)
+    answer = ValueBounds.exact(Value(lead, lead))
+    assert solver.choices(make_game("corso", size=3).start(), answer) == [best]
 
 
 @pytest.mark.parametrize(

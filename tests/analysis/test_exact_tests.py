@@ -22,6 +22,7 @@ from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import make_agent
 from tests.games import after
+from tests.oddity import Oddity
 
 #: Games and options that have a hard test.
 SHIPPED = [
@@ -61,6 +62,13 @@ def test_hard_positions_have_few_good_actions_and_no_win_at_once():
     for state, value, optimal in zip(test.states, test.values, test.optimal_mask, strict=True):
         for action in np.flatnonzero(optimal) if value == 1 else ():
             assert not after(Position.of_state(test.game, state), action).is_over
+
+
+def test_a_wrong_action_whose_replies_only_draw_is_not_refuted_at_once():
+    position = Oddity(max_plies=2).start(1)
+    drawn, *lost = position.legal_actions.tolist()
+    results = {drawn: 0} | dict.fromkeys(lost, -1)
+    assert ExactPosition(position, 1, (), results).is_hard
 
 
 def test_files_keep_everything(corso_test, file):
@@ -203,6 +211,8 @@ def test_the_command_keeps_and_reads_tests(tmp_path, capsys):
     assert main([*command, "--positions", "20", "--only-choices", "--save", file]) == 0
     made = capsys.readouterr().out
     assert "20 positions (choices) of Corso(size=3) from games of random" in made
+    assert "100.0 % (83.9 to 100.0)" in made
+    assert "error of the value" not in made
     assert main([*command, "--test", file]) == 0
     assert capsys.readouterr().out == made
     assert main([*command, "--test", file, "--seed", "3"]) == 2

@@ -29,6 +29,8 @@ def test_each_game_has_its_best_source() -> None:
         prober = prober_of(make_game(name, **options), 1 << 20)
         assert prober.source == "search to the end of the game"
         assert prober.searches
+        with pytest.raises(ValueError, match="64 bytes or more, not 63"):
+            prober_of(make_game(name, **options), 63)
 
 
 def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:

@@ -454,7 +454,7 @@ def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
             if number >= 20:
                 scores.append(wins)
     assert 0.45 < np.mean(scores) < 0.55
-    assert estimate.spread < 150
+    assert 70 < estimate.spread < 150  # the opponent may have changed
 
 
 def test_what_it_finds_is_of_the_strength_that_a_new_game_has(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ludarium.analysis.probing import prober_of
+from ludarium.arena import puzzles
 from ludarium.arena.puzzles import (
     BANDS,
     PER_BAND,
@@ -71,13 +72,17 @@ def _after(game, move):
     return position
 
 
-def test_making_goes_on_where_it_was_stopped(tmp_path: Path):
+def test_making_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(puzzles, "_TRIES", 2)
     game = make_game("corso", size=5)
     wanted = {"seed": 3, "per_band": 2, "limit": 300}
     whole = make_puzzles(game, rounds=2, **wanted)
     file = tmp_path / "corso.puzzles.jsonl"
     make_puzzles(game, rounds=1, file=file, **wanted)
     assert make_puzzles(game, rounds=2, file=file, **wanted) == whole == read_puzzles(file)
+    for each in whole.puzzles:  # most tries of the band's level find the move, not one of two
+        assert [*(band for band in BANDS if each.solved[band] == 2), BANDS[-1]][0] == each.band
+    assert any(1 in each.solved.values() for each in whole.puzzles)
     with pytest.raises(ValueError, match="give the same arguments to go on"):
         make_puzzles(game, rounds=2, file=file, seed=4)
 

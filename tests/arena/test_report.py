@@ -33,7 +33,7 @@ from ludarium.training.agents import RandomAgent, read_agent
 from ludarium.training.agents.checkpoints import NetworkSpec
 from ludarium.training.evaluation import Games, match, play_match
 from ludarium.training.evaluation.openings import Openings
-from ludarium.training.evaluation.statistics import IntervalEstimate, bootstrap, mean, ratio
+from ludarium.training.evaluation.statistics import IntervalEstimate
 from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -153,7 +153,9 @@ def test_the_shortest_game_is_found_where_all_are_drawn() -> None:
 
 def test_an_agent_that_is_on_the_ladder_meets_each_neighbour_once() -> None:
     study = begin_study(TicTacToe(), replace(TINY, agent="uct:20"))
-    assert [match["player"] for match in skill(study)["matches"]] == ["uct:5", "uct:10", "uct:20"]
+    matches = skill(study)["matches"]
+    assert [match["player"] for match in matches] == ["uct:5", "uct:10", "uct:20"]
+    assert matches[0]["score"]["value"] > 0.5  # against random play
 
 
 @pytest.mark.parametrize("agent", ["random", "uct:10"])
@@ -231,19 +233,6 @@ def test_events_add_up_to_what_lies_on_the_board() -> None:
 
 
 # Estimates.
-
-
-def test_intervals_cover_what_they_should() -> None:
-    random = np.random.default_rng(0)
-    hits = 0
-    for _ in range(300):
-        estimate = mean(random.exponential(size=50))
-        hits += estimate.low <= 1 <= estimate.high
-    assert 0.88 <= hits / 300 <= 0.99
-    clustered = ratio(np.array([10.0, 0.0]), np.array([10, 10]))
-    assert clustered.value == 0.5
-    assert clustered.low == 0  # a rate of counts is not negative
-    assert bootstrap(np.arange(100.0), np.mean).value == 49.5
 
 
 def test_calibration_follows_the_games() -> None:

@@ -180,6 +180,8 @@ def test_a_pair_that_repeats_an_earlier_one_does_not_count():
     assert found.caveat is not None
     assert found.caveat.startswith("2 of 5 pairs of games repeat an earlier one")
     assert f"LLR {found.llr:+.2f} (-2.94 to 2.94), 6 games, score 0.833 (" in found.line
+    won = SPRTResult.of(SPRT(0, 100), np.full(99, 4), np.arange(198).reshape(99, 2))
+    assert (won.verdict, won.repeated) == (Verdict.ACCEPTED, 0)  # nor do pairs after the verdict
 
 
 def test_an_infinite_difference_is_left_out_of_the_json():

@@ -151,6 +151,8 @@ def test_games_whose_digests_differ_by_one_are_distinct():
     rows = np.zeros(2, ROW)
     rows["digest"] = 2**63, 2**63 + 1
     assert Crosstable(("a", "b"), rows).distinct == 2
+    rows["digest"], rows["second"] = 5, (1, 2)  # alike, of other pairings
+    assert Crosstable(("a", "b", "c"), rows).distinct == 2
 
 
 def test_the_table_says_why_draws_do_not_narrow_intervals():
@@ -506,9 +508,11 @@ def test_anchors_that_no_games_could_connect_are_refused(capsys):
     assert "anchors lie 3,001 Elo points apart" in capsys.readouterr().err
 
 
-def test_another_seed_gives_other_games(whole, tmp_path):
+def test_other_seeds_and_matches_have_other_games(whole, tmp_path):
     play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
     assert games_in(tmp_path) != games_in(whole)
+    plan = Tournament(("random", "uct:1"), 16, opening_plies=0)
+    assert play_contest(make_game("corso"), plan).results.distinct == 16
 
 
 def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> None:
@@ -529,3 +533,46 @@ def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> 
         assert record["resigned"]
         assert record["result"][record["players"].index("quitter")] == -1
         assert "enough" in record["notes"].values()
+
+
+# Positions to begin at.
+
+POSITIONS = ("1O1/1X1/3 0", "3/oo1/oo1 1", "3/3/2O 1")
+
+
+def test_games_begin_in_turn_at_positions_each_from_both_seats(tmp_path):
+    plan = Tournament(("random", "greedy"), 16, seed=3, positions=POSITIONS)
+    first = play_contest(GAME, plan, folder=tmp_path, workers=1)
+    records = games_in(tmp_path)
+    assert [each["position"] for each in records] == [POSITIONS[k // 2 % 3] for k in range(16)]
+    assert all(each["opening_plies"] == 0 for each in records)
+    for one, other in zip(records[::2], records[1::2], strict=True):
+        assert one["players"] == other["players"][::-1]
+        assert from_record(one).position.is_over
+    assert json.loads((tmp_path / "results.json").read_text())["positions"] == list(POSITIONS)
+    again = read_contest(tmp_path, Tournament)  # which replays each game from its position
+    assert again.text() == first.text()
+    with pytest.raises(ValueError, match="its positions is"):
+        play_contest(GAME, Tournament(("random", "greedy"), 16, seed=3), folder=tmp_path)
+
+
+def test_texts_that_are_no_positions_to_play_on_from_are_refused():
+    for text, reason in (("3/3 0", "its rows are 2, not 3"), ("ooo/ooo/oox 1", "the game is over")):
+        with pytest.raises(ValueError, match=reason):
+            play_contest(GAME, Tournament(("random", "greedy"), 2, positions=(text,)))
+
+
+@pytest.mark.parametrize("command", ["tournament", "compare", "evaluate"])
+def test_commands_take_a_file_of_positions(command, tmp_path, capsys):
+    file = tmp_path / "positions.txt"
+    file.write_text("\n".join(POSITIONS) + "\n\n")
+    game = ["--game", "corso", "--option", "size=3", "--positions"]
+    agents = {
+        "tournament": ["random", "greedy", "--games", "2"],
+        "compare": ["random", "greedy", "--games-limit", "2"],
+        "evaluate": ["random", "--against", "greedy", "--games", "2"],
+    }[command]
+    assert main([command, *agents, *game, str(file)]) == 0
+    file.write_text("3/3 0")
+    assert main([command, *agents, *game, str(file)]) != 0
+    assert "'3/3 0' is no position of corso" in capsys.readouterr().err

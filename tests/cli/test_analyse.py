@@ -53,7 +53,7 @@ def test_commands_begin_at_a_position(capsys, monkeypatch):
     assert main([*resumed, "--position", "5/5/5/5/5 0"]) == 2
     assert "says itself where its game began" in capsys.readouterr().err
     assert main(["analyse", "corso", "--position", "5 0"]) == 2
-    assert "the board has 1 row, not 5" in capsys.readouterr().err
+    assert "its rows are 1, not 5" in capsys.readouterr().err
 
 
 def test_a_position_as_a_table(capsys):

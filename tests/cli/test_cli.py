@@ -358,6 +358,12 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
             "cli.export.random_observations",
             [", 7, 5)"],
         ),
+        ("analyse corso --record=moves", "cli.analyse.analyse_game", ["Budget(simulations=1000,"]),
+        (
+            "render moves --game=corso --output=a.svg --layer=policy --agent=corso --simulations=7",
+            "cli.render.game_and_agent",
+            [", 7, "],
+        ),
     ],
 )
 def test_numbers_reach_what_does_the_work(command, does, parts, monkeypatch, tmp_path):
@@ -367,6 +373,7 @@ def test_numbers_reach_what_does_the_work(command, does, parts, monkeypatch, tmp
 
     taken: list[str] = []
     monkeypatch.chdir(tmp_path)
+    Path("moves").write_text("c3")
     monkeypatch.setattr(f"ludarium.{does}", take)
     assert main(command.split()) == 2
     assert [part for part in parts if part not in taken[0]] == [], taken

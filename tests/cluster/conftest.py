@@ -27,11 +27,7 @@ def new_cluster() -> Iterator[Any]:
     made = []
 
     def make(cpus: int) -> Any:
-        arguments = {
-            "num_cpus": cpus,
-            "object_store_memory": STORE,
-            "include_dashboard": False,
-        }
+        arguments = {"num_cpus": cpus, "object_store_memory": STORE, "include_dashboard": False}
         cluster = Cluster(initialize_head=True, head_node_args=arguments)
         made.append(cluster)
         return cluster

@@ -73,6 +73,7 @@ def test_shipped_configurations_hold_only_what_differs_from_the_defaults(name):
         ),
         ("game: corso\nevaluation: {against: []}", r"evaluation\.against"),
         ("game: corso\nevaluation: {against: [random, random]}", "an opponent occurs twice"),
+        ("game: corso\nself_play: {keep_trivial: 0}", r"keep_trivial is 0: expected .* >= 0\.01"),
         ("game: corso\nreplay: {first: 5, last: 1}", "replay: first: 5 is more than last, 1"),
         (
             "game: corso\nevaluation: {games: 7}",

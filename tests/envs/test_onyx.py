@@ -547,11 +547,6 @@ def test_swapping_exchanges_the_sides_and_leaves_the_board() -> None:
     assert position.outcome == PLAYER_1_WINS
 
 
-def test_after_a_swap_h_wins_for_player_0() -> None:
-    texts = "b2 swap a1 b3 b1 b4 c1 d2 d1 d3 e1 d4 f1"
-    assert play_texts(open_board(6, swap_rule=True), texts).outcome == PLAYER_0_WINS
-
-
 def test_swapping_is_offered_only_after_the_first_move() -> None:
     words = "'swap' is not legal now: sides can be swapped only by player_1"
     assert words in refusal(open_board(swap_rule=True), "swap")

@@ -203,12 +203,15 @@ def test_steps_are_the_agents_action_and_the_opponents_replies(
 
 
 @each_face
-def test_the_same_seed_gives_the_same_games(face: Face) -> None:
+@pytest.mark.parametrize("opponent", ["random", "uct:1"])
+def test_the_same_seed_gives_the_same_games(face: Face, opponent: str) -> None:
     seats = set()
+    if opponent != "random":
+        pytest.importorskip("ludarium.training.agents")
 
     def line(seed: int) -> list[bytes]:
         opening = {"opening_plies": 3} if face.make is sb3 else {}
-        face.begin(Oddity(), "random", seat="random", canonical=True, **opening)
+        face.begin(Oddity(), opponent, seat="random", canonical=True, **opening)
         face.reset(seed)
         found = [face.observations.tobytes()]
         for _ in range(30):
@@ -346,6 +349,13 @@ def test_of_games_side_by_side_with_openings(canonical: bool) -> None:
         env.play([random.choice(np.flatnonzero(mask)) for mask in env.batch.masks])
         env.renew()
     assert len(listener.begun) == len(listener.rewards) + 3 > 6
+
+
+def test_an_opening_that_would_end_the_game_is_left_out_whole() -> None:
+    """Of none to three plies, two of the four lengths."""
+    env = OneSide(Oddity(max_plies=2), 1000, seat="both", opening_plies=3)
+    env.reset(np.random.default_rng(1))
+    assert np.bincount(env.batch.states["ply"]) / 1000 == pytest.approx([3 / 4, 1 / 4], abs=0.05)
 
 
 def test_opponents_of_many_games_are_told_of_abandoned_ones() -> None:

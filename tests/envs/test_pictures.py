@@ -105,10 +105,7 @@ def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
 
 @pytest.mark.parametrize(
     "name",  # boards of squares
-    [
-        "corso",
-        "obsidio",
-    ],
+    ["corso", "obsidio"],
 )
 def test_what_differs_looks_different_and_stays_on_its_place(name: str) -> None:
     scene = make_game(name).drawn_scene

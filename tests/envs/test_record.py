@@ -54,11 +54,7 @@ def test_notes_and_variations_do_not_change_the_game() -> None:
     [
         ({"2": [{"moves": ["a3", "b2"]}]}, "move 3 of the game record, in a variation of move 2:"),
         (
-            {
-                "2": [
-                    {"moves": ["a3", "c1"], "variations": {"3": [{"moves": ["a2", "a3"]}]}},
-                ]
-            },
+            {"2": [{"moves": ["a3", "c1"], "variations": {"3": [{"moves": ["a2", "a3"]}]}}]},
             "move 4 of the game record, in a variation of move 3: 'a3'",
         ),
         ({"1": [{"moves": ["z9"]}]}, "move 1 of the game record, in a variation of move 1: 'z9'"),
@@ -178,8 +174,9 @@ def test_a_plain_list_of_moves_is_read(
 ) -> None:
     path, game = tmp_path / "moves.txt", make_game(name)
     path.write_bytes(text.encode())
-    record = read_record_file(path, game, seed=5)
-    assert record["moves"] == moves
+    start = game.start(5).text
+    record = read_record_file(path, game, seed=5, start=start)
+    assert (record["moves"], record["position"]) == (moves, start)
     assert check_record(record, GAMES)[:2] == (game, 5)
 
 

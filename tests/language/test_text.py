@@ -35,6 +35,7 @@ def test_every_move_is_read_in_any_form(name: str) -> None:
         "<move>{}</move>", "I think.\n<MOVE> {} </MOVE>.", "<move>\n{}\n</move>", "Move: `{}`",
         "So:\n**Final answer:** {}", '{{"move": "{}"}}', "\\boxed{{\\text{{{}}}}}", "why\n{}",
         "<think><move>a1</move></think>{}", "<move>zz</move> no, <move>{}", "“{}”.",
+        "so\n" * 7000 + "{}",
     )  # fmt: skip
     for position in random_positions(make_game(name), 12):
         for action in position.legal_actions.tolist():

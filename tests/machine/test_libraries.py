@@ -28,11 +28,7 @@ from tests.machine import templates
 pytest.importorskip("ziglang")
 
 #: How files of each system begin.
-BEGINNINGS = {
-    "linux": (b"\x7fELF",),
-    "macos": (b"\xcf\xfa\xed\xfe",),
-    "windows": (b"MZ",),
-}
+BEGINNINGS = {"linux": (b"\x7fELF",), "macos": (b"\xcf\xfa\xed\xfe",), "windows": (b"MZ",)}
 
 
 def own_unit() -> Unit:

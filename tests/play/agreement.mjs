@@ -55,6 +55,11 @@ function digestOfGames(first, end) {
         digest.update(Int32Array.of(threats.coversOpponent ? 1 : 0));
         if (hasOwners) digest.update(game.ownership({ playouts: 5, seed }));
       }
+      if (seed % 10 === 0 && plies % 8 === 3) {
+        const { text } = game;
+        digest.update(text);
+        if (text) game.start(seed, text);
+      }
       if (game.isOver) break;
       const legal = game.legalActions;
       const action = legal[draws.below(legal.length)];

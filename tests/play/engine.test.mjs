@@ -37,6 +37,14 @@ test("an action that is not legal changes nothing", () => {
   assert.deepEqual(game.save(), before);
 });
 
+test("a game without a format of its positions has no text, and reads none", () => {
+  const game = play(4);
+  assert.equal(game.text, "");
+  const before = game.save();
+  assert.throws(() => game.start(0, "3/1X1/3 1"), /no position of tictactoe: .* has no PositionFormat/);
+  assert.deepEqual(game.save(), before);
+});
+
 test("actions are taken back", () => {
   const game = engine.newGame();
   const start = game.save();

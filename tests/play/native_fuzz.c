@@ -26,7 +26,7 @@ static void seal(unsigned char *saved, int64_t length) {
 }
 
 /* What lies before and behind the buffer: the compiled rules are made without sanitizers. */
-enum { MARGIN = 4096, CANARY = 0xa5, ROOM = 1 << 14, FUNCTIONS = 27 };
+enum { MARGIN = 4096, CANARY = 0xa5, ROOM = 1 << 14, FUNCTIONS = 30 };
 
 static int is_untouched(const unsigned char *margin) {
     for (int k = 0; k < MARGIN; k++)
@@ -116,6 +116,16 @@ static int64_t call(char *start, long *restored) {
     case 24: code = ludarium_game_processor(buffer); break;
     case 25: code = ludarium_game_use_processor(buffer, below(5) - 1); break;
     case 26: code = strlen(ludarium_game_error(number)) ? 0 : INT64_MIN; break;
+    case 29: code = ludarium_game_refusal(buffer, below(9) ? text : NULL, count); break;
+    case 30: {
+        static char place[LUDARIUM_GAME_POSITION];
+        count = below(2) ? count : (int64_t)sizeof place;
+        code = ludarium_game_position(buffer, below(9) ? place : NULL, count);
+        if (code <= 0) break;
+        for (int32_t k = below(4); k > 0; k--) place[below((int32_t)code)] = "0/1 =,Lx*-"[below(10)];
+        code = ludarium_game_start_at(buffer, place);
+        break;
+    }
     default: code = ludarium_game_play(buffer, legal_action());
     }
     free(text), free(visits);

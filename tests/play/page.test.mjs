@@ -140,12 +140,14 @@ test("exact values are among the files that were loaded, once somebody has asked
 /**
  * Counting to seven, as the engine's game: an action adds 1, 2 or 3, not the same as the last one
  * did; who adds 1 moves again; who reaches 7 wins, beyond it is a draw. The seed says who begins.
+ * The text of a position is the count.
  */
 class Counting {
   actions = [];
 
-  constructor(seed) {
+  constructor(seed, from) {
     this.first = seed % 2;
+    this.begun = typeof from === "string" ? Number(from) : 0;
   }
 
   moverAfter(plies) {
@@ -157,7 +159,7 @@ class Counting {
   }
 
   get outcome() {
-    const total = this.actions.reduce((sum, action) => sum + action + 1, 0);
+    const total = this.actions.reduce((sum, action) => sum + action + 1, this.begun);
     return total < 7 ? 0 : total > 7 ? 3 : 1 + this.moverAfter(this.actions.length - 1);
   }
 
@@ -176,7 +178,7 @@ class Counting {
 const SCENE = { words: ["none", "one", "two", "three"],
   clock: { name: "hourglass", action: 2, seconds: 60, task: "count" } };
 const description = { version: 4, options: { to: 7 }, actions: { names: ["1", "2", "3"] } };
-const engine = { newGame: (seed) => new Counting(seed), manifest: { description } };
+const engine = { newGame: (seed, from) => new Counting(seed, from), manifest: { description } };
 const variant = { id: "to seven", options: { to: 7 }, levels: "a ladder", network: null };
 const counting = { name: "counting", title: "Counting", variants: [variant] };
 const catalog = new Catalog({ version: "1", games: [counting] }, true);
@@ -221,10 +223,10 @@ test("a table goes to any node, and knows what is legal there", () => {
   assert.deepEqual([table.isLegal(two, 2), table.isLegal(two, 1)], [false, true]);
   assert.throws(() => table.play(two, 2), /^RangeError: 3 is not legal$/);
   assert.deepEqual([table.follow([0, 2, 1]), table.follow([1])], [two, other.parent]);
-  assert.deepEqual(table.way(other), { seed: 1, diagram: null, actions: [1, 0] });
+  assert.deepEqual(table.way(other), { seed: 1, from: null, actions: [1, 0] });
   const scene = { ...SCENE, diagram: { letters: "LD", option: "start" } };
   const own = new Table(engine, scene, 1, "LDD");
-  assert.deepEqual(own.way(own.root).diagram, [true, false, false]);
+  assert.deepEqual(own.way(own.root).from, [true, false, false]);
   assert.deepEqual([table.shownAfter(one, 1), table.at(one).actions], [[0, 1], [0]]);
   assert.deepEqual(
     [table.texts(one, [1, 0]), table.nextPose(two, 4, 1)],
@@ -318,7 +320,7 @@ test("an agent moves where it is to move, and stops when it is not", async (t) =
     [1, true, null, true]);
   session.play(2);
   assert.deepEqual(jobs[0].job,
-    { type: "search", seed: 1, diagram: null, actions: [2], params: { at: 1 } });
+    { type: "search", seed: 1, from: null, actions: [2], params: { at: 1 } });
   assert.deepEqual([session.agent.node, session.mayPlay], [session.live, false]);
   jobs[0].resolve({ action: 0 });
   await settled(349);
@@ -390,7 +392,7 @@ test("a record has the whole tree, and is read back as it was", (t) => {
   assert.deepEqual(readText(JSON.stringify(record), catalog, again),
     { game: counting, variant, diagram: null, record });
   const list = readText("one, three", catalog, again);
-  assert.deepEqual(list.record, { version: 4, seed: 2, moves: ["one", "three"] });
+  assert.deepEqual(list.record, { version: 4, seed: 2, position: null, moves: ["one", "three"] });
   assert.throws(() => readText(JSON.stringify({ ...record, options: { to: 8 } }), catalog, again),
     /with {"to":8}; here are/);
 });
@@ -463,6 +465,23 @@ test("two windows do not have one game, and a reload gets its own again", async 
   letGoOfGame();
   assert.equal(await waits, "one");
   assert.equal(await holdGame("two"), "two");
+});
+
+test("a game that began at a position has it in its link and its record", () => {
+  const board = { ...boardOf(1), table: new Table(engine, SCENE, 1, null, "4") };
+  const session = new Session(null, { changed() {}, played() {}, ended() {} });
+  session.begin(board, { seats: [PERSON, PERSON], studying: true });
+  session.play(2);
+  assert.equal(session.view.outcome, 2);
+  assert.deepEqual([session.fromStart, writeFragment(session)],
+    [false, "#g=counting&o=to%20seven&s=1&f=4&m=2"]);
+  assert.equal(readFragment(writeFragment(session), catalog).position, "4");
+  const { record } = readText(JSON.stringify(recordOf(session)), catalog, board);
+  assert.deepEqual([record.position, record.moves, record.result], ["4", ["three"], [-1, 1]]);
+  assert.deepEqual(headersOf(record), { date: record.date });
+  assert.equal(readText("three", catalog, board).record.position, "4");
+  assert.deepEqual(board.table.way(session.view), { seed: 1, from: "4", actions: [2] });
+  assert.throws(() => new Table(engine, SCENE, 1, null, "7"), /the game is over at “7”/);
 });
 
 test("an address has the game, and leads to the position", (t) => {
@@ -671,7 +690,7 @@ test("exact values are told for player 0, of the position or of the move that le
       ],
     },
   };
-  const node = (action, exact = null) => ({ parent, action, mover: 1, exact });
+  const node = (action, exact = null) => ({ parent, action, mover: 0, exact });
   assert.deepEqual([parent, node(3), node(5), node(4)].map(exactFor0), [-1, -1, 1, null]);
   assert.equal(exactFor0(node(3, { position: { outcome: 0 }, actions: [] })), 0);
   assert.deepEqual([exactBest(parent), exactBest(node(3))], [3, null]);

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import random
 import re
 import shutil
 import subprocess
@@ -126,6 +127,12 @@ class NativeGame:
         assert length == len(found.value)
         return found.value.decode()
 
+    def told(self, name: str) -> str:
+        """What ``position`` or ``refusal`` writes."""
+        found = ctypes.create_string_buffer(100_000)
+        assert self.call(name, ctypes.addressof(found), 100_000) == len(found.value)
+        return found.value.decode()
+
     def view(self) -> np.ndarray:
         found = np.zeros(self.slots, np.int32)
         assert self.call("view", found, len(found)) == 0
@@ -228,6 +235,54 @@ def test_random_games_are_those_of_python(exported, name):
         assert native.call("plies") == position.ply
         assert not native.mask().any()
     assert rng is not None
+
+
+def _read_in_python(game: Game, text: str) -> tuple[str, str]:
+    """The text of a position that was read, or why it is none."""
+    try:
+        return Position.from_text(game, text).text, ""
+    except ValueError as error:
+        return "", str(error)
+
+
+@pytest.mark.slow
+@on_linux
+@pytest.mark.parametrize("name", COMPARED)
+def test_positions_are_written_and_read_as_in_python(exported, name):
+    native, game = game_of(exported(name)), make_game(name, **COMPARED[name])
+    lot = random.Random(name)
+    for seed in range(max(2, GAMES // 10)):
+        assert native.call("start", seed) == 0
+        position = Position(game, seed)
+        while not position.is_over:
+            text = position.text
+            assert native.told("position") == text
+            wrong = list(text)
+            wrong[lot.randrange(len(wrong))] = lot.choice("0/=,L*")
+            wrong = "".join(wrong)
+            expected, why = _read_in_python(game, wrong)
+            code = native.call("start_at", wrong.encode())
+            assert code == (native.codes["POSITION"] if why else 0)
+            if why:
+                assert native.told("refusal")[:200] in why
+            else:
+                assert native.told("position") == expected
+            assert native.call("start_at", text.encode()) == 0
+            position = Position.from_text(game, text)
+            for _ in range(3):
+                if position.is_over:
+                    break
+                np.testing.assert_array_equal(native.mask(), position.mask)
+                action = lot.choice(position.legal_actions.tolist())
+                assert native.call("play", action) == 0
+                position.play(action)
+            saved, known = native.save(), native.told("position")
+            assert known == position.text
+            assert native.call("start", 0) == 0
+            assert native.call("restore", saved, len(saved)) == 0
+            assert native.told("position") == known
+            np.testing.assert_array_equal(native.save(), saved)
+        assert native.call("outcome") == position.outcome
 
 
 @pytest.mark.slow
@@ -501,7 +556,8 @@ def test_each_function_refuses_what_is_wrong(native):
         "random_action": (), "text": (0, small, 9), "action": (b"a1",), "view": (small, 99),
         "save_size": (), "save": (small, 4), "restore": (small, 4), "begin_level": (1, 0),
         "begin": (1, 0), "run": (1,), "choose": (), "values": (small, small, 25),
-        "processor": (), "use_processor": (0,),
+        "processor": (), "use_processor": (0,), "start_at": (b"",), "position": (small, 9),
+        "refusal": (small, 9),
     }  # fmt: skip
     blank = np.zeros(4096, np.uint8)
     for name, arguments in functions.items():
@@ -520,6 +576,12 @@ def test_each_function_refuses_what_is_wrong(native):
         ("SEED", "start", -1),
         ("START", "set_up", b"ab"),
         ("NULL", "set_up", None),
+        ("NULL", "start_at", None),
+        ("POSITION", "start_at", b"5 0"),
+        ("POSITION", "start_at", b"5" * 100_000),
+        ("NULL", "position", None, 99),
+        ("ROOM", "position", small, 4),
+        ("ROOM", "refusal", small, 4),
         ("NULL", "score", None),
         ("NULL", "legal", None, 25),
         ("ROOM", "legal", small, 24),
@@ -571,10 +633,11 @@ def test_a_damaged_save_is_refused_and_changes_nothing(native):
         np.testing.assert_array_equal(native.save(), kept)
 
     # With the right CRC, but an action that is not legal, the same cell twice, or random numbers
-    # that no generator has; the search goes on.
+    # that no generator has, or a text of a position that is not there; the search goes on.
     native.call("begin", 100, 3)
     assert native.call("run", 5) == 1
-    for place, content in ((56, saved[52:56]), (28, bytes(16)), (32, b"\1"), (40, b"\1")):
+    wrong_parts = [(64, saved[60:64]), (28, bytes(16)), (32, b"\1"), (40, b"\1"), (52, b"\1")]
+    for place, content in wrong_parts:
         wrong = saved.copy()
         wrong[place : place + len(content)] = np.frombuffer(content, np.uint8)
         wrong[-4:] = np.frombuffer(np.uint32(crc32(wrong[:-4])).tobytes(), np.uint8)

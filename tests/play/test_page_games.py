@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from ludarium.envs import GAMES
+from ludarium.envs import GAMES, from_record
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import make_game
@@ -206,3 +207,34 @@ def test_only_the_left_button_drags_and_the_next_press_counts(driver: PageDriver
         driver.press_at(*driver.on_screen(*end))
     driver.wait_for("document.querySelectorAll('.move').length === 2")
     assert told == [0, 1]
+
+
+def test_a_position_is_typed_set_up_and_told_in_link_and_record(driver: PageDriver) -> None:
+    driver.open("#g=corso&o=corso&m=12.6")
+    driver.press(driver.page.get_by_role("button", name="Share"))
+    field, told = (
+        driver.page.get_by_label("Position as text"),
+        driver.page.locator(".position output"),
+    )
+    assert field.input_value() == "5/5/2O2/1X3/5 0"
+    before = driver.page.locator(".position svg").inner_html()
+    field.fill("5/5/5/5/4O 0")
+    assert "without dye, player_0 has placed as many marbles as player_1" in told.inner_text()
+    field.fill("5/2O2/1X3/5/5 0")
+    assert told.inner_text() == ""
+    assert driver.page.locator(".position svg").inner_html() != before
+    driver.press(driver.page.get_by_role("button", name="Set up"))
+    driver.page.wait_for_selector("dialog", state="detached")
+    driver.play()
+    record = json.loads(driver.record)
+    assert (record["position"], len(record["moves"])) == ("5/2O2/1X3/5/5 0", 1)
+    position = from_record(record).position
+    driver.page.goto("about:blank")
+    driver.open(f"#g=corso&o=corso&f={quote(position.text)}&opponent=random&seat=1")
+    driver.play()
+    assert json.loads(driver.record)["position"] == position.text
+    driver.open("#g=corso&o=corso&f=5%200")
+    assert driver.message == (
+        "“5 0” is no position of corso: its rows are 1, not 5; write them from the top, with / "
+        "between them."
+    )

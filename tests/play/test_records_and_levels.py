@@ -49,7 +49,7 @@ def _deep(levels: int) -> dict[str, Any]:
 GOOD = {"game": "x", "version": 0, "options": {}, "moves": ["a", "b"]}
 WRONG: list[tuple[Any, str]] = [
     ({"moves": ["a"]}, "lacks game, version, options"),
-    (GOOD | {"position": "- 0"}, "begins at a position"),
+    (GOOD | {"position": 5}, "position of the record is 5, not a text"),
     ([GOOD], "another JSON value"),
     (GOOD | {"moves": ["a", 5]}, "move 2 of the record is 5"),
     (GOOD | {"notes": {"2": 5}}, "the note on move 2 of the record is 5"),

@@ -98,6 +98,9 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
                 digest.update(np.array([threats.covers_opponent], np.int32).tobytes())
                 if game.has_owners:
                     digest.update(position.ownership(5, seed).tobytes())
+            if seed % 10 == 0 and plies % 8 == 3 and game.position_format:
+                digest.update(position.text.encode())
+                position = Position.from_text(game, position.text)
             if position.is_over:
                 break
             legal = position.legal_actions

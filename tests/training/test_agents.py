@@ -16,13 +16,7 @@ import pytest
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_1_WINS
 from ludarium.machine.unit import Unit
-from ludarium.training.agents import (
-    AlphaBetaAgent,
-    SampleAction,
-    UCTAgent,
-    make_agent,
-    uct_search,
-)
+from ludarium.training.agents import AlphaBetaAgent, SampleAction, UCTAgent, make_agent, uct_search
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
 from ludarium.training.search import Budget, SearchResult

@@ -24,7 +24,7 @@ from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.alphazero import bootstrap
+from ludarium.training.alphazero import bootstrap, loop
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
@@ -38,7 +38,7 @@ from ludarium.training.networks import (
 from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import BatchSearch, SearchSettings
+from ludarium.training.search import SearchSettings
 from tests.games import slow_but
 from tests.oddity import Oddity
 from tests.progress import StopWhen, Told
@@ -190,28 +190,6 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
     assert_same_samples(*chunks)
 
 
-@pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
-def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
-    game = make_game("corso", size=3)
-    position = game.start()
-    states = np.repeat(position.states, 60)
-    settings = SearchSettings(
-        simulations=12, algorithm=algorithm, noise=0.9, temperature=2.0, temperature_plies=1
-    )
-    search = BatchSearch(game, settings, 60, seed=1)
-    early = search.run(states, network)
-    position.play(0)
-    late = search.run(np.repeat(position.states, 60), network)
-    assert len({visits.tobytes() for visits in late.visits}) > 5
-    assert len(set(late.actions)) < len(set(early.actions))
-    if algorithm == "puct":
-        np.testing.assert_array_equal(late.actions, late.visits.argmax(axis=1))
-        return
-    for action, policy, visits in zip(late.actions, late.policies, late.visits, strict=True):
-        finalists = np.flatnonzero(visits == visits.max())
-        assert action == finalists[policy[finalists].argmax()]
-
-
 #: Settings of runs that are interrupted, and which figures of their logs are shares.
 INTERRUPTED = {
     "games of their own": (["backend=auto"], []),
@@ -255,11 +233,12 @@ def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
     monkeypatch.setattr(Progress, "say", lambda _, text, style="": told.append(text))
     for stop, backend in enumerate(backends, 1):
         monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
+        monkeypatch.setattr(loop, "choose_threads", lambda *_, cores=stop: cores)
         trainer = trained(tmp_path, "backend=auto", iterations=stop)
         assert trainer.algorithm.actors.by_game[0].self_play.one_game_per_worker == (
             backend == "compiled"
         )
-        assert trainer.iteration == stop
+        assert (trainer.iteration, trainer.algorithm.workers) == (stop, 1)  # as it began
         assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
 
@@ -358,8 +337,10 @@ ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulat
 
 
 def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp_path, monkeypatch):
-    """No ratings come along for Corso 3x3: they are measured once, when the run starts."""
+    """Ratings that do not come along are measured once, when the run starts."""
     guesses = []
+    known = {"random": 77.0, "uct:1000": 1000.0}
+    monkeypatch.setattr("ludarium.training.runs.trainer.known_elo", lambda game: known)
 
     def rated(*arguments, guess, **others):
         guesses.append(guess)
@@ -382,6 +363,7 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
     ratings = [[{key: line[key] for key in keys} for line in log] for log in logs]
     assert len(ratings[0]) == 3
     assert ratings[0] == ratings[1]
+    assert {line["anchors"].get("random", {"elo": 77})["elo"] for line in logs[0]} == {77}
     for line in logs[0]:
         assert line["elo"]["low"] < line["elo"]["value"] < line["elo"]["high"]
         assert line["elo"]["count"] == 8

@@ -25,7 +25,7 @@ from ludarium.training.evaluation import (
     play_match,
     table,
 )
-from ludarium.training.evaluation.statistics import wilson
+from ludarium.training.evaluation.statistics import bootstrap, mean, ratio, wilson
 from tests.oddity import Oddity
 from tests.progress import Told
 from tests.tictactoe import TicTacToe
@@ -276,6 +276,19 @@ def test_a_share_needs_points_among_games() -> None:
         with pytest.raises(ValueError, match="interval needs points among games"):
             wilson(points, games)
     assert wilson(0, 0).to_dict() == {"value": None, "low": 0.0, "high": 1.0, "count": 0}
+
+
+def test_intervals_cover_what_they_should() -> None:
+    random = np.random.default_rng(0)
+    hits = 0
+    for _ in range(300):
+        estimate = mean(random.exponential(size=50))
+        hits += estimate.low <= 1 <= estimate.high
+    assert 0.88 <= hits / 300 <= 0.99
+    clustered = ratio(np.array([10.0, 0.0]), np.array([10, 10]))
+    assert (clustered.value, clustered.low) == (0.5, 0)  # a rate of counts is not negative
+    assert clustered.high == pytest.approx(0.5 + 1.96 * 0.5, abs=1e-3)
+    assert bootstrap(np.arange(100.0), np.mean).value == 49.5
 
 
 def test_an_estimate_is_written_with_digits_that_tell_its_ends_apart() -> None:

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludarium.configs import load_config
 from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import Position
@@ -197,10 +196,3 @@ def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch)
     monkeypatch.setattr(exact_values, "entry_points", lambda **_: EntryPoints())
     with pytest.raises(ImportError, match=r"self_play\.solve needs .* leave self_play\.solve out"):
         ExactTargets(make_game("corso", size=3), 10)
-
-
-def test_a_share_that_keeps_nothing_is_refused(tmp_path):
-    file = tmp_path / "run.yaml"
-    file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_trivial: 0}\n")
-    with pytest.raises(ValueError, match=r"keep_trivial is 0: expected `float` >= 0\.01"):
-        load_config(file)

@@ -67,7 +67,7 @@ PPO_RUNS = TinyRuns(
 
 
 class Counting(Actors):
-    """Actors that play nothing: they return as many samples as they are asked for."""
+    """Actors that play nothing: of twice as many positions they return the samples asked for."""
 
     resources = "nothing"
 
@@ -91,7 +91,7 @@ class Counting(Actors):
         samples = np.zeros(count, self.packer.dtype)
         samples["state"], samples["policy"][:, 4] = self.run.game.start().state, 1
         counts = {"games": 2, "plies": 17, "simulations": 7 * count, "evaluations": 30, "hits": 10}
-        return SelfPlayResult(samples, Counter(positions=count, **counts))
+        return SelfPlayResult(samples, Counter(positions=2 * count, **counts))
 
 
 def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str, Any]:
@@ -181,12 +181,15 @@ def of_ppo(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str,
     told: list[tuple] = []
     run.run(
         on_iteration=lambda line: told.append(
-            (line["step"], line["pool"], model.ent_coef, group["lr"], line["learning_rate"])
+            (
+                *(line["step"], line["pool"], model.ent_coef, group["lr"], line["learning_rate"]),
+                torch.initial_seed(),
+            )
         )
     )
     run.close()
-    steps, sizes, entropies, rates, logged = (list(each) for each in zip(*told, strict=True))
-    assert logged == rates
+    steps, sizes, entropies, rates, logged, seeds = (list(each) for each in zip(*told, strict=True))
+    assert (logged, len(set(seeds))) == (rates, len(seeds))
     plain = games._encoder.codec.encode(games.side.batch.states, None).observations
     pool.prepare()
     return {
@@ -396,14 +399,14 @@ def test_noise_that_is_left_out_is_that_of_the_search(algorithm, noise):
 
 
 def test_figures_of_the_log_are_counts_by_the_clock(observed):
-    """Ten seconds pass while 40 positions are played, and with each gradient step."""
+    """Ten seconds pass while 80 positions are played, and with each gradient step."""
     lines = observed(of_a_run)["log"]
     assert "cache_hits" not in lines[0]
     for number, line in enumerate(lines[1:], 1):
         rate = 1e-4 + (0.02 - 1e-4) * (1 + np.cos(np.pi * number / 4)) / 2
         expected = {
             **{"step": 9 + 10 * number, "learning_rate": rate, "simulations_per_move": 4},
-            **{"games_per_second": 0.2, "positions_per_second": 4, "evaluations_per_second": 3},
+            **{"games_per_second": 0.2, "positions_per_second": 8, "evaluations_per_second": 3},
             **{"simulations_per_second": 28, "cache_hits": 0.25, "mean_plies": 8.5},
             **{"play_seconds": 10, "learn_seconds": 110, "seconds": 10 + 30 * (number + 1) - 10},
         }

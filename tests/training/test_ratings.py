@@ -114,7 +114,7 @@ def small() -> Game:
     return make_game("corso", size=3)
 
 
-def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
+def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small, monkeypatch):
     pairs = anchors.pairs_to_rate(["random", "greedy", "uct:20"], {})
     assert pairs == [
         ("random", "greedy"),
@@ -129,8 +129,13 @@ def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
         ("greedy", "uct:20"),
         ("greedy", "uct:1000"),
     ]
-    told = Told()
+    told, seeds = Told(), set()
+    play = anchors.play_match
+    monkeypatch.setattr(anchors, "play_match", lambda *a, **b: seeds.add(a[4]) or play(*a, **b))
     elo = measure_ratings(small, players, 6, known, progress=told)
+    assert len(seeds) == 3  # each match has openings of its own, and each part of an evaluation
+    play_anchors(small, make_agent("random", small), {"random": 0.0}, 8, seed=2)
+    assert len(seeds) == 3 + 4
     assert elo.keys() == {*players, "uct:1000"}
     assert (elo["random"], elo["uct:20"], elo["uct:1000"]) == (-300, 800, 1000)
     assert sum(told.steps) == 18

@@ -320,3 +320,26 @@ def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
     edges["pruned"] = [1, 0, 0, 0]
     compiled.write_visit_policy(nodes, edges, settings, policy)
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])
+
+
+@ALGORITHMS
+def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
+    game = make_game("corso", size=3)
+    position = game.start()
+    states = np.repeat(position.states, 60)
+    settings = SearchSettings(
+        simulations=12, algorithm=algorithm, noise=0.9, temperature=2.0, temperature_plies=1
+    )
+    search = BatchSearch(game, settings, 60, seed=1)
+    network = random_network(1, 9)
+    early = search.run(states, network)
+    position.play(0)
+    late = search.run(np.repeat(position.states, 60), network)
+    assert len({visits.tobytes() for visits in late.visits}) > 5
+    assert len(set(late.actions)) < len(set(early.actions))
+    if algorithm == "puct":
+        np.testing.assert_array_equal(late.actions, late.visits.argmax(axis=1))
+        return
+    for action, policy, visits in zip(late.actions, late.policies, late.visits, strict=True):
+        finalists = np.flatnonzero(visits == visits.max())
+        assert action == finalists[policy[finalists].argmax()]

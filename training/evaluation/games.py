@@ -29,6 +29,7 @@ class Games:
         game: the rules.
         players: names of the first and the second agent.
         seeds: int64[G], seeds of the starts; 0 where starts are not random.
+        positions: texts of the positions that games began at; None for the game's start.
         seats: int8[G], the first agent's player index.
         opening_plies: int64[G], how many actions were given before the agents took over.
         actions: int64[G, T], the actions, the opening included; -1 after the end.
@@ -43,6 +44,7 @@ class Games:
     game: Game
     players: tuple[str, str]
     seeds: np.ndarray
+    positions: tuple[str | None, ...]
     seats: np.ndarray
     opening_plies: np.ndarray
     actions: np.ndarray
@@ -80,7 +82,7 @@ class Games:
     @property
     def distinct(self) -> int:
         """How many games differ in their start, their opening or any action after it."""
-        begun = zip(self.seeds.tolist(), self.opening_plies.tolist(), strict=True)
+        begun = zip(self.seeds.tolist(), self.positions, self.opening_plies.tolist(), strict=True)
         return len({(*begins, *self.moves(number)) for number, begins in enumerate(begun)})
 
     @property
@@ -134,7 +136,8 @@ class Games:
             names as ``player_0`` and ``player_1``, ``opening_plies``, ``seconds``, and perhaps
             ``resigned``. The note on a move that was not played stands at the last one.
         """
-        end = self.game.start(int(self.seeds[number]))
+        seed, start = int(self.seeds[number]), self.positions[number]
+        end = self.game.start(seed, start)
         texts = end.play_all(self.moves(number))
         seconds = self.seconds[number, : self.plies[number]].tolist()
         winner = int(self.outcomes[number]) - PLAYER_0_WINS
@@ -144,7 +147,7 @@ class Games:
             move = str(min(ply + 1, len(texts)))
             notes[move] = f"{notes[move]}\n\n{text}" if move in notes else text
         return {
-            **make_record(self.game, int(self.seeds[number]), texts, end, resigned),
+            **make_record(self.game, seed, texts, end, resigned, start),
             **({} if resigned is None else {"resigned": True}),
             **({"notes": notes} if notes and texts else {}),
             "players": list(self.players if self.seats[number] == 0 else self.players[::-1]),
@@ -160,7 +163,7 @@ class Games:
 
     def starts(self) -> np.ndarray:
         """The first position of each game, structured [G]."""
-        return Openings.of_seeds(self.game, self.seeds.tolist()).states
+        return Openings.begun(self.game, self.seeds.tolist(), self.positions).states
 
     def replay(
         self, games: np.ndarray | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 import numpy as np
@@ -31,7 +31,7 @@ def play_match(
     seed: int | None = None,
     opening_plies: int | None = None,
     progress: Progress = SILENT,
-    openings: Openings | None = None,
+    openings: Openings | Sequence[str] = (),
 ) -> Games:
     """Play a match; the same seed and agents give the same match.
 
@@ -48,11 +48,13 @@ def play_match(
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
         progress: counts the finished games.
-        openings: half as many as games, instead of drawn ones.
+        openings: half as many as games, instead of drawn ones; or texts of positions, in which
+            games begin in turn, by default without random plies.
 
     Raises:
-        ValueError: ``games`` is not a positive even number or not two for each opening, an agent
-            plays another game, or an agent chose an illegal action; the message says which.
+        ValueError: ``games`` is not a positive even number or not two for each opening, a text is
+            no position of the game, an agent plays another game, or an agent chose an illegal
+            action; the message says which.
         StoppedError: ``progress`` was stopped.
     """
     check_games(games)
@@ -62,8 +64,8 @@ def play_match(
     seeds = np.random.SeedSequence(None if seed is None else checked_seed(seed)).spawn(3)
     for agent, child in zip(agents, seeds[1:], strict=True):
         agent.restart(child)
-    if openings is None:
-        openings = draw_openings(game, games // 2, opening_plies, seeds[0])
+    if not isinstance(openings, Openings):
+        openings = draw_openings(game, games // 2, opening_plies, seeds[0], openings)
     elif len(openings) != games // 2:
         raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
     return play_games(game, agents, openings.twice(), progress)
@@ -100,7 +102,10 @@ def play_games(
     actions = [list(given) for given in openings.actions]
     seconds = [[0.0] * len(given) for given in openings.actions]
     views = [  # each game as either player sees it
-        [GameInPlay(game, n, seat, int(seeds[n]), states, actions[n]) for seat in (0, 1)]
+        [
+            GameInPlay(game, n, seat, int(seeds[n]), states, actions[n], openings.positions[n])
+            for seat in (0, 1)
+        ]
         for n in range(count)
     ]
     different = tuple(dict.fromkeys(agents))  # one agent, if it plays itself
@@ -162,6 +167,7 @@ def play_games(
         game=game,
         players=(agents[0].name, agents[1].name),
         seeds=seeds,
+        positions=openings.positions,
         seats=seats.astype(np.int8),
         opening_plies=np.array([len(given) for given in openings.actions], np.int64),
         actions=columns(actions, -1, np.int64),

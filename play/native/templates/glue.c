@@ -18,11 +18,12 @@ i64 ludarium_game_game_start(void *), ludarium_game_game_set_up(void *, i64);
 i64 ludarium_game_game_play(void *, i64), ludarium_game_game_score(void *);
 i64 ludarium_game_game_random_action(void *), ludarium_game_game_view(void *, i64);
 i64 ludarium_game_game_word(void *, i64), ludarium_game_search_seed(void *, i64);
+i64 ludarium_game_game_write_text(void *), ludarium_game_game_read_text(void *);
 i64 ludarium_game_search_begin(void *, i64), ludarium_game_search_run(void *, i64);
 i64 ludarium_game_search_results(void *);
 i64 ludarium_game_level_begin(void *, i64, i64), ludarium_game_level_choose(void *);
 
-enum { CANONICAL = 1, ALIGNMENT = 16, SAVE_VERSION = 1, SAVE_HEAD = 52, CRC_BYTES = 4 };
+enum { CANONICAL = 1, ALIGNMENT = 16, SAVE_VERSION = 2, SAVE_HEAD = 60, CRC_BYTES = 4 };
 enum { NO_SEARCH, RUNNING, DONE };
 enum { PROCESSORS = sizeof orders / sizeof *orders };
 static const i64 READY = 0x4c554441 ^ RULES ^ BUILD;
@@ -34,6 +35,8 @@ struct kept {
     i64 status;       /* 2 * outcome + mover */
     i64 plies, search, is_level, asked, chosen; /* asked: this search has asked the network */
     int32_t actions[MOST_PLIES];
+    i64 length; /* of the text of the position at the start; 0: the rules' own start, or places */
+    char text[POSITION_BYTES];
 };
 _Static_assert(sizeof(struct kept) <= KEPT_BYTES, "there is room for it");
 
@@ -181,15 +184,30 @@ static void use_processor(void *buffer, i64 processor) {
 
 /* The game. */
 
-static void begin_game(void *buffer, i64 seed, i64 places) {
+/* Begin at the position of a text; returns the status, or a negative number, and nothing changes. */
+static i64 begin_at(void *buffer, const char *text, i64 length) {
+    i64 kept_length = length < POSITION_BYTES ? length : POSITION_BYTES;
+    __builtin_memcpy(at(buffer, AT_said_text), text, (size_t)kept_length);
+    *(int32_t *)at(buffer, AT_said_length) = length < INT32_MAX ? (int32_t)length : INT32_MAX;
+    return ludarium_game_game_read_text(buffer);
+}
+
+/* `text` is a text that begin_at reads, if it has a length. */
+static void begin_game(void *buffer, i64 seed, i64 places, const char *text, i64 length) {
     struct kept *kept = buffer;
     kept->seed = seed;
     kept->places = places;
     kept->plies = 0;
     kept->search = NO_SEARCH;
     ludarium_game_game_seed(buffer, seed);
-    kept->status = ludarium_game_game_start(buffer);
+    kept->status = length ? begin_at(buffer, text, length) : ludarium_game_game_start(buffer);
     if (places >= 0) ludarium_game_game_set_up(buffer, places);
+}
+
+/* Keep the text at which the game has begun. */
+static void keep_text(struct kept *kept, const char *text, i64 length) {
+    kept->length = length;
+    __builtin_memcpy(kept->text, text, (size_t)length);
 }
 
 /* Play an action, and remember the position before it; returns whether it is legal. */
@@ -215,7 +233,7 @@ static int replay(void *buffer, const uint8_t *actions, i64 count) {
 /* The same for the kept actions, to go back to their position. */
 static void play_again(void *buffer, i64 count) {
     struct kept *kept = buffer;
-    begin_game(buffer, kept->seed, kept->places);
+    begin_game(buffer, kept->seed, kept->places, kept->text, kept->length);
     while (kept->plies < count) play_one(buffer, kept->actions[kept->plies]);
 }
 
@@ -233,21 +251,52 @@ int32_t ludarium_game_init(void *buffer, i64 size) {
     struct kept *kept = buffer;
     use_processor(buffer, processor);
     kept->ready = READY;
-    begin_game(buffer, 0, -1);
+    begin_game(buffer, 0, -1, 0, 0);
     return 0;
 }
 
 int32_t ludarium_game_start(void *buffer, i64 seed) {
     KEPT(buffer);
-    (void)kept;
     if (seed < 0) return LUDARIUM_SEED;
-    begin_game(buffer, seed, -1);
+    begin_game(buffer, seed, -1, 0, 0);
+    kept->length = 0;
     return 0;
+}
+
+int32_t ludarium_game_start_at(void *buffer, const char *text) {
+    KEPT(buffer);
+    if (!text) return LUDARIUM_NULL;
+    i64 length = length_of(text);
+    if (begin_at(buffer, text, length) < 0) return LUDARIUM_POSITION;
+    begin_game(buffer, 0, -1, text, length);
+    keep_text(kept, text, length);
+    return 0;
+}
+
+/* Copy a text with a 0 at its end; returns its length. */
+static i64 copy_text(const void *from, i64 length, char *text, i64 size) {
+    if (!text) return LUDARIUM_NULL;
+    if (size <= length) return LUDARIUM_ROOM;
+    __builtin_memcpy(text, from, (size_t)length);
+    text[length] = 0;
+    return length;
+}
+
+i64 ludarium_game_position(void *buffer, char *text, i64 size) {
+    KEPT(buffer);
+    (void)kept;
+    return copy_text(at(buffer, AT_said_text), ludarium_game_game_write_text(buffer), text, size);
+}
+
+i64 ludarium_game_refusal(void *buffer, char *text, i64 size) {
+    KEPT(buffer);
+    (void)kept;
+    i64 length = *(int32_t *)at(buffer, AT_said_told);
+    return copy_text(at(buffer, AT_said_message), length, text, size);
 }
 
 int32_t ludarium_game_set_up(void *buffer, const char *letters) {
     KEPT(buffer);
-    (void)kept;
     i64 places = 0, count = 0;
     if (!letters) return LUDARIUM_NULL;
     for (int32_t k = 0; k < DIAGRAM_PLACES; k++) {
@@ -259,7 +308,8 @@ int32_t ludarium_game_set_up(void *buffer, const char *letters) {
     }
     if (!DIAGRAM_PLACES || letters[DIAGRAM_PLACES] || 2 * count != DIAGRAM_PLACES)
         return LUDARIUM_START;
-    begin_game(buffer, 0, places);
+    begin_game(buffer, 0, places, 0, 0);
+    kept->length = 0;
     return 0;
 }
 
@@ -326,11 +376,7 @@ i64 ludarium_game_text(void *buffer, int32_t action, char *text, i64 size) {
     (void)kept;
     if (!is_action(action)) return LUDARIUM_ILLEGAL;
     const char *word = words[ludarium_game_game_word(buffer, action)];
-    i64 length = length_of(word);
-    if (!text) return LUDARIUM_NULL;
-    if (size <= length) return LUDARIUM_ROOM;
-    __builtin_memcpy(text, word, (size_t)length + 1);
-    return length;
+    return copy_text(word, length_of(word), text, size);
 }
 
 int32_t ludarium_game_action(void *buffer, const char *text) {
@@ -385,7 +431,7 @@ static uint64_t number_at(const uint8_t *bytes, int count) {
 
 i64 ludarium_game_save_size(void *buffer) {
     KEPT(buffer);
-    return SAVE_HEAD + 4 * kept->plies + CRC_BYTES;
+    return SAVE_HEAD + 4 * kept->plies + kept->length + CRC_BYTES;
 }
 
 i64 ludarium_game_save(void *buffer, void *bytes, i64 size) {
@@ -401,9 +447,11 @@ i64 ludarium_game_save(void *buffer, void *bytes, i64 size) {
     place = written(place, (uint64_t)rng[0], 8);
     place = written(place, (uint64_t)rng[1], 8);
     place = written(place, (uint64_t)kept->plies, 8);
+    place = written(place, (uint64_t)kept->length, 8);
     for (i64 ply = 0; ply < kept->plies; ply++)
         place = written(place, (uint64_t)kept->actions[ply], 4);
-    written(place, crc_of(bytes, needed - CRC_BYTES), CRC_BYTES);
+    __builtin_memcpy(place, kept->text, (size_t)kept->length);
+    written(place + kept->length, crc_of(bytes, needed - CRC_BYTES), CRC_BYTES);
     return needed;
 }
 
@@ -414,10 +462,12 @@ int32_t ludarium_game_restore(void *buffer, const void *bytes, i64 size) {
     if (size < SAVE_HEAD + CRC_BYTES || number_at(saved, 4) != SAVE_VERSION) return LUDARIUM_SAVE;
     if (number_at(saved + 4, 8) != RULES) return LUDARIUM_OTHER_GAME;
     i64 seed = (i64)number_at(saved + 12, 8), places = (i64)number_at(saved + 20, 8);
-    i64 plies = (i64)number_at(saved + 44, 8), length = size - CRC_BYTES;
-    if (plies < 0 || plies > MOST_PLIES || length != SAVE_HEAD + 4 * plies) return LUDARIUM_SAVE;
-    if (number_at(saved + length, CRC_BYTES) != crc_of(saved, length)) return LUDARIUM_SAVE;
-    if (seed < 0 || (places >= 0 && !DIAGRAM_PLACES)) return LUDARIUM_SAVE;
+    i64 plies = (i64)number_at(saved + 44, 8), length = (i64)number_at(saved + 52, 8);
+    i64 checked = size - CRC_BYTES;
+    if (plies < 0 || plies > MOST_PLIES || length < 0 || length > POSITION_BYTES) return LUDARIUM_SAVE;
+    if (checked != SAVE_HEAD + 4 * plies + length) return LUDARIUM_SAVE;
+    if (number_at(saved + checked, CRC_BYTES) != crc_of(saved, checked)) return LUDARIUM_SAVE;
+    if (seed < 0 || (places >= 0 && (!DIAGRAM_PLACES || length))) return LUDARIUM_SAVE;
     if (places >= 0 && (places >> DIAGRAM_PLACES ||
                         2 * __builtin_popcountll((uint64_t)places) != DIAGRAM_PLACES))
         return LUDARIUM_SAVE;
@@ -426,7 +476,9 @@ int32_t ludarium_game_restore(void *buffer, const void *bytes, i64 size) {
     i64 *rng = at(buffer, AT_game_rngs), first = rng[0], second = rng[1];
     i64 seed_before = kept->seed, places_before = kept->places;
     i64 plies_before = kept->plies, search_before = kept->search;
-    begin_game(buffer, seed, places < 0 ? -1 : places);
+    const char *text = (const char *)saved + SAVE_HEAD + 4 * plies;
+    if (length && begin_at(buffer, text, length) < 0) return LUDARIUM_SAVE;
+    begin_game(buffer, seed, places < 0 ? -1 : places, text, length);
     if (!replay(buffer, saved + SAVE_HEAD, plies)) {
         kept->seed = seed_before, kept->places = places_before;
         play_again(buffer, plies_before);
@@ -436,6 +488,7 @@ int32_t ludarium_game_restore(void *buffer, const void *bytes, i64 size) {
     }
     for (i64 ply = 0; ply < plies; ply++)
         kept->actions[ply] = (int32_t)number_at(saved + SAVE_HEAD + 4 * ply, 4);
+    keep_text(kept, text, length);
     rng[0] = (i64)saved_first, rng[1] = (i64)saved_second;
     return 0;
 }

@@ -46,6 +46,7 @@ extern "C" {
 #define LUDARIUM_GAME_SLOTS SLOT_COUNT         /* numbers that ludarium_game_view writes */
 #define LUDARIUM_GAME_SIMULATIONS SIMULATION_COUNT /* most for ludarium_game_begin */
 #define LUDARIUM_GAME_TEXT TEXT_BYTES          /* bytes of the longest action text, with its 0 */
+#define LUDARIUM_GAME_POSITION POSITION_ROOM   /* bytes of the longest text of a position, likewise */
 
 #ifndef LUDARIUM_CODES
 #define LUDARIUM_CODES
@@ -79,6 +80,15 @@ LUDARIUM_GAME_API int32_t ludarium_game_start(void *buffer, int64_t seed);
 /* Starts from agreed places: a letter for each, as in the game's option. START: this is not a start,
    or the game has no such starts. */
 LUDARIUM_GAME_API int32_t ludarium_game_set_up(void *buffer, const char *letters);
+
+/* Starts at the position of a text, as Python writes them. POSITION: it is no position of this game;
+   ludarium_game_refusal then writes why, in words, and returns the length, at most 400. ROOM. */
+LUDARIUM_GAME_API int32_t ludarium_game_start_at(void *buffer, const char *text);
+LUDARIUM_GAME_API int64_t ludarium_game_refusal(void *buffer, char *text, int64_t size);
+
+/* Writes the position as a text, with a 0 at the end; returns its length. ROOM: `size` is too small;
+   LUDARIUM_GAME_POSITION is enough. */
+LUDARIUM_GAME_API int64_t ludarium_game_position(void *buffer, char *text, int64_t size);
 
 /* Return the player to move; one of the outcomes; the number of actions that were played. */
 LUDARIUM_GAME_API int32_t ludarium_game_mover(void *buffer);

@@ -1,9 +1,50 @@
-/** A start that the players set up by clicking: its picture, with a button on each place. */
+/** Starts that people set up: by clicking on a picture, or as the text of a position. */
 
 import { placeOf, shapesOf } from "./board.js";
 import { el } from "./dom.js";
 
+/** Draw a game's position. */
+function draw(svg, scene, game) {
+  const { shown } = game.view();
+  const drawn = scene.slots.map((slot, number) => {
+    return `<g transform="${placeOf(slot)}">${shapesOf(scene, number, shown[number])}</g>`;
+  });
+  svg.innerHTML = scene.ground + drawn.join("");
+}
+
+const pictureOf = ({ box }) => el("svg:svg", { viewBox: box.join(" "), "aria-hidden": "true" });
+
 /**
+ * The text of a position, and its picture, which follows what is typed, or the reason why it is none.
+ * @param {object} board `{engine, scene}` of the variant.
+ * @param {string} text the text at first.
+ * @returns {{input: HTMLElement, picture: HTMLElement}}
+ */
+export function positionField({ engine, scene }, text) {
+  const game = engine.newGame();
+  const svg = pictureOf(scene);
+  const told = el("output", {});
+  const input = el("input", {
+    ...{ type: "text", value: text, spellcheck: "false", oninput: show },
+    "aria-label": "Position as text",
+  });
+
+  function show() {
+    try {
+      game.start(0, input.value);
+      told.textContent = "";
+      draw(svg, scene, game);
+    } catch ({ message }) {
+      told.textContent = `${message}.`;
+    }
+  }
+
+  show();
+  return { input, picture: el("div", { class: "position" }, svg, told) };
+}
+
+/**
+ * A picture of a start with a button on each place.
  * @param {object} board `{engine, scene}` of the variant.
  * @param {string} letters letters of the first diagram.
  * @param {(letters: string) => void} changed called after each change.
@@ -13,7 +54,7 @@ export function diagramField({ engine, scene }, letters, changed) {
   const { letters: kinds, names, places, spots } = scene.diagram;
   const [left, top, width, height] = scene.box;
   const game = engine.newGame();
-  const svg = el("svg:svg", { viewBox: scene.box.join(" "), "aria-hidden": "true" });
+  const svg = pictureOf(scene);
   const told = el("output", {});
   const buttons = spots.map(([x, y], place) =>
     el("button", {
@@ -35,11 +76,7 @@ export function diagramField({ engine, scene }, letters, changed) {
       0,
       [...letters].map((letter) => letter === kinds[0]),
     );
-    const { shown } = game.view();
-    const drawn = scene.slots.map((slot, number) => {
-      return `<g transform="${placeOf(slot)}">${shapesOf(scene, number, shown[number])}</g>`;
-    });
-    svg.innerHTML = scene.ground + drawn.join("");
+    draw(svg, scene, game);
     buttons.forEach((button, place) => {
       const name = names[kinds.indexOf(letters[place])];
       button.setAttribute("aria-label", `${places[place]}: ${name}`);

@@ -53,10 +53,12 @@ export function confirmed(question, yes, onYes) {
  * @param {object} given
  * @param {string} given.address address of the game.
  * @param {() => string} given.record the game as text.
+ * @param {object | ""} given.position from `positionField`, with `setUp`, which begins at a text and
+ *   rejects with a message; empty if positions of the game have no text.
  * @param {string} given.file name of a saved file.
  * @param {(text: string) => Promise<void>} given.load read a record; rejects with a message.
  */
-export function shareDialog({ address, record, file, load }) {
+export function shareDialog({ address, record, position, file, load }) {
   const told = el("p", { class: "told", role: "status" });
   const link = el("input", {
     type: "text",
@@ -78,9 +80,9 @@ export function shareDialog({ address, record, file, load }) {
     tabindex: "-1",
     "aria-hidden": "true",
   });
-  const read = async (from) => {
+  const read = async (from, begin = load) => {
     try {
-      await load(await from);
+      await begin(await from);
       dialog.close();
     } catch (error) {
       told.textContent = `This cannot be loaded: ${error.message}.`.replace(/\.\.$/, ".");
@@ -102,6 +104,19 @@ export function shareDialog({ address, record, file, load }) {
     "Share, save, load",
     el("h3", {}, "Link"),
     el("div", { class: "row" }, link, button("Copy", copy(link, "link"))),
+    ...(position
+      ? [
+          el("h3", {}, "Position"),
+          position.picture,
+          el(
+            "div",
+            { class: "row" },
+            position.input,
+            button("Copy", copy(position.input, "position"), { label: "Copy the position" }),
+            button("Set up", () => read(position.input.value, position.setUp)),
+          ),
+        ]
+      : []),
     el("h3", {}, "Record"),
     el("p", { class: "faint" }, "The game as a record. To load another, paste it or a link here, or write its moves: c3 b2 c3!"),
     text,

@@ -5,6 +5,7 @@ import { Analyst, judgeAgain, LEAST_LOSS, lossesOf } from "./analyst.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
+import { positionField } from "./diagram.js";
 import { confirmed, gamesDialog, shareDialog } from "./dialogs.js";
 import { button, byId, el, icon, recall, remember } from "./dom.js";
 import { showEnding } from "./ending.js";
@@ -242,7 +243,8 @@ function play(action) {
 /** Begin another game like the one that has ended, with these seats. */
 function playAgain(seats) {
   const { game, variant, table } = session.board;
-  return start({ game, variant, diagram: table.diagram, seats }).catch(({ message }) => complain(message));
+  const { diagram, position } = table;
+  return start({ game, variant, diagram, position, seats }).catch(({ message }) => complain(message));
 }
 
 /** Go back to before a move that a review found bad, for another. */
@@ -571,12 +573,12 @@ async function showAnalysis() {
 // Beginning.
 
 /** A board of a variant, with its pieces at the start. */
-async function setUp({ game, variant, seed = 0, diagram = null }) {
+async function setUp({ game, variant, seed = 0, diagram = null, position = null }) {
   const [{ engine, scene }, levels] = await Promise.all([
     catalog.board(variant),
     catalog.levels(variant),
   ]);
-  const table = new Table(engine, scene, seed, diagram);
+  const table = new Table(engine, scene, seed, diagram, position);
   return { game, variant, table, levels };
 }
 
@@ -604,12 +606,13 @@ function randomSeed(engine) {
   return engine.manifest.random_start ? Math.floor(Math.random() * 2 ** 32) : 0;
 }
 
-async function start({ game, variant, diagram, seats, goOn }) {
+async function start({ game, variant, diagram, position, seats, goOn }) {
   if (goOn) {
     begin(session.board, { seats, node: session.view });
   } else {
     const { engine } = await catalog.board(variant);
-    begin(await setUp({ game, variant, diagram, seed: randomSeed(engine) }), { seats });
+    const seed = randomSeed(engine);
+    begin(await setUp({ game, variant, diagram, position, seed }), { seats });
   }
   const names = seats.map((seat) => seatName(seat, session.board.levels));
   say(`A new game of ${game.title}: ${names[0]} against ${names[1]}.`);
@@ -683,7 +686,8 @@ function askNew() {
     if (variant.clock) chosen.clock = hasClock(variant);
     chosen.diagram = session.table.diagram ?? chosen.diagram;
   }
-  const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
+  const isLater = session.board && (session.view.ply > 0 || session.table.position);
+  const canGoOn = isLater && !session.view.isOver;
   const dialog = setupDialog(
     catalog,
     chosen,
@@ -746,7 +750,7 @@ async function follow(fragment) {
   try {
     return await openLink(fragment);
   } catch (error) {
-    complain(error.message);
+    complain(error.message.replace(/[^.]$/, "$&."));
     return false;
   }
 }
@@ -758,7 +762,8 @@ async function readGame(text) {
     return;
   }
   const { game, variant, diagram, record } = readText(text, catalog, session.board);
-  const board = await setUp({ game, variant, diagram, seed: record.seed });
+  const { seed, position } = record;
+  const board = await setUp({ game, variant, diagram, seed, position });
   playRecord(board.table, record);
   const node = board.table.root.end;
   const seats = [PERSON, PERSON];
@@ -776,7 +781,8 @@ async function resume(id) {
   const { record, variant, seats, studying, fromStart } = kept;
   const found = catalog.findKept(record, variant);
   if (found === null) throw new Error(`The page has no ${record.game} with these options.`);
-  const board = await setUp({ ...found, seed: record.seed });
+  const { seed, position } = record;
+  const board = await setUp({ ...found, seed, position });
   playRecord(board.table, record);
   judgeAgain(board.table.root, kept.losses);
   const node = board.table.follow(kept.live);
@@ -821,8 +827,17 @@ function askGames() {
   gamesDialog(games, { open: resume, remove: forgetGame, isSafe });
 }
 
+/** Begin at a position of the game on the board; nobody plays until a new game is begun there. */
+async function setUpPosition(position) {
+  const { game, variant, table } = session.board;
+  const board = await setUp({ game, variant, diagram: table.diagram, position: position.trim() });
+  begin(board, { seats: [PERSON, PERSON], studying: true });
+}
+
 function share() {
+  const { text } = session.table.at(session.view);
   shareDialog({
+    position: text && { ...positionField(session.table, text), setUp: setUpPosition },
     address: new URL(fragment(), location.href).href,
     record: () => recordText(session),
     file: `${session.board.variant.id}.json`,

@@ -37,6 +37,7 @@ export function recordOf(session) {
     version,
     options,
     seed: table.seed,
+    ...(table.position && { position: table.position }),
     ...lineFrom(table.root),
     result,
     ...(isIllegal && { illegal_action: illegal }),
@@ -115,7 +116,7 @@ function withEntries(objects) {
  * @param {import("./catalog.js").Catalog} catalog
  * @param {object} board the present board, see `Session.begin`.
  * @returns {object} `{game, variant, diagram, record}`; for a list of moves, `record` has only
- *   `version`, `seed` and `moves`.
+ *   `version`, `seed`, `position` and `moves`.
  * @throws {Error} the text is neither, or the site lacks its game or options.
  */
 export function readText(text, catalog, { game, variant, table }) {
@@ -124,7 +125,8 @@ export function readText(text, catalog, { game, variant, table }) {
     const { version } = table.engine.manifest.description;
     const moves = splitMoves(text, hasSpaces);
     if (!moves.length) throw new Error("there is no move in it");
-    return { game, variant, diagram: table.diagram, record: { version, seed: table.seed, moves } };
+    const { diagram, seed, position } = table;
+    return { game, variant, diagram, record: { version, seed, position, moves } };
   }
   const record = readRecord(text);
   const known = catalog.game(record.game);

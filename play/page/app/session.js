@@ -71,7 +71,7 @@ export class Session {
       headers = null,
       id = newGameId(),
       isKept = !studying,
-      fromStart = node === board.table.root,
+      fromStart = node === board.table.root && !board.table.position,
     },
   ) {
     if (!studying) node.promote();

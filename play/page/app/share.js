@@ -1,7 +1,8 @@
 /**
  * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
  * variant, the actions as numbers (or texts), and the ply on view, the last one if left out;
- * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start that people set up.
+ * `s` is the seed of the start, 0 if left out, `d` the diagram of a start that people set up, and
+ * `f` the text of a position from which the game goes on.
  * With `opponent=level:3` (or another text of `readSeat`) a game begins at once, in which a person
  * has the `seat` 0 or 1, drawn by lot if left out. `#g=corso&learn=0` is the guided game,
  * `#g=corso&puzzle=ID` a puzzle.
@@ -22,13 +23,14 @@ export function writeFragment({ board, view }) {
   const parts = [`g=${encodeURIComponent(game.name)}`, `o=${encodeURIComponent(variant.id)}`];
   if (table.seed) parts.push(`s=${table.seed}`);
   if (table.diagram) parts.push(`d=${table.diagram}`);
+  if (table.position) parts.push(`f=${encodeURIComponent(table.position)}`);
   if (end.ply) parts.push(`m=${end.actions.join(".")}`);
   if (view !== end) parts.push(`p=${view.ply}`);
   return `#${parts.join("&")}`;
 }
 
 /**
- * The content of a fragment, `{game, variant, diagram, seed, moves, ply, opponent, seat, learn,
+ * The content of a fragment, `{game, variant, diagram, position, seed, moves, ply, opponent, seat, learn,
  * puzzle}`, or null if it has no "="; `opponent` is a seat as in seats.js, or null if nobody is to play; `learn`
  * is a step of the guided game, counted from 0, or null; `puzzle` is a puzzle's id, or null.
  * @throws {Error} a sentence for the page.
@@ -59,7 +61,8 @@ export function readFragment(fragment, catalog) {
   const seat = whole(given, "seat", 1) ?? Math.floor(2 * Math.random());
   const learn = whole(given, "learn", MOST_ACTIONS);
   const ply = whole(given, "p", moves.length) ?? moves.length;
-  return { ...start, seed, moves, ply, opponent, seat, learn, puzzle: given.get("puzzle") };
+  const names = { position: given.get("f"), puzzle: given.get("puzzle") };
+  return { ...start, ...names, seed, moves, ply, opponent, seat, learn };
 }
 
 function readDiagram(diagram, { game, variant }, catalog) {

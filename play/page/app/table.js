@@ -1,11 +1,12 @@
 /** The tree of a game, and the engine's game, which can be moved to any node. */
 
+import { shortened } from "./dom.js";
 import { Node } from "./tree.js";
 
 export class Table {
   #game;
   #scenes; // the whole picture in one column, and with its lower part at the right
-  #places; // the diagram's places, as for `Game.start`
+  #from; // the start, as for `Game.start`
 
   /**
    * @param {import("../engine.js").Engine} engine
@@ -13,17 +14,23 @@ export class Table {
    * @param {number} seed seed of the start, if it is random.
    * @param {string | null} diagram letters of a start that people set up, see the scene; null
    *   for the variant's own start.
+   * @param {string | null} position text of the position at which the game begins; null: at a start.
+   * @throws {Error} it is no position of the game, or the game is over there.
    */
-  constructor(engine, scene, seed = 0, diagram = null) {
+  constructor(engine, scene, seed = 0, diagram = null, position = null) {
     this.engine = engine;
     this.#scenes = [scene, scene.aside ? asideOf(scene) : scene];
     this.scene = scene;
     this.seed = seed;
     this.diagram = diagram;
+    this.position = position;
     const first = scene.diagram?.letters[0];
-    this.#places = diagram && [...diagram].map((letter) => letter === first);
-    this.#game = engine.newGame(seed, this.#places);
+    this.#from = position ?? (diagram && [...diagram].map((letter) => letter === first));
+    this.#game = engine.newGame(seed, this.#from);
     this.root = new Node(null, -1, "", -1, this.#game);
+    if (position !== null && this.root.isOver) {
+      throw new Error(`the game is over at “${shortened(position)}”: give a position to play on from`);
+    }
   }
 
   /** Choose whether the lower part of a tall picture is at the right. */
@@ -44,7 +51,7 @@ export class Table {
 
   /** A node for another thread: the game's start, and the actions that lead there. */
   way(node) {
-    return { seed: this.seed, diagram: this.#places, actions: node.actions };
+    return { seed: this.seed, from: this.#from, actions: node.actions };
   }
 
   /** The numbers that the picture's slots show after an action at a node. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from ludarium.envs import Game, Option, Position, Spec, Symmetries
 from ludarium.envs.engine.draw.grid import cell_name, draw_frame
 from ludarium.envs.engine.draw.picture import file_letter, last_mark, round_piece
 from ludarium.envs.engine.draw.scene import Role, Scene, ranks, slots_at
-from ludarium.envs.engine.position_text import PositionText, rows_text
-from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, table_record
+from ludarium.envs.engine.position_text import PositionFormat, from_the_top
+from ludarium.envs.engine.rule import table_record
 from ludarium.envs.engine.spec import Texts
 
 from . import rules, view
@@ -20,6 +20,12 @@ from .rules import PLANES
 _SYMBOLS = ".XO"
 _NAMES = ("yellow", "red")
 _COLOURS = (("#f5d040", "#8a6d00"), ("#b3202a", "#4d0a10"))
+#: Faults of a position's text, numbered as in the view.
+_FAULTS = (
+    "a stone hangs in the air: stones lie on each other from below",
+    "X has dropped as many stones as O, or one more if player 1 is to move",
+    "the player to move has four in a row, so the game was over before",
+)
 _BOARD, _HOLE = "#7ba3e0", "#e9eef7"
 
 
@@ -55,6 +61,13 @@ class ConnectFour(Game):
             action_places=np.arange(width) + width * (height - 1),  # the top cell of each column
             reasons=Texts(("column {0} is full",)),
             give_turn=view.give_turn,
+            position_format=PositionFormat(
+                letters=_SYMBOLS,
+                rows=from_the_top([width] * height),
+                faults=_FAULTS,
+                write=view.write_text,
+                read=view.read_text,
+            ),
         )
 
     def symmetries(self) -> Symmetries:
@@ -78,30 +91,6 @@ class ConnectFour(Game):
 
     def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[1 + player]
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(self.contents(state).tolist(), _SYMBOLS, [self.width] * self.height), {}
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        cells = np.array(text.rows(_SYMBOLS, [self.width] * self.height))
-        board = cells.reshape(self.height, self.width) != 0
-        if (board[1:] > board[:-1]).any():
-            raise ValueError("a stone hangs in the air: stones lie on each other from below")
-        if (cells == 1).sum() - (cells == 2).sum() != text.mover:
-            raise ValueError(
-                "X has dropped as many stones as O, or one more if player 1 is to move"
-            )
-        state.mover, state.ply, state.filled[:] = text.mover, board.sum(), board.sum(0)
-        bits = np.uint64(1) << self.tables[0].cells.astype(np.uint64)
-        for player in (0, 1):
-            state.stones[player] = np.bitwise_or.reduce(bits[cells == 1 + player], initial=0)
-        won = [rules.has_four(self.tables[0], stones) for stones in state.stones]
-        if won[text.mover]:
-            raise ValueError("the player to move has four in a row, so the game was over before")
-        if won[1 - text.mover]:
-            state.outcome = PLAYER_0_WINS + 1 - text.mover
-        elif board.all():
-            state.outcome = DRAW
 
     def scene(self) -> Scene:
         frame = draw_frame(self.width, self.height, _BOARD)

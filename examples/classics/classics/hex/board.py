@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import cos, pi, sin, sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from ludarium.envs.engine.draw.picture import (
     svg_text,
 )
 from ludarium.envs.engine.draw.scene import Role, Scene, ranks, slots_at
-from ludarium.envs.engine.position_text import PositionText, rows_text
-from ludarium.envs.engine.rule import PLAYER_0_WINS, table_record
+from ludarium.envs.engine.position_text import PositionFormat, from_the_top
+from ludarium.envs.engine.rule import table_record
 from ludarium.envs.engine.spec import BoardTurn, Texts
 
 from . import rules, view
@@ -34,6 +34,12 @@ _REASONS = (
     "{0} is taken",
     "this game is played without the swap rule (option 'swap_rule')",
     "sides can be swapped only by player_1, in place of its first move",
+)
+#: Faults of a position's text, numbered as in the view.
+_FAULTS = (
+    "X has as many stones as O, or one more if player 1 is to move; after a swap one less: here "
+    "{0} and {1}, and player_{2} is to move",
+    "the player to move has won, so the game was over before",
 )
 _PAPER, _CELL, _LINE, _INK = "#d9d3c3", "#f4efe3", "#7d7666", "#3b2c14"
 
@@ -79,6 +85,13 @@ class Hex(Game):
             tasks=Texts(("move", "move or swap"), view.task),
             reasons=Texts(_REASONS, view.reason),
             give_turn=view.give_turn,
+            position_format=PositionFormat(
+                letters=_SYMBOLS,
+                rows=from_the_top([size] * size),
+                faults=_FAULTS,
+                write=view.write_text,
+                read=view.read_text,
+            ),
         )
 
     def symmetries(self) -> Symmetries:
@@ -98,28 +111,6 @@ class Hex(Game):
 
     def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[1 + player]
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(state.board & STONES, _SYMBOLS, [self.size] * self.size), {}
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        cells = text.rows(_SYMBOLS, [self.size] * self.size)
-        counts = [cells.count(1 + player) for player in (0, 1)]
-        lead = counts[0] - counts[1]
-        is_swapped = lead == text.mover - 1 and self.options["swap_rule"] and counts[1] > 0
-        if lead != text.mover and not is_swapped:
-            raise ValueError(
-                "X has as many stones as O, or one more if player 1 is to move; after a swap one "
-                f"less: here {counts[0]} and {counts[1]}, and player_{text.mover} is to move"
-            )
-        state.mover, state.ply = text.mover, sum(counts) + is_swapped
-        for cell in np.flatnonzero(cells):
-            player = cells[cell] - 1
-            state.board[cell] = cells[cell]
-            if rules._join(self.tables[0], state, int(cell), player) == FIRST | LAST:
-                if player == text.mover:
-                    raise ValueError("the player to move has won, so the game was over before")
-                state.outcome = PLAYER_0_WINS + player
 
     # Picture.
 

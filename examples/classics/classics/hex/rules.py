@@ -60,7 +60,7 @@ def step(tables, state, action):
     state.board[cell] = STONE << mover
     state.ply += 1
     state.mover = 1 - mover
-    if _join(tables, state, cell, mover) == FIRST | LAST:
+    if join(tables, state, cell, mover) == FIRST | LAST:
         state.outcome = engine.PLAYER_1_WINS if mover else engine.PLAYER_0_WINS
 
 
@@ -101,7 +101,7 @@ def _take_first_stone(tables, state):
 
 
 @rule
-def _join(tables, state, cell, player):
+def join(tables, state, cell, player):
     """Tell a new stone, and all stones joined to it, which sides they reach; returns these."""
     own = STONE << player
     sides = int(tables.edges[player, cell])

@@ -4,14 +4,18 @@ Each cell has a slot for its stone, and one for its mark: the last stone, or one
 won.
 """
 
-from ludarium.envs.engine.rule import rule
+from ludarium.envs.engine.position_text import FINE, OWN, note
+from ludarium.envs.engine.rule import PLAYER_0_WINS, rule
 
-from .rules import FIRST, LAST, STONES
+from .rules import FIRST, LAST, STONES, init, join
 
 JOINED = FIRST | LAST
 
 #: Why a cell cannot be chosen, or sides cannot be swapped.
 IS_TAKEN, NO_SWAP_RULE, NO_SWAP_NOW = range(3)
+
+#: Why no game has reached a position.
+UNEQUAL, WON_BEFORE = range(OWN, OWN + 2)
 
 
 @rule
@@ -44,3 +48,33 @@ def give_turn(tables, state):
     """Change whose turn it is; nothing else depends on it."""
     state.mover = 1 - state.mover
     return True
+
+
+@rule
+def write_text(tables, state, said):
+    """Write the stones."""
+    for cell in range(len(state.board)):
+        said.board[cell] = state.board[cell] & STONES
+
+
+@rule
+def read_text(tables, state, said):
+    """Write the position with these stones."""
+    init(tables, state, None)
+    mover, counts, lead = int(said.mover), 0, 0
+    for cell in range(len(state.board)):
+        counts += int(said.board[cell] != 0)
+        lead += int(said.board[cell] == 1) - int(said.board[cell] == 2)
+    is_swapped = lead == mover - 1 and tables.swap_ply >= 0 and counts > lead
+    if lead != mover and not is_swapped:
+        note(said, (counts + lead) // 2, (counts - lead) // 2, mover)
+        return UNEQUAL
+    state.mover = mover
+    state.ply = counts + int(is_swapped)
+    for cell in range(len(state.board)):
+        player = int(said.board[cell]) - 1
+        if player >= 0 and join(tables, state, cell, player) == FIRST | LAST:
+            if player == mover:
+                return WON_BEFORE
+            state.outcome = PLAYER_0_WINS + player
+    return FINE

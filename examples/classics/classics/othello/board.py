@@ -18,7 +18,7 @@ from ludarium.envs.engine.draw.picture import (
     square,
 )
 from ludarium.envs.engine.draw.scene import Role, Scene, ranks, slots_at
-from ludarium.envs.engine.position_text import PositionText, rows_text
+from ludarium.envs.engine.position_text import PositionFormat, from_the_top
 from ludarium.envs.engine.rule import table_record
 from ludarium.envs.engine.spec import Texts
 
@@ -32,6 +32,11 @@ _REASONS = (
     "{0} is taken",
     "a disc on {0} encloses nothing",
     "only a player who cannot move may pass",
+)
+#: Faults of a position's text, numbered as in the view.
+_FAULTS = (
+    "the four cells in the middle are never empty",
+    "player 0 is to move at the start: write 0",
 )
 _BOARD, _CELL = "#8fb89b", "#2f8455"
 
@@ -54,7 +59,6 @@ class Othello(Game):
         low = size // 2 - 1  # the lower file and rank of the middle
         white = (low * size + low, (low + 1) * size + low + 1)
         black = (low * size + low + 1, (low + 1) * size + low)
-        self.middle = sorted(white + black)
         ways = [(up, right) for up in (-1, 0, 1) for right in (-1, 0, 1) if up or right]
         names = [cell_name(cell, size) for cell in range(cells)]
         return Spec(
@@ -78,6 +82,13 @@ class Othello(Game):
             owner=view.owner,
             takes=view.takes,
             give_turn=view.give_turn,
+            position_format=PositionFormat(
+                letters=_SYMBOLS,
+                rows=from_the_top([size] * size),
+                faults=_FAULTS,
+                write=view.write_text,
+                read=view.read_text,
+            ),
         )
 
     def symmetries(self) -> Symmetries:
@@ -97,25 +108,6 @@ class Othello(Game):
 
     def marks(self, position: Position, player: int) -> str:
         return _SYMBOLS[1 + player]
-
-    def write_position(self, state: np.record) -> tuple[str, dict[str, Any]]:
-        return rows_text(self.contents(state), _SYMBOLS, [self.size] * self.size), {}
-
-    def read_position(self, text: PositionText, state: np.record) -> None:
-        cells = np.array(text.rows(_SYMBOLS, [self.size] * self.size))
-        if not cells[self.middle].all():
-            raise ValueError("the four cells in the middle are never empty")
-        for player in (0, 1):
-            state.discs[player] = _bits(np.flatnonzero(cells == 1 + player))
-        played = int((cells != 0).sum()) - 4
-        state.mover, state.ply = text.mover, played + (played - text.mover) % 2
-        if state.ply > 0 and played == 0:
-            raise ValueError("player 0 is to move at the start: write 0")
-        own, other = state.discs[text.mover], state.discs[1 - text.mover]
-        state.moves = rules.moves_of(self.tables[0], own, other)
-        if not state.moves and not rules.moves_of(self.tables[0], other, own):
-            first, second = rules.points(self.tables[0], state)
-            state.outcome = rules.result(first - second)
 
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)

@@ -4,15 +4,19 @@ Each cell has a slot for its disc, and one for its mark.
 """
 
 from ludarium.envs.engine.bits import ZERO, bit
+from ludarium.envs.engine.position_text import FINE, OWN
 from ludarium.envs.engine.rule import ONGOING, rule
 
-from .rules import moves_of
+from .rules import init, moves_of, points, result
 
 #: Choices of a mark: none, the last disc, turned by it, a cell that the mover can play on.
 NO_MARK, LAST, TURNED, OPEN = range(4)
 
 #: Why a cell cannot be chosen, or a pass is not allowed.
 IS_TAKEN, NOTHING_ENCLOSED, MUST_MOVE = range(3)
+
+#: Why no game has reached a position.
+EMPTY_MIDDLE, WRONG_START = range(OWN, OWN + 2)
 
 
 @rule
@@ -78,3 +82,36 @@ def disc_on(state, cell):
     if (state.discs[1] & bit(cell)) != ZERO:
         return 2
     return 0
+
+
+@rule
+def write_text(tables, state, said):
+    """Write the discs."""
+    for cell in range(tables.cells):
+        said.board[cell] = disc_on(state, cell)
+
+
+@rule
+def read_text(tables, state, said):
+    """Write the position with these discs."""
+    init(tables, state, None)
+    middle, mover, played = state.discs[0] | state.discs[1], int(said.mover), -4
+    state.discs[0] = ZERO
+    state.discs[1] = ZERO
+    for cell in range(tables.cells):
+        disc = int(said.board[cell])
+        if disc > 0:
+            state.discs[disc - 1] |= bit(cell)
+            played += 1
+        elif (middle & bit(cell)) != ZERO:
+            return EMPTY_MIDDLE
+    state.mover = mover
+    state.ply = played + (played - mover) % 2
+    if state.ply > 0 and played == 0:
+        return WRONG_START
+    own, other = state.discs[mover], state.discs[1 - mover]
+    state.moves = moves_of(tables, own, other)
+    if state.moves == ZERO and moves_of(tables, other, own) == ZERO:
+        first, second = points(tables, state)
+        state.outcome = result(first - second)
+    return FINE
