@@ -237,7 +237,23 @@ def test_a_removed_game_is_gone(driver: PageDriver) -> None:
     assert driver.page.evaluate("Object.keys(localStorage).length") == 0
 
 
-def test_two_windows_on_one_game_lose_nothing_of_each_other(driver: PageDriver) -> None:
+#: As in a browser that is so busy that no lock is there in time.
+LATE_LOCKS = """
+    const locks = globalThis.LockManager?.prototype ?? {}; // an empty page has none
+    const { request } = locks;
+    locks.request = function (name, ...rest) {
+        if (rest[0].signal) return Promise.reject(new Error("late"));
+        return request.call(this, name, ...rest);
+    };
+"""
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_two_windows_on_one_game_lose_nothing_of_each_other(
+    driver: PageDriver, is_late: bool
+) -> None:
+    if is_late:
+        driver.page.add_init_script(LATE_LOCKS)
     driver.open()
     driver.new_game(opponent="person", game="Corso")
     driver.play()

@@ -77,22 +77,31 @@ class Walk:
 
     def play(self) -> str:
         """A legal action, by its mark on the board or by its button."""
-        marks = "#board .hints circle, #off-board button, #board .choice button"
-        targets = self.page.locator(marks)
-        count = 0 if self.page.locator("dialog").count() else targets.count()
-        if count == 0:
+        there = self.page.evaluate(
+            """([selector, share]) => {
+                const all = document.querySelectorAll(selector);
+                const number = Math.floor(share * all.length);
+                if (!all.length || document.querySelector("dialog")) return null;
+                all[number].scrollIntoView({ block: "center" });
+                const { x, y, width, height } = all[number].getBoundingClientRect();
+                return [x + width / 2, y + height / 2, `${number} ${all[number].textContent}`];
+            }""",
+            ["#board .hints circle, #off-board button, #board .choice button", self.lot.random()],
+        )
+        if there is None:
             return self.press()
-        return self._click(marks, int(self.lot.integers(count)))
+        x, y, told = there
+        self.driver.press_at(x, y)
+        return f"play {told}"
 
     def press(self) -> str:
         """Any button, switch or choice that can be pressed."""
-        count = self.page.evaluate(f"({PRESSABLE})().length")
-        number = int(self.lot.integers(count))
         told: str = self.page.evaluate(
-            f"number => {{ const each = ({PRESSABLE})()[number];"
+            f"share => {{ const all = ({PRESSABLE})();"
+            "const each = all[Math.floor(share * all.length)];"
             "const told = each.ariaLabel ?? (each.textContent || each.value);"
             "each.focus(); each.click(); return told; }",
-            number,
+            self.lot.random(),
         )
         return f"press {told}"
 
@@ -151,19 +160,6 @@ class Walk:
 
     def _wait(self) -> None:
         self.page.wait_for_selector("#board .ground > *", state="attached")
-
-    def _click(self, selector: str, number: int) -> str:
-        x, y, told = self.page.evaluate(
-            """([selector, number]) => {
-                const each = document.querySelectorAll(selector)[number];
-                each.scrollIntoView({ block: "center" });
-                const { x, y, width, height } = each.getBoundingClientRect();
-                return [x + width / 2, y + height / 2, each.textContent];
-            }""",
-            [selector, number],
-        )
-        self.driver.press_at(x, y)
-        return f"play {number} {told}"
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -42,7 +42,11 @@ export async function holdGame(id) {
       if (wanted !== id) return null; // this window has turned to another game by now
       return new Promise((letGo) => (held = { id, letGo }));
     };
-    navigator.locks.request(name, { signal: stop.signal }, hold).catch(() => resolve(newGameId()));
+    navigator.locks.request(name, { signal: stop.signal }, hold).catch(async () => {
+      const { held: all } = await navigator.locks.query(); // a busy browser is late with free ones too
+      if (all.some((each) => each.name === name)) resolve(newGameId());
+      else navigator.locks.request(name, hold);
+    });
   });
 }
 
