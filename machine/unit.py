@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, cached_property, wraps
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakSet
 
 import numpy as np
@@ -57,6 +57,17 @@ def places() -> tuple[str, ...]:
 def is_compiled() -> bool:
     """Whether kernels run as machine code, rather than as plain Python."""
     return bool(places())
+
+
+def refuse_plain(*_: Any) -> NoReturn:
+    """Refuse to run what cannot run as plain Python.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        "networks, and searches with them, need machine code: run without LUDARIUM_CODE=plain"
+    )
 
 
 class Unit:
@@ -100,7 +111,7 @@ class Unit:
         _units.add(self)
         functions = template_functions(sys.modules[recipe.templates], "kernel")
         if not is_compiled():
-            self.kernels = self._plain
+            self.kernels = dict.fromkeys(functions, refuse_plain) if needs_code else self._plain
         else:
             bound = {each: self._bound(each, function) for each, function in functions.items()}
             self.kernels = bound

@@ -26,7 +26,7 @@ import numpy as np
 from ludarium.machine.copies import template_functions
 from ludarium.machine.machines import OF_NETWORKS
 from ludarium.machine.recipe import Recipe
-from ludarium.machine.unit import Unit, is_compiled
+from ludarium.machine.unit import Unit, is_compiled, refuse_plain
 from ludarium.models.evaluation import Evaluation, NetworkInSearch
 from ludarium.models.layers import BoardLayers, Layers
 from ludarium.models.shape import NetworkShape
@@ -197,7 +197,7 @@ def _unit(name: str) -> Unit:
         ValueError: there is no compiler.
     """
     if not is_compiled():
-        raise ValueError("networks need machine code: run without LUDARIUM_CODE=plain")
+        refuse_plain()
     return network_units()[name]
 
 

@@ -229,12 +229,30 @@ def test_other_processors_give_the_same_answers(kind, tmp_path):
         assert np.abs(mine - other).mean() < 2e-5
 
 
-def test_a_network_without_the_compiler_is_refused():
-    code = (
-        "from tests.models.test_kernels import FLAT\n"
-        "from ludarium.models import InferenceEngine, build_network\n"
-        "InferenceEngine(build_network(FLAT, 8, 1), FLAT.observation, 8, 'compiled')\n"
-    )
+#: A compiled network is made; a torch module is searched with.
+NEED_CODE = {
+    "network": """
+from tests.models.test_kernels import FLAT
+from ludarium.models import InferenceEngine, build_network
+InferenceEngine(build_network(FLAT, 8, 1), FLAT.observation, 8, "compiled")
+""",
+    "search": """
+import torch
+from ludarium.envs import make_game
+from ludarium.training.agents import as_agent
+class Network(torch.nn.Module):
+    def forward(self, seen):
+        return torch.zeros(len(seen), 25), torch.zeros(len(seen))
+game = make_game("corso")
+as_agent(Network(), game, simulations=8).actions(game.start().states)
+""",
+}
+
+
+@pytest.mark.parametrize("code", NEED_CODE.values(), ids=NEED_CODE)
+def test_what_needs_machine_code_is_refused_without(code):
     run = python(code, environment={"LUDARIUM_CODE": "plain"})
-    told = "ValueError: networks need machine code: run without LUDARIUM_CODE=plain"
-    assert run.stderr.splitlines()[-1] == told
+    assert run.stderr.splitlines()[-1] == (
+        "ValueError: networks, and searches with them, need machine code: run without "
+        "LUDARIUM_CODE=plain"
+    )
