@@ -443,14 +443,15 @@ test("judgements of a review are kept with the tree, and others are ignored", ()
 test("two windows do not have one game, and a reload gets its own again", async (t) => {
   const held = new Map();
   const locks = {
-    async request(name, { signal }, work) {
+    async request(name, { signal, ifAvailable }, work) {
+      if (ifAvailable && held.has(name)) return work(null);
       while (held.has(name)) {
         await new Promise((go, stop) => {
           held.get(name).then(go);
           signal.addEventListener("abort", () => stop(new Error("AbortError")));
         });
       }
-      const ended = Promise.resolve(work()).then(() => held.delete(name));
+      const ended = Promise.resolve(work({ name })).then(() => held.delete(name));
       held.set(name, ended);
     },
   };

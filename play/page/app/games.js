@@ -42,11 +42,10 @@ export async function holdGame(id) {
       if (wanted !== id) return null; // this window has turned to another game by now
       return new Promise((letGo) => (held = { id, letGo }));
     };
-    navigator.locks.request(name, { signal: stop.signal }, hold).catch(async () => {
-      const { held: all } = await navigator.locks.query(); // a busy browser is late with free ones too
-      if (all.some((each) => each.name === name)) resolve(newGameId());
-      else navigator.locks.request(name, hold);
-    });
+    // A busy browser is late with locks that no window has, too.
+    const ifFree = (lock) => (lock ? hold() : resolve(newGameId()));
+    const again = () => navigator.locks.request(name, { ifAvailable: true }, ifFree);
+    navigator.locks.request(name, { signal: stop.signal }, hold).catch(again);
   });
 }
 
