@@ -81,7 +81,7 @@ def play(game: Any, *moves: str) -> Games:
         actions.append(position.text_to_action(move))
         position.play(actions[-1])
     agent = RandomAgent(game)
-    opening = Openings(position.states, (0,), (tuple(actions),))
+    opening = Openings(position.states, (0,), (tuple(actions),), (None,))
     games = match.play_games(game, (agent, agent), opening)  # played on to the end
     return replace(
         games,

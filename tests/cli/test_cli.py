@@ -326,7 +326,7 @@ def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys
         (
             "tournament random uct:5 --game=corso --games=6 --seed=5 --opening-plies=2 --workers=3",
             "cli.contests.play_contest",
-            ["('random', 'uct:5'), seed=5, opening_plies=2, games=6", "'workers': 3"],
+            ["('random', 'uct:5'), seed=5, opening_plies=2, positions=(), games=6", "'workers': 3"],
         ),
         (
             "compare random uct:5 --game=corso --games-limit=8 --seed=5 --alpha=0.1 --elo0=-7",

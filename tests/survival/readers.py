@@ -264,7 +264,7 @@ def _read_arena(path: Path) -> object:
 def _good_arenas() -> list[bytes]:
     common = {
         **{"format": 1, "game": "corso", "version": 0, "options": {"size": 3}, "networks": {}},
-        **{"agents": ["random", "uct:5"], "seed": 1, "opening_plies": None},
+        **{"agents": ["random", "uct:5"], "seed": 1, "opening_plies": None, "positions": []},
     }
     test = {"elo0": 0.0, "elo1": 30.0, "alpha": 0.05, "beta": 0.05, "games_limit": 100}
     test["normalised"] = False

@@ -114,7 +114,7 @@ RECORD = {"game": "corso", "version": 0, "options": {"size": 5}, "moves": ["a1"]
 ARENA = {
     **{"kind": "tournament", "format": 1, "game": "corso", "version": 0, "options": {"size": 3}},
     **{"networks": {}, "agents": ["random", "greedy"], "seed": 1, "opening_plies": 6},
-    **{"games": 2, "gauntlet": []},
+    **{"positions": [], "games": 2, "gauntlet": []},
 }
 LINE = {
     **{"game": "corso", "version": 0, "options": {"size": 3}, "seed": 0, "moves": ["a1"]},

@@ -327,6 +327,7 @@ def games_of(as_player_0: MatchResult, as_player_1: MatchResult) -> Games:
         game=make_game("corso"),
         players=("uct:[10]", "greedy"),
         seeds=np.zeros(count, np.int64),
+        positions=(None,) * count,
         seats=seats,
         opening_plies=np.zeros(count, np.int64),
         actions=actions,
