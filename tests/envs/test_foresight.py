@@ -13,7 +13,13 @@ from ludarium.envs.engine.views import WINS, Threats
 from ludarium.envs.osiron.rules import NO_PAIR
 from tests.games import ALL_GAMES, changed, play_texts, random_game, slow_but
 
-PASSED = {"corso": True, "onyx": True, "osiron": True, "obsidio": True, "obelisk": False}
+PASSED = {
+    "corso": True,
+    "onyx": True,
+    "osiron": True,
+    "obsidio": True,
+    "obelisk": False,
+}
 
 
 @pytest.fixture(params=slow_but(["corso", "osiron", "tictactoe", "oddity"], ALL_GAMES))
