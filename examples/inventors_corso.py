@@ -16,6 +16,7 @@ against it yourself, with the folder of his network in ``CORSO_NETWORK``:
 import argparse
 import os
 import time
+from functools import cache
 
 import numpy as np
 from corso.model import CellState, Corso, Terminal
@@ -57,9 +58,9 @@ def compare_rules(game, games, seed=1):
             ours, theirs = ours + halfway - began, theirs + time.perf_counter() - halfway
             if end is not Terminal.NOT_TERMINAL:
                 actions = []  # he names some there
-                his_rewards = {Terminal.DRAW: (0, 0)}.get(end, (3 - 2 * winner, 2 * winner - 3))
-                if not position.is_over or rewards != his_rewards:
-                    raise ValueError(f"{position.text}: {rewards} here, there {his_rewards}")
+                lead = 0 if end is Terminal.DRAW else 3 - 2 * winner  # of his player 1
+                if not position.is_over or rewards != (lead, -lead):
+                    raise ValueError(f"{position.text}: {rewards} here, there {(lead, -lead)}")
             if [action.row * game.size + action.column for action in actions] != list(legal):
                 raise ValueError(f"{position.text}: legal are {legal}, for the inventor {actions}")
             if state != his_state(position):
@@ -99,13 +100,11 @@ class Inventor:
 
 
 def inventor(position):
-    """The network in ``CORSO_NETWORK``."""
-    if not loaded:
-        loaded.append(Inventor(os.environ["CORSO_NETWORK"]))
-    return loaded[0](position)
+    """The player with the network in ``CORSO_NETWORK``."""
+    return _load(os.environ["CORSO_NETWORK"])(position)
 
 
-loaded: list[Inventor] = []
+_load = cache(Inventor)
 
 
 def main():
