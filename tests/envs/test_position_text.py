@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.envs import GAMES, Game, Position, from_record, make_game, make_raw
+from ludarium.envs import Game, Position, from_record, make_game, make_raw
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.record import check_record
 from ludarium.envs.engine.rule import DRAW
@@ -68,24 +68,6 @@ def test_every_position_of_random_games_is_read_back_and_goes_on_alike(case: str
             again.play(action)
             assert _looks_alike(again, position)
             assert again.text == position.text
-
-
-@pytest.mark.slow
-def test_every_position_of_a_small_board_is_read_back() -> None:
-    start = make_game("corso", size=3).start()
-    front, texts = [start], {start.text}
-    while front:
-        position = front.pop()
-        again = Position.from_text(position.game, position.text)
-        assert again.text == position.text
-        assert _looks_alike(again, position)
-        for action in [] if position.is_over else position.legal_actions.tolist():
-            child = position.copy()
-            child.play(action)
-            if child.text not in texts:
-                texts.add(child.text)
-                front.append(child)
-    assert len(texts) == 11_612
 
 
 @pytest.mark.parametrize(("name", "options", "text"), EXAMPLES)
@@ -200,29 +182,6 @@ def test_a_text_is_measured_before_it_is_read() -> None:
         Position.from_text(make_game("corso"), "5" * 200_001)
     with pytest.raises(ValueError, match="written as a text"):
         Position.from_text(make_game("corso"), 5)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("case", slow_but(["corso"], GAMES))
-def test_damaged_texts_are_refused_or_read_as_playable_positions(case: str) -> None:
-    kind, options = CASES[case]
-    game, lot = kind(**options), random.Random(3)
-    signs = "0123456789/|=,*- abcdLDOXVHbtBT" + "".join(random_positions(game, 2)[0].text)
-    for position, _ in islice(random_game(game, 3), 0, 60, 3):
-        for _ in range(12):
-            text = list(position.text)
-            for _ in range(lot.randrange(1, 4)):
-                place = lot.randrange(len(text))
-                text[place : place + lot.randrange(2)] = lot.choice(signs) * lot.randrange(3)
-            try:
-                found = Position.from_text(game, "".join(text))
-            except ValueError:
-                continue
-            assert Position.from_text(game, found.text).text == found.text
-            for _ in range(game.max_plies + 1):
-                if found.is_over:
-                    break
-                found.play(lot.choice(found.legal_actions.tolist()))
-            assert found.is_over
 
 
 def test_moves_are_played_out_of_one_text() -> None:

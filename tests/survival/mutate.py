@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 LARGEST = 200_000
@@ -102,6 +102,18 @@ def mutate_bytes(content: bytes, rng: random.Random) -> bytes:
         else:
             del changed[begin + rng.randrange(1000) :]
     return bytes(changed[:LARGEST])
+
+
+def wrong_text(texts: Sequence[str], rng: random.Random) -> str:
+    """One of the texts of positions with some signs changed, or worse."""
+    text = rng.choice(texts)
+    if rng.random() < 0.2:
+        return mutate_bytes(text.encode(), rng).decode(errors="surrogateescape")
+    signs, others = list(text), "0123456789/|=,*- " + "".join(texts)
+    for _ in range(rng.randrange(1, 4)):
+        place = rng.randrange(len(signs) + 1)
+        signs[place : place + rng.randrange(2)] = rng.choice(others) * rng.randrange(3)
+    return "".join(signs)
 
 
 def as_text(data: Any) -> bytes:
