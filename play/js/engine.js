@@ -182,6 +182,18 @@ export class Game {
     return this.#functions.game_write_text() ? this.#said("text", "length") : "";
   }
 
+  /**
+   * How a position's text has the board, for editors: `letters` of what a cell holds, the first one of an
+   * empty cell; the `widths` of the rows from the top, and the `borders` between them. Null if the
+   * game's positions have no text.
+   */
+  get textForm() {
+    const field = (name) => this.#memory.view("game_text_tables", name);
+    const signs = (name) => String.fromCharCode(...field(name));
+    if (!this.text) return null;
+    return { letters: signs("letters"), widths: [...field("width")], borders: signs("borders").slice(0, -1) };
+  }
+
   /** The seed that the game started with. */
   get seed() {
     return this.#seed;

@@ -212,10 +212,7 @@ def test_only_the_left_button_drags_and_the_next_press_counts(driver: PageDriver
 def test_a_position_is_typed_set_up_and_told_in_link_and_record(driver: PageDriver) -> None:
     driver.open("#g=corso&o=corso&m=12.6")
     driver.press(driver.page.get_by_role("button", name="Share"))
-    field, told = (
-        driver.page.get_by_label("Position as text"),
-        driver.page.locator(".position output"),
-    )
+    field, told = driver.page.get_by_label("Position as text"), driver.page.locator("dialog output")
     assert field.input_value() == "5/5/2O2/1X3/5 0"
     before = driver.page.locator(".position svg").inner_html()
     field.fill("5/5/5/5/4O 0")
@@ -223,7 +220,7 @@ def test_a_position_is_typed_set_up_and_told_in_link_and_record(driver: PageDriv
     field.fill("5/2O2/1X3/5/5 0")
     assert told.inner_text() == ""
     assert driver.page.locator(".position svg").inner_html() != before
-    driver.press(driver.page.get_by_role("button", name="Set up"))
+    driver.press(driver.page.get_by_role("button", name="Analyse"))
     driver.page.wait_for_selector("dialog", state="detached")
     driver.play()
     record = json.loads(driver.record)
@@ -238,3 +235,46 @@ def test_a_position_is_typed_set_up_and_told_in_link_and_record(driver: PageDriv
         "“5 0” is no position of corso: its rows are 1, not 5; write them from the top, with / "
         "between them."
     )
+
+
+def test_a_position_is_set_up_by_clicks_and_keys(sized: PageDriver) -> None:
+    page = sized.page
+    sized.open("#g=corso&o=corso&opponent=random&seat=0")
+    sized.press(page.get_by_role("button", name="Share"))
+    field, told = page.get_by_label("Position as text"), page.locator("dialog output")
+    sized.press(page.get_by_text("Set up by clicking"))
+    sized.press(page.get_by_label("Row 2, cell 3: empty"))
+    assert field.input_value() == "5/2O2/5/5/5 0"
+    assert "player_0 has placed as many marbles as player_1" in told.inner_text()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("X")
+    assert field.input_value() == "5/2O2/1X3/5/5 0"
+    assert told.inner_text() == ""
+    sized.press(page.locator("dialog label", has_text="Player 2"))
+    assert field.input_value() == "5/2O2/1X3/5/5 1"
+    assert sized.barriers == []
+    field.fill("5/2O2/1X2X/5/o4 0")
+    assert page.get_by_label("Row 3, cell 5: X").inner_text() == "X"
+    assert page.get_by_label("Player 1", exact=True).is_checked()
+    page.get_by_label("Row 5, cell 1: o").press("Delete")
+    page.get_by_label("Row 3, cell 5: X").press("Backspace")
+    sized.press(page.get_by_role("button", name="Play from here"))
+    page.wait_for_selector("dialog", state="detached")
+    sized.play()
+    sized.wait_for("document.querySelectorAll('.move').length === 2")  # the opponent goes on
+    assert json.loads(sized.record)["position"] == "5/2O2/1X3/5/5 0"
+
+
+def test_any_board_is_set_up_and_analysed(driver: PageDriver) -> None:
+    driver.open("#g=osiron&o=osiron")
+    driver.press(driver.page.get_by_role("button", name="Share"))
+    field = driver.page.get_by_label("Position as text")
+    driver.press(driver.page.get_by_text("Set up by clicking"))
+    driver.press(driver.page.get_by_label("Row 2, cell 1: D"))
+    driver.page.get_by_label("Row 3, cell 1: L").press("D")
+    driver.press(driver.page.locator("dialog label", has_text="Player 2"))
+    assert field.input_value() == "DDDDD/LDDDDDD/DLLLLLL/LLLLL 1"
+    driver.press(driver.page.get_by_role("button", name="Analyse"))
+    driver.page.wait_for_selector("dialog", state="detached")
+    assert driver.page.get_by_role("tab", name="Analysis").get_attribute("aria-selected") == "true"

@@ -1,7 +1,9 @@
 /** Starts that people set up: by clicking on a picture, or as the text of a position. */
 
-import { placeOf, shapesOf } from "./board.js";
-import { el } from "./dom.js";
+import { ARROWS, placeOf, shapesOf } from "./board.js";
+import { button, el, radios, selection } from "./dom.js";
+
+const MOST_LETTERS = 8; // beside each other
 
 /** Draw a game's position. */
 function draw(svg, scene, game) {
@@ -14,22 +16,89 @@ function draw(svg, scene, game) {
 
 const pictureOf = ({ box }) => el("svg:svg", { viewBox: box.join(" "), "aria-hidden": "true" });
 
+/** The rows of a board in a position's text, a letter for each cell; what is wrong in it stays as it is. */
+function rowsOf(board, { letters, widths, borders }) {
+  const isCounted = !/\d/.test(letters[0]);
+  const signs = isCounted ? board.replace(/\d+/g, (number) => letters[0].repeat(Math.min(number, 99))) : board;
+  const rows = [[]];
+  for (const sign of signs) {
+    if (borders.includes(sign)) rows.push([]);
+    else rows.at(-1).push(sign);
+  }
+  return widths.map((width, row) => Array.from({ length: width }, (_, cell) => rows[row]?.[cell] ?? letters[0]));
+}
+
+/** The board in a position's text, of its rows. */
+function boardOf(rows, { letters, borders }) {
+  const counted = (row) =>
+    /\d/.test(letters[0]) ? row.join("") : row.join("").replaceAll(letters[0], " ").replace(/ +/g, ({ length }) => length);
+  return rows.map((row, number) => counted(row) + (borders[number] ?? "")).join("");
+}
+
 /**
- * The text of a position, and its picture, which follows what is typed, or the reason why it is none.
+ * The text of a position with its picture, which follows what is typed, or the reason why it is none; and a
+ * board on which pieces are put, whose changes are changes of the text.
  * @param {object} board `{engine, scene}` of the variant.
  * @param {string} text the text at first.
- * @returns {{input: HTMLElement, picture: HTMLElement}}
+ * @returns {{input: HTMLElement, picture: HTMLElement, editor: HTMLElement}}
  */
 export function positionField({ engine, scene }, text) {
   const game = engine.newGame();
+  const form = game.textForm;
+  const { letters, widths } = form;
   const svg = pictureOf(scene);
   const told = el("output", {});
   const input = el("input", {
     ...{ type: "text", value: text, spellcheck: "false", oninput: show },
     "aria-label": "Position as text",
   });
+  const words = () => input.value.trim().split(/\s+/);
+  let letter = letters[1]; // that a click puts
+  const cells = widths.map((width, row) =>
+    Array.from({ length: width }, (_, cell) =>
+      button("", () => put(row, cell, letter), { tabindex: row || cell ? -1 : 0, onkeydown: (event) => key(event, row, cell) }),
+    ),
+  );
+  const nameOf = (sign) => (sign === letters[0] ? "empty" : sign);
+  const movers = radios("To move", [["0", "Player 1"], ["1", "Player 2"]], words()[1], (mover) => write(words()[0], mover));
+  const entries = [...letters].map((sign) => [sign, nameOf(sign)]);
+  const choose = (sign) => (letter = sign);
+  const palette =
+    letters.length > MOST_LETTERS
+      ? el("label", {}, "Put ", selection({}, entries, letter, choose))
+      : radios("Put", entries, letter, choose);
+
+  function write(board, mover) {
+    input.value = [board, mover, ...words().slice(2)].join(" ");
+    show();
+  }
+
+  function put(row, cell, sign) {
+    const rows = rowsOf(words()[0], form);
+    rows[row][cell] = sign;
+    write(boardOf(rows, form), words()[1] ?? "0");
+  }
+
+  /** Arrows go to another cell, letters are put. */
+  function key(event, row, cell) {
+    const [right, down] = ARROWS[event.key] ?? [0, 0];
+    const sign = ["Backspace", "Delete"].includes(event.key) ? letters[0] : event.key;
+    const next = cells[row + down]?.[Math.min(cell + right, widths[row + down] - 1)];
+    if (right || down) next?.focus();
+    else if (letters.includes(sign)) put(row, cell, sign);
+    else return;
+    event.preventDefault();
+  }
 
   function show() {
+    rowsOf(words()[0], form).forEach((row, number) =>
+      row.forEach((sign, place) => {
+        const cell = cells[number][place];
+        cell.textContent = sign === letters[0] && !/\d/.test(sign) ? "" : sign;
+        cell.setAttribute("aria-label", `Row ${number + 1}, cell ${place + 1}: ${nameOf(sign)}`);
+      }),
+    );
+    for (const each of movers.querySelectorAll("input")) each.checked = each.value === words()[1];
     try {
       game.start(0, input.value);
       told.textContent = "";
@@ -40,7 +109,10 @@ export function positionField({ engine, scene }, text) {
   }
 
   show();
-  return { input, picture: el("div", { class: "position" }, svg, told) };
+  const rows = cells.map((row, number) => el("div", { class: (form.borders[number] ?? "/") === "/" ? null : "border" }, row));
+  const board = el("div", { class: "cells", role: "group", "aria-label": "Board" }, rows);
+  const editor = el("details", {}, el("summary", {}, "Set up by clicking"), palette, board, movers);
+  return { input, picture: el("div", { class: "position" }, svg), editor: el("div", {}, editor, told) };
 }
 
 /**

@@ -53,8 +53,8 @@ export function confirmed(question, yes, onYes) {
  * @param {object} given
  * @param {string} given.address address of the game.
  * @param {() => string} given.record the game as text.
- * @param {object | ""} given.position from `positionField`, with `setUp`, which begins at a text and
- *   rejects with a message; empty if positions of the game have no text.
+ * @param {object | ""} given.position from `positionField`, with `play` and `analyse`, which begin at a
+ *   text and reject with a message; empty if positions of the game have no text.
  * @param {string} given.file name of a saved file.
  * @param {(text: string) => Promise<void>} given.load read a record; rejects with a message.
  */
@@ -113,7 +113,13 @@ export function shareDialog({ address, record, position, file, load }) {
             { class: "row" },
             position.input,
             button("Copy", copy(position.input, "position"), { label: "Copy the position" }),
-            button("Set up", () => read(position.input.value, position.setUp)),
+          ),
+          position.editor,
+          el(
+            "div",
+            { class: "row" },
+            button("Play from here", () => read(position.input.value, position.play)),
+            button("Analyse", () => read(position.input.value, position.analyse)),
           ),
         ]
       : []),

@@ -41,6 +41,24 @@ export function selection(attributes, entries, selected, onchange) {
   return field;
 }
 
+let lastName = 0;
+
+/** A labelled group of radio buttons; an entry is its value, its text and perhaps a picture. */
+export function radios(legend, entries, value, onchange, style = "pills") {
+  const name = `radio${(lastName += 1)}`;
+  return el(
+    "fieldset",
+    { class: style },
+    el("legend", {}, legend),
+    entries.map(([key, text, picture]) => {
+      const input = el("input", { type: "radio", name, value: key, checked: key === value });
+      input.addEventListener("change", () => onchange(key));
+      const image = picture ? el("img", { src: picture, alt: "", width: 90, height: 90 }) : null;
+      return el("label", {}, input, el("span", {}, image, text));
+    }),
+  );
+}
+
 /** An icon drawn with one path in a square of 24. */
 export function icon(path) {
   const svg = el("svg:svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" });

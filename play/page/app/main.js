@@ -827,17 +827,24 @@ function askGames() {
   gamesDialog(games, { open: resume, remove: forgetGame, isSafe });
 }
 
-/** Begin at a position of the game on the board; nobody plays until a new game is begun there. */
-async function setUpPosition(position) {
+/** Begin at a position of the game on the board: the players go on, or it is studied. */
+async function setUpPosition(position, state) {
   const { game, variant, table } = session.board;
   const board = await setUp({ game, variant, diagram: table.diagram, position: position.trim() });
-  begin(board, { seats: [PERSON, PERSON], studying: true });
+  begin(board, state);
+  if (!state.studying) return;
+  selectTab("analysis");
+  if (!analyst.isOn) onAnalysis.turn(true);
 }
 
 function share() {
   const { text } = session.table.at(session.view);
   shareDialog({
-    position: text && { ...positionField(session.table, text), setUp: setUpPosition },
+    position: text && {
+      ...positionField(session.table, text),
+      play: (position) => setUpPosition(position, { seats: session.seats.map((seat) => (seat === GUIDE ? PERSON : seat)) }),
+      analyse: (position) => setUpPosition(position, { seats: [PERSON, PERSON], studying: true }),
+    },
     address: new URL(fragment(), location.href).href,
     record: () => recordText(session),
     file: `${session.board.variant.id}.json`,

@@ -4,7 +4,7 @@ import { suitingLevel } from "./adapting.js";
 import { address, whyNoDiagram } from "./catalog.js";
 import { diagramField } from "./diagram.js";
 import { isTaught } from "./lesson.js";
-import { button, el, selection } from "./dom.js";
+import { button, el, radios, selection } from "./dom.js";
 import { openDialog } from "./dialogs.js";
 import { capital } from "./panels.js";
 import { levelInWords, MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
@@ -62,24 +62,6 @@ export function offerAgain(chosen, { seats, person, studying, live }) {
   if (chosen.side === "watch" || (!isShared && chosen.side !== "lot")) chosen.side = String(person ?? 0);
 }
 
-let lastName = 0;
-
-/** A labelled group of radio buttons; an entry is its value, its text and perhaps a picture. */
-function radios(legend, entries, value, onchange, style = "pills") {
-  const name = `radio${(lastName += 1)}`;
-  return el(
-    "fieldset",
-    { class: style },
-    el("legend", {}, legend),
-    entries.map(([key, text, picture]) => {
-      const input = el("input", { type: "radio", name, value: key, checked: key === value });
-      input.addEventListener("change", () => onchange(key));
-      const image = picture ? el("img", { src: address(picture), alt: "", width: 90, height: 90 }) : null;
-      return el("label", {}, input, el("span", {}, image, text));
-    }),
-  );
-}
-
 function select(label, entries, value, onchange) {
   const field = selection({}, entries, value, onchange);
   return el("label", { class: "field" }, el("span", {}, label), field);
@@ -131,7 +113,7 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
       chosen[key] = value;
       draw(key);
     };
-    const games = catalog.games.map((each) => [each.name, each.title, each.lesson?.picture]);
+    const games = catalog.games.map(({ name, title, lesson }) => [name, title, lesson && address(lesson.picture)]);
     const sides = Object.entries(SIDES);
     const parts = [
       ["game", radios("Game", games, game.name, change("game"), "cards")],
