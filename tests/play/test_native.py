@@ -3,7 +3,8 @@
     LUDARIUM_NATIVE_GAMES=1000 python -m pytest --timeout 0 tests/play/test_native.py -k levels_play
 
 plays a thousand games at all levels for each kind of processor that runs here, 250 of each game,
-and 200 for each that is emulated. In Node ten games are played at each level.
+and 200 for each that is emulated, and reads 10,000 hostile texts of positions with ``-k hostile``.
+In Node ten games are played at each level.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
+from tests.games import random_game
+from tests.survival.mutate import wrong_text
 
 from .node import need_tools
 
@@ -66,6 +69,7 @@ PLAYED = {
 }
 GAMES = int(os.environ.get("LUDARIUM_NATIVE_GAMES", "60"))
 CALLS = 200_000
+TEXTS = 10 * GAMES
 ALIGNMENT = 64
 _TYPES = {
     "int32_t": ctypes.c_int32,
@@ -283,6 +287,28 @@ def test_positions_are_written_and_read_as_in_python(exported, name):
             assert native.told("position") == known
             np.testing.assert_array_equal(native.save(), saved)
         assert native.call("outcome") == position.outcome
+
+
+@pytest.mark.slow
+@on_linux
+@pytest.mark.parametrize("name", COMPARED)
+def test_hostile_texts_are_refused_in_a_line_and_change_nothing(exported, name):
+    native, game = game_of(exported(name)), make_game(name, **COMPARED[name])
+    lot, refused = random.Random(name), 0
+    texts = [position.text for position, _ in random_game(game, 3)]
+    assert native.call("start_at", texts[-2].encode()) == 0
+    saved = native.save()
+    for _ in range(TEXTS):
+        text = wrong_text(texts, lot).encode(errors="surrogateescape").partition(b"\0")[0]
+        code = native.call("start_at", text)
+        assert code in (0, native.codes["POSITION"])
+        if code:
+            refused += 1
+            assert native.told("refusal").isprintable()
+            np.testing.assert_array_equal(native.save(), saved)
+        else:
+            assert native.call("restore", saved, len(saved)) == 0
+    print(f"{name}: {refused:,} of {TEXTS:,} hostile texts refused")
 
 
 @pytest.mark.slow

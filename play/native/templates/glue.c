@@ -186,8 +186,11 @@ static void use_processor(void *buffer, i64 processor) {
 
 /* Begin at the position of a text; returns the status, or a negative number, and nothing changes. */
 static i64 begin_at(void *buffer, const char *text, i64 length) {
-    i64 kept_length = length < POSITION_BYTES ? length : POSITION_BYTES;
-    __builtin_memcpy(at(buffer, AT_said_text), text, (size_t)kept_length);
+    char *signs = at(buffer, AT_said_text);
+    for (i64 k = 0; k < length && k < POSITION_BYTES; k++) {
+        int is_space = text[k] >= '\t' && text[k] <= '\r';
+        signs[k] = is_space ? ' ' : text[k] < ' ' || text[k] > '~' ? '?' : text[k];
+    }
     *(int32_t *)at(buffer, AT_said_length) = length < INT32_MAX ? (int32_t)length : INT32_MAX;
     return ludarium_game_game_read_text(buffer);
 }
