@@ -180,8 +180,8 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 
 $(PEERS)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(PEERS)
-	$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet \
-		--editable '.[train]' pgx mctx envpool open_spiel
+	$(PIP:$(BIN)/%=$(PEERS)/bin/%) pip
+	$(PIP:$(BIN)/%=$(PEERS)/bin/%) --group peers --editable '.[train]'
 	@touch $@
 
 clean:
