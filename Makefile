@@ -178,10 +178,10 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 		--editable '.[compile,render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
 	@touch $@
 
-$(PEERS)/.ready: pyproject.toml constraints.txt
+$(PEERS)/.ready: pyproject.toml constraints.txt examples/classics/pyproject.toml
 	$(PYTHON) -m venv --clear $(PEERS)
 	$(PIP:$(BIN)/%=$(PEERS)/bin/%) pip
-	$(PIP:$(BIN)/%=$(PEERS)/bin/%) --group peers --editable '.[train]'
+	$(PIP:$(BIN)/%=$(PEERS)/bin/%) --group peers --editable '.[train]' --editable examples/classics
 	@touch $@
 
 clean:
