@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.25, help="duration of a measurement")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--simulations", type=int, default=32, help="of self-play, for each move")
-    parser.add_argument("--minutes", type=float, default=8, help="of a run of strength")
+    parser.add_argument("--minutes", type=float, default=20, help="of a run of strength")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the page there")
     parser.add_argument("--cores", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -122,8 +122,9 @@ def orchestrate(given: argparse.Namespace) -> None:
     """Run each table in a process on one core, and again on all; write the page."""
     cores = sorted(os.sched_getaffinity(0))
     about = machine(len(cores), given)
-    data = None if given.output is None else given.output.with_suffix(".json")
-    tables: dict[str, Any] = json.loads(data.read_text()) if data and data.exists() else {}
+    tables: dict[str, Any] = {}
+    if given.output is not None and (data := given.output.with_suffix(".json")).exists():
+        tables = json.loads(data.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         for count in dict.fromkeys((1, len(cores))):
             for name in given.only:
@@ -140,10 +141,15 @@ def orchestrate(given: argparse.Namespace) -> None:
                     raise SystemExit(ended.returncode)
                 rows = [json.loads(line) for line in file.read_text().splitlines()]
                 tables[f"{name} {count}"] = {"about": about, "rows": rows}
-    if data is not None:
-        data.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
-        has_picture = draw(tables, given.output.with_suffix(".svg"))
-        given.output.write_text(page(tables, has_picture, given.output.stem), encoding="utf-8")
+                if given.output is not None:  # each time: a run that is stopped leaves what it has
+                    write(tables, given.output)
+
+
+def write(tables: Mapping[str, Any], output: Path) -> None:
+    """Write the page, and beside it its rows and its picture."""
+    output.with_suffix(".json").write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+    has_picture = draw(tables, output.with_suffix(".svg"))
+    output.write_text(page(tables, has_picture, output.stem), encoding="utf-8")
 
 
 def shown_cores(count: int) -> str:
@@ -409,7 +415,7 @@ def batch_rows(given: argparse.Namespace) -> Iterator[Row]:
                 for name, figures in turns(calls, given.seconds, given.repeats).items():
                     found.setdefault(name, []).append(median(figures))
             for name, medians in found.items():
-                row = {"game": game.title, "observations": dtype, "library": name}
+                row: Row = {"game": game.title, "observations": dtype, "library": name}
                 row |= {
                     f"{count:,}": each for count, each in zip(given.sizes, medians, strict=True)
                 }
@@ -806,7 +812,9 @@ def our_learner(game: Known, workers: int) -> Callable[[], int]:
     from ludarium.training.networks import fresh_network, random_observations
 
     rules = game.make()
-    network = fresh_network(rules, NetworkConfig(**NETWORK))
+    network = fresh_network(
+        rules, NetworkConfig(channels=NETWORK["channels"], blocks=NETWORK["blocks"])
+    )
     learner = Learner(network, LearnerConfig(batch=LEARNER_BATCH), False, "cpu", workers)
     batch = Batch(
         observations=random_observations(rules, LEARNER_BATCH, 1),
@@ -886,7 +894,10 @@ def strength_rows(given: argparse.Namespace) -> Iterator[Row]:
     from ablations import TINY
     from strength import points_against, reached, train_all
 
-    settings = ["bootstrap={positions: 15000, playouts: 400, replay_ratio: 4}"]
+    settings = [
+        "bootstrap={positions: 15000, playouts: 400, replay_ratio: 4}",
+        "save={every: 5, keep: null}",
+    ]
     minutes, games = (0.02, 2) if given.quick else (given.minutes, 100)
     for seed in (1,) if given.quick else (1, 2):
         with tempfile.TemporaryDirectory() as name:
@@ -939,7 +950,7 @@ By how many games there are at once. Random legal actions; each step gives masks
 and a game that ends begins anew. `actions from Python`: ludarium draws them in one call and plays
 them in another, else both are one call. Pgx and EnvPool have bool observations, which are
 converted where float32 is asked for. EnvPool observes for both players, and its actions are drawn
-by numpy.
+by numpy. The ratio is that of the largest figures of both rows.
 """,
     "memory": """\
 Growth of the process's resident memory.
@@ -952,9 +963,10 @@ which Corso is one, and compiles Connect Four, which is not among them.
 A position is a move of a game, after a search with the same number of simulations and a fresh
 network of 32 channels and 4 blocks, in float32 unless it says eight bits. Ludarium and mctx
 search with Gumbel AlphaZero; ludarium also proves wins and keeps evaluations. OpenSpiel's
-AlphaZero in Python evaluates one position at a time, and keeps evaluations; its convolutions take
-the last axis of the observation, the columns of the board, for the planes. It uses more cores by
-more processes, so it is measured on one.
+AlphaZero evaluates one position at a time with a network that it does not compile, and keeps
+evaluations; its convolutions take the last axis of the observation, the columns of the board, for
+the planes. It uses more cores by more processes, so it is measured on one. This is the one in
+Python: the one in C++ is not built into its package.
 """,
     "learner": f"""\
 Steps of gradient descent on a batch of {LEARNER_BATCH} positions that is ready, float32, with the
@@ -963,11 +975,12 @@ gradients and averages weights. `JAX and optax` is Adam on the network without n
 mctx searches with, which is less work.
 """,
     "strength": """\
-A run of AlphaZero on one core, measured by processor time; the agent of each iteration plays 100
-games against UCT with 1,000 playouts, both with alternating seats, with 32 simulations. Reached
-is what two iterations in turn have. The other libraries come with no training run of Connect Four
-that says how long it takes, so there is nothing to put beside it. `python benchmarks/peers.py
---only strength --output docs/results/peers.md` measures it.
+Minutes of processor time of a run of AlphaZero on one core. The agent of every fifth iteration
+plays 100 games against UCT with 1,000 playouts, with 32 simulations a move; the goal is reached
+where two such agents in turn have it, a dash is never. The other libraries tell no such figure.
+
+    python benchmarks/peers.py --only strength --output docs/results/peers.md
+
 """,
 }
 
