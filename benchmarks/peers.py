@@ -178,9 +178,9 @@ def machine(cores: int, given: argparse.Namespace) -> str:
     versions = ", ".join(f"{each} {version(each)}" for each in PEERS)
     return (
         f"Measured on {time.strftime('%Y-%m-%d')} on {names[0] if names else platform.machine()}, "
-        f"{shown_cores(cores)}; Python {platform.python_version()}, {versions}. A figure is the "
-        f"median of {given.repeats} measurements of {given.seconds:g} s, or of "
-        f"{min(FEW, given.repeats)} for the start, self-play and the learner.{busy}"
+        f"{shown_cores(cores)}; Python {platform.python_version()}, {versions}. A rate is the "
+        f"median of {given.repeats} measurements of {given.seconds:g} s, of "
+        f"{min(FEW, given.repeats)} in self-play and learning; times of the start too.{busy}"
     )
 
 
@@ -191,6 +191,7 @@ def page(tables: Mapping[str, Any], has_picture: bool, stem: str) -> str:
     lines += [abouts[0], ""]
     if has_picture:
         lines += [f"![Plies, steps and positions per second of each library]({stem}.svg)", ""]
+        lines += ["On one core; of mctx the number of games at once that is best.", ""]
     for name, heading in HEADINGS.items():
         of_name = {key: table for key, table in tables.items() if key.split()[0] == name}
         if not of_name:
@@ -235,12 +236,12 @@ def draw(tables: Mapping[str, Any], path: Path) -> bool:
     from ludarium.analysis.figures import figure_file
 
     loop, batch, search = (tables[f"{name} 1"]["rows"] for name in ("loop", "batch", "selfplay"))
-    with figure_file(path, 9.6, 7.6) as figure:
+    with figure_file(path, 10, 8) as figure:
         axes = figure.subplots(2, 2, height_ratios=(1, 1.1))
         for place, game in zip(axes[0], GAMES, strict=True):
             draw_batches(place, game.title, batch)
-        draw_bars(axes[1][0], "One game at a time, steps per second", "interface", loop)
-        draw_bars(axes[1][1], "Self-play, positions per second", "game", search)
+        draw_bars(axes[1][0], "One game at a time, steps per second", "interface", loop, "linear")
+        draw_bars(axes[1][1], "Self-play, positions per second", "game", search, "log")
     return True
 
 
@@ -252,7 +253,7 @@ def draw_batches(axes: Any, title: str, rows: list[Row]) -> None:
             colour, label = COLOURS[row["library"]], row["library"]
             numbers = [int(key.replace(",", "")) for key in sizes]
             axes.loglog(numbers, [row[key] for key in sizes], "o-", color=colour, label=label)
-            axes.set_xticks(numbers, sizes)
+            axes.set_xticks(numbers, sizes, fontsize=8)
     axes.minorticks_off()
     axes.set_title(f"{title}, plies per second, float32", fontsize=10)
     axes.set_xlabel("games at once")
@@ -260,30 +261,38 @@ def draw_batches(axes: Any, title: str, rows: list[Row]) -> None:
     axes.legend(frameon=False, fontsize=9)
 
 
-def draw_bars(axes: Any, title: str, key: str, rows: list[Row]) -> None:
+def draw_bars(axes: Any, title: str, key: str, rows: list[Row], scale: str) -> None:
     """Horizontal bars under a heading for each group, the best of those of one colour."""
-    labels, y = [], 0
+    labels: dict[int, str] = {}
+    y = 0
     for group in dict.fromkeys((row["game"], row[key]) for row in rows):
-        labels.append((y, ", ".join(dict.fromkeys(group))))
-        y += 1
+        heading = ", ".join(dict.fromkeys(group))
+        axes.text(0.01, y, heading, transform=axes.get_yaxis_transform(), va="center", fontsize=9)
         best: dict[str, float] = {}
         for row in rows:
-            library = next(name for name in reversed(COLOURS) if row["library"].startswith(name))
             if (row["game"], row[key]) == group:
+                library = max(
+                    (each for each in COLOURS if row["library"].startswith(each)), key=len
+                )
                 best[library] = max(best.get(library, 0.0), row["per second"])
         for library, value in best.items():
-            axes.barh(y, value, color=COLOURS[library], height=0.8)
-            axes.text(value * 1.15, y, shown(value), va="center", fontsize=8)
-            labels.append((y, library))
             y += 1
-    axes.set_xscale("log")
-    axes.set_xlim(right=axes.get_xlim()[1] * 6)
-    axes.set_yticks([place for place, _ in labels], [text for _, text in labels], fontsize=8)
-    groups = {text for _, text in labels} - set(COLOURS)
-    for tick in axes.get_yticklabels():
-        tick.set_fontweight("bold" if tick.get_text() in groups else "normal")
+            axes.barh(y, value, color=COLOURS[library])
+            axes.annotate(
+                shown(value),
+                (value, y),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+            )
+            labels[y] = library
+        y += 1
+    axes.set_xscale(scale)
+    axes.set_xlim(right=axes.get_xlim()[1] * (1.15 if scale == "linear" else 4))
+    axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
     axes.tick_params(axis="y", length=0)
-    axes.invert_yaxis()
+    axes.set_ylim(y - 0.5, -0.8)
     axes.set_title(title, fontsize=10)
     axes.grid(axis="x")
 
