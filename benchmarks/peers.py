@@ -180,7 +180,7 @@ def machine(cores: int, given: argparse.Namespace) -> str:
         f"Measured on {time.strftime('%Y-%m-%d')} on {names[0] if names else platform.machine()}, "
         f"{shown_cores(cores)}; Python {platform.python_version()}, {versions}. A rate is the "
         f"median of {given.repeats} measurements of {given.seconds:g} s, of "
-        f"{min(FEW, given.repeats)} in self-play and learning; times of the start too.{busy}"
+        f"{min(FEW, given.repeats)} in self-play, in learning and for the start.{busy}"
     )
 
 
@@ -969,8 +969,8 @@ Growth of the process's resident memory.
 which Corso is one, and compiles Connect Four, which is not among them.
 """,
     "selfplay": """\
-A position is a move of a game, after a search with the same number of simulations and a fresh
-network of 32 channels and 4 blocks, in float32 unless it says eight bits. Ludarium and mctx
+A position is a move of a game, after a search with 32 simulations and a fresh network of 32
+channels and 4 blocks, in float32 unless it says eight bits. Ludarium and mctx
 search with Gumbel AlphaZero; ludarium also proves wins and keeps evaluations. OpenSpiel's
 AlphaZero evaluates one position at a time with a network that it does not compile, and keeps
 evaluations; its convolutions take the last axis of the observation, the columns of the board, for
