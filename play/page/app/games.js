@@ -45,7 +45,8 @@ export async function holdGame(id) {
     // A busy browser is late with locks that no window has, too.
     const ifFree = (lock) => (lock ? hold() : resolve(newGameId()));
     const again = () => navigator.locks.request(name, { ifAvailable: true }, ifFree);
-    navigator.locks.request(name, { signal: stop.signal }, hold).catch(again);
+    const refused = () => resolve(id); // no locks here after all: a sandboxed frame, for example
+    navigator.locks.request(name, { signal: stop.signal }, hold).catch(again).catch(refused);
   });
 }
 
