@@ -23,7 +23,7 @@ from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.match import play_games
 from ludarium.training.evaluation.openings import Openings, draw_openings
 
-from .samples import join_samples, write_results
+from .samples import join_samples, new_samples, write_results
 
 _MOST_GAMES = 128  # games played in parallel
 _POSITIONS_OF_A_GAME = 64  # positions for each further game in parallel
@@ -103,10 +103,8 @@ class _Recorder(Agent):
         if self._recorded and time.perf_counter() >= self.end:
             return self._finisher.actions(states)
         result = self._playouts.search(states)
-        recorded = np.zeros(len(states), self._dtype)
-        recorded["state"] = states
-        recorded["policy"] = result.policies
-        self._recorded.append(recorded)
+        known = {"state": states, "policy": result.policies}
+        self._recorded.append(new_samples(self._dtype, known))
         self._numbers += [each.number for each in games]
         self._progress.advance(len(states))
         self._progress.check()
