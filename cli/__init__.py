@@ -36,16 +36,9 @@ _COMMANDS = (
 
 #: The commands by other words of the field.
 _SYNONYMS = {
-    **{"match": "evaluate", "eval": "evaluate", "test": "evaluate", "arena": "tournament"},
-    **{"elo": "tournament", "selfplay": "train", "self-play": "train", "resume": "train"},
-    **{"serve": "play", "gui": "play", "analyze": "analyse", "sprt": "compare", "hpo": "tune"},
-    **{
-        "benchmark": "bench",
-        "compile": "code",
-        "upload": "push",
-        "uci": "engine",
-        "llm": "language",
-    },
+    **{"match": "evaluate", "eval": "evaluate", "arena": "tournament", "elo": "tournament"},
+    **{"selfplay": "train", "self-play": "train", "resume": "train", "serve": "play"},
+    **{"sprt": "compare", "compile": "code", "upload": "push", "uci": "engine"},
 }
 #: Commands that need more than the extra "train", and the extra that each needs instead.
 _EXTRAS = {"export": "export", "tune": "tune"}

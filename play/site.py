@@ -102,8 +102,7 @@ class Site:
         name = quoted(str(folder), 100)
         if not (folder / LIST).is_file():
             raise FileNotFoundError(
-                f"there is no built page in {name}: write one by ludarium page FOLDER, or in a "
-                "clone by make page"
+                f"there is no built page in {name}: ludarium page FOLDER, or in a clone make page"
             )
         site = cls(folder)
         for address in site.files:

@@ -273,25 +273,22 @@ def test_outcomes_are_the_movers_also_where_a_player_moves_twice() -> None:
 def test_a_declared_field_is_in_samples_replay_and_batches_and_old_samples_have_its_default(
     monkeypatch,
 ) -> None:
-    game, old = make_game("corso", size=3), sample_dtype(make_game("corso", size=3))
-    left = Field(
-        "plies_left",
-        lambda _: np.int32,
-        default=-1,
-        at_end=lambda _, samples, ends, rows: ends["ply"][rows] - samples["state"]["ply"],
-        target=lambda _, samples, __: samples["plies_left"],
-    )
+    game = make_game("corso", size=3)
+
+    def played() -> np.ndarray:
+        self_play = SelfPlay(game, SelfPlayConfig(games=4, positions=40), SETTINGS, 1, made_up(9))
+        return self_play.play(SETTINGS, made_up(9), np.random.SeedSequence(1)).samples
+
+    def at_end(_: Game, samples: np.ndarray, ends: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return ends["ply"][rows] - samples["state"]["ply"]
+
+    before = played()
+    left = Field("left", lambda _: np.int32, -1, at_end, lambda _, samples, __: samples["left"])
     monkeypatch.setattr(declared, "FIELDS", (*declared.FIELDS, left))
-    self_play = SelfPlay(game, SelfPlayConfig(games=4, positions=40), SETTINGS, 1, made_up(9))
-    played = self_play.play(SETTINGS, made_up(9), np.random.SeedSequence(1)).samples
-    config = TinyRuns("corso/demo", ALPHAZERO).config("bootstrap={positions: 40, playouts: 2}")
-    seed = np.random.SeedSequence(2)
-    warm = bootstrap_samples(game, config, seed, sample_dtype(game), Told())
-    for samples in (played, warm):
-        assert set(samples["plies_left"] + samples["state"]["ply"]) <= {5, 6, 7, 8, 9}
-    replay, before = ReplayBuffer(sample_dtype(game), 100), warm[list(old.names or ())]
-    replay.restore([(1, 10), (2, 9)], {1: played, 2: before}.__getitem__)
+    after, replay = played(), ReplayBuffer(sample_dtype(game), 100)
+    assert set(after["left"] + after["state"]["ply"]) <= {5, 6, 7, 8, 9}
+    replay.restore([(1, 10), (2, 9)], {1: after, 2: before}.__getitem__)
     batch = BatchMaker(game)(replay[np.arange(19)], np.random.default_rng(1))
-    assert batch.targets["plies_left"].tolist() == [*played["plies_left"][-10:], *[-1] * 9]
-    with pytest.raises(ValueError, match=r"another kind \(plies_left\): take the version"):
-        ReplayBuffer(old, 100).restore([(1, 10)], lambda _: played)
+    assert batch.targets["left"].tolist() == [*after["left"][-10:], *[-1] * 9]
+    with pytest.raises(ValueError, match=r"another kind \(left\): take the version"):
+        ReplayBuffer(before.dtype, 100).restore([(1, 10)], lambda _: after)

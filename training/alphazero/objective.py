@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,27 +64,17 @@ class Objective:
         else:
             outputs = [network(each) for each in observations]
         found = [
-            self._losses(
-                output,
-                {name: _moved(target, device) for name, target in batch.targets.items()},
-                _moved(batch.weights, device),
-            )
-            for output, batch in zip(outputs, used, strict=True)
+            self._losses(output, batch, device) for output, batch in zip(outputs, used, strict=True)
         ]
         losses, terms = zip(*found, strict=True)
         weights = shares([batch.size for batch in used])
         gradients = torch.autograd.grad(weighted_sum(losses, weights), parameters)
         return list(gradients), weighted_terms(terms, weights)
 
-    def _losses(
-        self, output: Output, targets: Mapping[str, Tensor], weights: Tensor
-    ) -> tuple[Tensor, Terms]:
-        """The loss, and its terms.
-
-        Args:
-            output: the network's output.
-            targets, weights: see `Batch`.
-        """
+    def _losses(self, output: Output, batch: Batch, device: torch.device) -> tuple[Tensor, Terms]:
+        """The loss, and its terms, of the network's output on a device for a batch."""
+        targets = {name: _moved(target, device) for name, target in batch.targets.items()}
+        weights = _moved(batch.weights, device)
         policies, outcomes = targets["policy"], targets["outcome"]
         is_set = targets["solved"] == CHOICE
         # Policy: cross-entropy, -sum_a pi(a) log p(a); of a solved position -log sum_{a in S} p(a),
