@@ -8,10 +8,15 @@ test alike.
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from ludarium.machine.layouts import fits, layout_of
+from ludarium.machine.unit import Unit
 
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
@@ -45,6 +50,24 @@ def pytest_runtest_setup() -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def kernels_declare_how_they_are_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a kernel of the packages does not declare, no library has: a user's would compile."""
+    form_of, undeclared = Unit._form_of, []
+
+    def noted(unit: Unit, kernel: str, arguments: tuple) -> Any:
+        if unit.recipe.templates.startswith("ludarium."):
+            layouts = tuple(map(layout_of, arguments))
+            declared = [each for name, each in unit.declared() if name == kernel]
+            if not any(fits(layouts, each) for each in declared):
+                undeclared.append(f"{unit.title}: {kernel}({layouts}), declared {declared}")
+        return form_of(unit, kernel, arguments)
+
+    monkeypatch.setattr(Unit, "_form_of", noted)
+    yield
+    assert not undeclared, "\n".join(undeclared)
 
 
 @pytest.fixture

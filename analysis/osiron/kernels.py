@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ludarium.base.memory import read_only
 from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES, movement
 from ludarium.machine.marks import kernel, part
 
@@ -63,8 +64,8 @@ def arguments(game: Game) -> Arguments:
     words, marks = np.zeros(1, np.int32), np.zeros(1, np.uint8)
     yield "start", (board, words, words, marks, 0, 0)
     yield "decide", (board, words, words, marks, marks, 0, 0, 0)
-    yield "tally", (board, words, words, np.zeros((1, 2, 256), np.int64))
-    looked_up = (board, view, game.tables, words, game.new_states(1))
+    yield "tally", (board, words, read_only(words), np.zeros((1, 2, 256), np.int64))
+    looked_up = (board, view, game.tables, read_only(words), game.new_states(1))
     yield "look_up", (*looked_up, np.zeros(1, np.int8))
     yield "look_up_actions", (*looked_up, np.zeros((1, game.num_actions), np.int8))
 
