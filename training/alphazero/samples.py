@@ -114,7 +114,8 @@ def with_fields(samples: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
     if samples.dtype == dtype:
         return samples
-    names, own = samples.dtype.names or (), dtype.fields or {}
+    names: tuple[str, ...] = samples.dtype.names or ()
+    own: Mapping[str, Any] = dtype.fields or {}
     odd = [name for name in names if name not in own or own[name][0] != samples.dtype[name]]
     if odd or "state" not in names:
         raise ValueError(
