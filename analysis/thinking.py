@@ -62,16 +62,10 @@ class Estimate:
 
     def as_json(self) -> dict[str, Any]:
         """The estimate as JSON values; unknown numbers are null."""
-        known = {
-            name: None if number is None else round(number, 6)
-            for name, number in (
-                ("value", self.value),
-                ("win", self.win),
-                ("draw", self.draw),
-                ("loss", self.loss),
-            )
+        return {
+            name: round(each, 6) if type(each) is float else each
+            for name, each in vars(self).items()
         }
-        return {**known, "exact": self.exact, "note": self.note}
 
 
 @dataclass(frozen=True)

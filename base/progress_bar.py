@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import rich.console
 
 _LINE_EVERY = 30.0  # seconds between lines where there is no terminal
-#: Share of the work from which the time left is estimated; compiling may come first.
+#: Share of the work from which the time left is estimated.
 _ENOUGH = 0.05
 _FAST = 10.0  # units per second from which the speed is shown
 _SETTLED = 1.0  # seconds after which a speed is shown
@@ -50,7 +50,8 @@ class ProgressBar(Progress):
         with self._lock:
             self._title, self._total, self._note = title, total, ""
             self.done = self._done_before = done
-            self._began = self._line_time = time.perf_counter()
+            self._began: float | None = None
+            self._line_time = time.perf_counter()
             for row in self._bar.task_ids:
                 self._bar.remove_task(row)
             with suppress(*GONE):
@@ -63,6 +64,8 @@ class ProgressBar(Progress):
             self.done += count
             self._note = note or self._note
             now = time.perf_counter()
+            if count and self._began is None:  # until now code may have been compiled
+                self._began, self._done_before = now, self.done
             note = ", ".join(filter(None, [self._note, *self._pace(now)]))
             with suppress(*GONE):
                 self._bar.update(self._row, completed=self.done, note=note)
@@ -79,8 +82,14 @@ class ProgressBar(Progress):
             console.print(text, style=style or None, soft_wrap=not console.is_terminal)
 
     def _pace(self, now: float) -> list[str]:
-        """Units per second if they are many, and the time left if it is known."""
-        done, seconds = self.done - self._done_before, now - self._began
+        """Units per second if they are many, and the time left if it is known.
+
+        Both are of the time since the first units.
+        """
+        done, seconds = (
+            self.done - self._done_before,
+            0.0 if self._began is None else now - self._began,
+        )
         speed = done / seconds if seconds >= _SETTLED else 0.0
         parts = [f"{speed:,.0f}/s"] if speed >= _FAST else []
         if self._total is None or self.done >= self._total:

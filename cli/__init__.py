@@ -34,6 +34,12 @@ _COMMANDS = (
     *("bench", "code", "solve", "probe", "accuracy", "puzzles", "language", "new", "check"),
 )
 
+#: The commands by other words of the field.
+_SYNONYMS = {
+    **{"match": "evaluate", "eval": "evaluate", "arena": "tournament", "elo": "tournament"},
+    **{"selfplay": "train", "self-play": "train", "resume": "train", "serve": "play"},
+    **{"sprt": "compare", "compile": "code", "upload": "push", "uci": "engine"},
+}
 #: Commands that need more than the extra "train", and the extra that each needs instead.
 _EXTRAS = {"export": "export", "tune": "tune"}
 #: Packages of "train", which commands import only when they need them.
@@ -168,7 +174,9 @@ class _Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            meant = did_you_mean(str(value), map(str, action.choices or ()))
+            known = [str(each) for each in action.choices or ()]
+            synonym = _SYNONYMS.get(str(value))
+            meant = did_you_mean(synonym if synonym in known else str(value), known)
             message = error.message.replace(repr(value), quoted(value))
             raise argparse.ArgumentError(action, f"{message}{meant}") from None
 
@@ -220,7 +228,7 @@ def _answering_help(words: list[str]) -> list[str]:
         return ["--help"]
     if word in GAMES:
         return ["games", word, *others]
-    is_command = word in _COMMANDS or did_you_mean(word, _COMMANDS)
+    is_command = word in (*_COMMANDS, *_SYNONYMS) or did_you_mean(word, _COMMANDS)
     return [word, *others, "--help"] if is_command else ["agents", word, *others]
 
 

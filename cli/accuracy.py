@@ -170,7 +170,7 @@ def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | No
 
 
 def _chosen(agent: Agent, result: SearchResult) -> tuple[np.ndarray, np.ndarray]:
-    return agent.choice(result, agent.rng), result.values
+    return agent.select(result), result.values
 
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:

@@ -31,6 +31,11 @@ class Result:
 
 #: An argument with its value, and another folder, as the library's messages name them.
 _ARGUMENT = re.compile(r"(?<![\w.?&-])([a-z_]+)=(\w+)|\banother (folder)\b")
+#: What the command line has for these functions.
+_MODULES = {
+    "register_game": "ludarium --game-module MODULE",
+    "register_network": "ludarium --network-module MODULE:CLASS",
+}
 _options: dict[str, str] = {}  # the running command's options, by their arguments
 
 
@@ -50,6 +55,8 @@ def with_options(text: str) -> str:
             return found[0]
         return f"another {word}" if other else word if value == "True" else f"{word} {value}"
 
+    for function, words in _MODULES.items():
+        text = text.replace(function, words)
     return _ARGUMENT.sub(option, text)
 
 

@@ -239,7 +239,7 @@ def _check_noise(algorithm: str, noise: float | None) -> None:
 
 
 @dataclass(frozen=True)
-class Option:
+class SearchOption:
     """A field of `SearchSettings`, as those who offer it need it.
 
     Attributes:
@@ -289,10 +289,10 @@ class Option:
 
 
 @cache
-def search_options() -> tuple[Option, ...]:
+def search_options() -> tuple[SearchOption, ...]:
     """The options in `SearchSettings`."""
     return tuple(
-        Option(each.name, each.default, each.type, meta)
+        SearchOption(each.name, each.default, each.type, meta)
         for each in fields(SearchSettings)
         for kind in (each.type, *get_args(each.type))
         for meta in metas(kind)

@@ -93,8 +93,7 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
     if name not in _own_modules:
         raise ValueError(
             f"the network {quoted(name, 100)} is custom code, which runs only if you "
-            "name it: ludarium --network-module MODULE:CLASS, or "
-            "ludarium.models.register_network in Python"
+            "name it: register_network (docs/guide/own-network.md)"
         )
     made_by = _own_modules[name]
     try:

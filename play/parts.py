@@ -44,7 +44,7 @@ def cache_folder() -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class BuiltFile:
     """A file that takes long to make.
 
     Attributes:
@@ -88,26 +88,26 @@ def keep(address: str, content: bytes) -> None:
         partial.write_bytes(content)
 
 
-def module_part(game: Game, limits: Limits | None = None) -> Part:
+def module_part(game: Game, limits: Limits | None = None) -> BuiltFile:
     """Rules and search of a game."""
     limits = limits or Limits()
-    return Part(
+    return BuiltFile(
         f"games/{module_name(game)}-{_short(digest_of(game), json.dumps(asdict(limits)))}.wasm",
         lambda: build_module(game, limits),
         f"compiling {module_name(game)}",
     )
 
 
-def solver_part(game: Game) -> Part:
+def solver_part(game: Game) -> BuiltFile:
     """The module with exact values of a game's positions."""
-    return Part(
+    return BuiltFile(
         f"exact/{module_name(game)}-{_short(solver_digest(game))}.wasm",
         lambda: build_solver(game),
         f"compiling the solver of {module_name(game)}",
     )
 
 
-def network_part(variant: Variant) -> Part | None:
+def network_part(variant: Variant) -> BuiltFile | None:
     """The network of a variant's agent; None without an agent."""
     plain = variant.without_clock
     if plain.agent is None:
@@ -121,7 +121,7 @@ def network_part(variant: Variant) -> Part | None:
         game.tables.tobytes().hex(),
         *(Path(str(module.__file__)).read_text(encoding="utf-8") for module in _PACKERS),
     )
-    return Part(
+    return BuiltFile(
         f"networks/{plain.id}-{digest}.network",
         lambda: _packed(plain),
         f"packing the network of {plain.id}",

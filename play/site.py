@@ -36,7 +36,7 @@ from ludarium.training.runs.files import PARTIAL, make_folders
 
 from .build import scene_content
 from .lesson import read_lesson, small_picture
-from .parts import Part, module_part, network_part, solver_part
+from .parts import BuiltFile, module_part, network_part, solver_part
 from .variants import Variant
 from .wasm.exact import source_text
 
@@ -101,7 +101,9 @@ class Site:
         """
         name = quoted(str(folder), 100)
         if not (folder / LIST).is_file():
-            raise FileNotFoundError(f"there is no built page in {name}: make page")
+            raise FileNotFoundError(
+                f"there is no built page in {name}: ludarium page FOLDER, or in a clone make page"
+            )
         site = cls(folder)
         for address in site.files:
             if not (folder / address).is_file():
@@ -207,7 +209,7 @@ def _files_of_games(
     missing = {address for address, part in made.items() if part.kept() is None}
     progress.begin("parts of the page", len(missing))
 
-    def content(part: Part) -> bytes:
+    def content(part: BuiltFile) -> bytes:
         content = part.content(progress)
         progress.advance(part.address in missing)
         return content

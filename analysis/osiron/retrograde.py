@@ -78,15 +78,8 @@ class Counts:
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
-        return {
-            "won": self.won,
-            "lost": self.lost,
-            "drawn": self.drawn,
-            "without_exchange": self.without_exchange,
-            "longest_win": self.longest_win,
-            "wins": self.wins,
-            "losses": self.losses,
-        }
+        counted = {"won": self.won, "lost": self.lost, "longest_win": self.longest_win}
+        return {**counted, **vars(self)}
 
 
 class SolvedTable:

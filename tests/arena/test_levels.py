@@ -324,11 +324,9 @@ def test_where_only_a_game_is_named_it_is_that_of_the_shipped_agent() -> None:
 
 
 def test_options_without_levels_say_how_to_get_them() -> None:
-    with pytest.raises(FileNotFoundError, match="ludarium levels corso"):
+    with pytest.raises(FileNotFoundError, match=r"levels of Corso.*`ludarium levels`"):
         make_agent("level:1", make_game("corso", size=3))
-    with pytest.raises(
-        FileNotFoundError, match=r'levels tictactoe --measure --agent RUN`.*&agent=RUN"'
-    ):
+    with pytest.raises(FileNotFoundError, match=r"`ludarium levels`.*ladder=FILE&agent=RUN$"):
         make_agent("level:1", TicTacToe())
 
 

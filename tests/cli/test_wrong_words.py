@@ -38,6 +38,8 @@ def test_what_is_another_word_is_not_taken_for_a_slip(
     [
         ("tarin corso", "train"),
         ("help trian", "train"),
+        ("match corso", "evaluate"),
+        ("selfplay corso", "train"),
         ("help gredy", "greedy"),
         ("games --jsno", "--json"),
         ("--versoin", "--version"),

@@ -16,7 +16,7 @@ import pytest
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_1_WINS
 from ludarium.machine.unit import Unit
-from ludarium.training.agents import AlphaBetaAgent, SampleAction, UCTAgent, make_agent, uct_search
+from ludarium.training.agents import AlphaBetaAgent, UCTAgent, make_agent, uct_search
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
 from ludarium.training.search import Budget, SearchResult
@@ -357,17 +357,18 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
     assert corso.start().mask[result.actions[0]]
 
 
-def test_a_temperature_to_draw_at_is_above_0():
-    for wrong in (0, -1, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="temperature is a number above 0, not"):
-            SampleAction(wrong)
+def test_a_temperature_to_draw_at_is_not_below_0():
+    for wrong in (-1, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="temperature is a number from 0 on, not"):
+            UCTAgent(make_game("corso"), Budget(simulations=1), temperature=wrong)
 
 
 def test_actions_are_drawn_by_their_shares_to_a_power() -> None:
     shares = np.tile(np.array([0.6, 0.3, 0.1, 0], np.float32), (20_000, 1))
     found: Any = SimpleNamespace(policies=shares)
     for temperature in (1.0, 0.5):
-        actions = SampleAction(temperature)(found, np.random.default_rng(1))
+        agent = UCTAgent(make_game("corso"), Budget(simulations=1), seed=1, temperature=temperature)
+        actions = agent.select(found)
         counts = np.bincount(actions, minlength=4) / len(shares)
         expected = shares[0] ** (1 / temperature)
         np.testing.assert_allclose(counts, expected / expected.sum(), atol=0.02)

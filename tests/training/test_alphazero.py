@@ -323,10 +323,10 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     samples["score"] = 3
     batch = BatchMaker(game)(samples, np.random.default_rng(0))
     assert position.mover == 1
-    np.testing.assert_allclose(batch.outcomes, [[0, 0, 1]] * 64)
-    np.testing.assert_allclose(batch.scores, -3 / 9)
-    corners = batch.policies.argmax(axis=1)
-    np.testing.assert_array_equal(batch.policies.max(axis=1), 1)
+    np.testing.assert_allclose(batch.targets["outcome"], [[0, 0, 1]] * 64)
+    np.testing.assert_allclose(batch.targets["score"], -3 / 9)
+    corners = batch.targets["policy"].argmax(axis=1)
+    np.testing.assert_array_equal(batch.targets["policy"].max(axis=1), 1)
     assert set(corners) == {0, 2, 6, 8}
     # The own marble is on the corner that the policy expands, whatever the symmetry.
     own_marbles = batch.observations[:, 0].reshape(64, -1)

@@ -175,20 +175,21 @@ def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
     samples = self_play(ENOUGH, keep_trivial=0.25).samples
     batch = BatchMaker(game, 0.25)(samples, np.random.default_rng(0))
     decided = samples["solved"] == ALL_EQUAL
-    np.testing.assert_array_equal(batch.optimal_mask, samples["solved"] == CHOICE)
+    is_choice = batch.targets["solved"] == CHOICE
+    np.testing.assert_array_equal(is_choice, samples["solved"] == CHOICE)
     np.testing.assert_allclose(batch.weights.mean(), 1, rtol=1e-5)
     assert batch.weights.dtype == np.float32
     np.testing.assert_allclose(
         batch.weights[decided].mean() / batch.weights[~decided].mean(), 4, rtol=1e-5
     )
-    certain = np.abs(batch.outcomes[:, 0] - batch.outcomes[:, 2])
+    certain = np.abs(batch.targets["outcome"][:, 0] - batch.targets["outcome"][:, 2])
     np.testing.assert_array_equal(certain, 1)
     np.testing.assert_array_equal(
-        (batch.policies > 0).sum(axis=1)[batch.optimal_mask],
-        samples["policy"].astype(bool).sum(axis=1)[batch.optimal_mask],
+        (batch.targets["policy"] > 0).sum(axis=1)[is_choice],
+        samples["policy"].astype(bool).sum(axis=1)[is_choice],
     )
     unsolved = BatchMaker(game)(self_play(0).samples, np.random.default_rng(0))
-    assert not unsolved.optimal_mask.any()
+    assert (unsolved.targets["solved"] == UNSOLVED).all()
     np.testing.assert_array_equal(unsolved.weights, 1)
 
 

@@ -12,6 +12,7 @@ from torch import nn
 from ludarium.configs.schema import LearnerConfig
 from ludarium.models import NetworkShape, build_network
 from ludarium.models.network import Output
+from ludarium.training.alphazero.exact import CHOICE, UNSOLVED
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import Batch
 
@@ -48,10 +49,12 @@ def batches() -> Iterator[Batch]:
         policies[:, step % 4] += 0.1
         yield Batch(
             observations=rng.random((10, 2), np.float32),
-            policies=policies / policies.sum(1, keepdims=True),
-            outcomes=np.eye(3, dtype=np.float32)[rng.choice(3, 10, p=[0.6, 0.1, 0.3])],
-            scores=rng.uniform(-1, 1, 10).astype(np.float32),
-            optimal_mask=rng.random(10) < 0.4,
+            targets={
+                "policy": policies / policies.sum(1, keepdims=True),
+                "outcome": np.eye(3, dtype=np.float32)[rng.choice(3, 10, p=[0.6, 0.1, 0.3])],
+                "score": rng.uniform(-1, 1, 10).astype(np.float32),
+                "solved": np.where(rng.random(10) < 0.4, CHOICE, UNSOLVED),
+            },
             weights=rng.uniform(0.2, 3, 10).astype(np.float32),
         )
 
@@ -63,8 +66,7 @@ def learnt(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> n
     """
     learner, losses = Learner(Constant(), config, has_score, "cpu", workers), Losses()
     for step, batch in enumerate(batches()):
-        games = zip(*(np.split(array, [0, 4]) for array in batch), strict=True)
-        learner.learn([Batch(*game) for game in games], step / STEPS, losses)
+        learner.learn([batch[:0], batch[:4], batch[4:]], step / STEPS, losses)
     learner.close()
     networks = [learner.network, learner.ema_network]
     numbers = [value.flatten() for each in networks for value in each.state_dict().values()]
@@ -83,14 +85,15 @@ def by_hand(config: LearnerConfig, has_score: bool = True, workers: int = 1) -> 
             np.exp(each) / np.exp(each).sum() for each in (weights[:4], weights[4:7])
         )
         # Where values are exact, only the probability of all good actions together counts.
-        good = (batch.policies > 0) * policy
+        policies, outcomes, scores, solved = batch.targets.values()
+        good = (policies > 0) * policy
         good /= good.sum(1, keepdims=True)
-        wanted = np.where(batch.optimal_mask[:, None], good, batch.policies)
+        wanted = np.where(solved[:, None] == CHOICE, good, policies)
         divergence = (wanted * np.log(np.maximum(wanted, 1e-30) / policy)).sum(1)
-        surprise, error = -(batch.outcomes * np.log(outcome)).sum(1), weights[7] - batch.scores
+        surprise, error = -(outcomes * np.log(outcome)).sum(1), weights[7] - scores
         share = batch.weights / 10
         losses += [divergence.mean(), (share * surprise).sum(), (share * error**2).sum()]
-        of_outcome = config.value_weight * share @ (outcome - batch.outcomes)
+        of_outcome = config.value_weight * share @ (outcome - outcomes)
         of_score = config.score_weight * has_score * 2 * share @ error
         gradient = np.array([*(policy - wanted).mean(0), *of_outcome, of_score])
         gradient *= min(1, config.gradient_clip / np.linalg.norm(gradient))

@@ -76,7 +76,7 @@ def test_the_encoding_is_the_one_that_alphazero_learns_from(name):
     theirs = BatchMaker(game)(samples, np.random.default_rng(7))
     seen = ObservationEncoder(game, True, np.random.default_rng(7))(batch, np.arange(64))
     np.testing.assert_array_equal(seen.observations, theirs.observations)
-    np.testing.assert_array_equal(seen.decode(theirs.policies.argmax(axis=1)), actions)
+    np.testing.assert_array_equal(seen.decode(theirs.targets["policy"].argmax(axis=1)), actions)
     shown = np.take_along_axis(batch.masks, seen.actions, axis=1)
     np.testing.assert_array_equal(seen.masks, shown)
     np.testing.assert_array_equal(seen.masks.sum(axis=1), batch.masks.sum(axis=1))

@@ -17,8 +17,10 @@ from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models import Evaluation, build_network
+from ludarium.training.alphazero import samples as declared
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
-from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
+from ludarium.training.alphazero.replay import ReplayBuffer
+from ludarium.training.alphazero.samples import BatchMaker, Field, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, WorkerGames
 from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import SearchSettings
@@ -265,4 +267,28 @@ def test_outcomes_are_the_movers_also_where_a_player_moves_twice() -> None:
     samples["policy"] = position.mask
     samples["outcome"] = PLAYER_0_WINS, PLAYER_1_WINS, DRAW, TRUNCATED
     batch = BatchMaker(game)(samples, np.random.default_rng(1))
-    assert batch.outcomes.argmax(axis=1).tolist() == [0, 2, 1, 1]  # a win, a loss, draws
+    assert batch.targets["outcome"].argmax(axis=1).tolist() == [0, 2, 1, 1]  # a win, a loss, draws
+
+
+def test_a_declared_field_is_in_samples_replay_and_batches_and_old_samples_have_its_default(
+    monkeypatch,
+) -> None:
+    game = make_game("corso", size=3)
+
+    def played() -> np.ndarray:
+        self_play = SelfPlay(game, SelfPlayConfig(games=4, positions=40), SETTINGS, 1, made_up(9))
+        return self_play.play(SETTINGS, made_up(9), np.random.SeedSequence(1)).samples
+
+    def at_end(_: Game, samples: np.ndarray, ends: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return ends["ply"][rows] - samples["state"]["ply"]
+
+    before = played()
+    left = Field("left", lambda _: np.int32, -1, at_end, lambda _, samples, __: samples["left"])
+    monkeypatch.setattr(declared, "FIELDS", (*declared.FIELDS, left))
+    after, replay = played(), ReplayBuffer(sample_dtype(game), 100)
+    assert set(after["left"] + after["state"]["ply"]) <= {5, 6, 7, 8, 9}
+    replay.restore([(1, 10), (2, 9)], {1: after, 2: before}.__getitem__)
+    batch = BatchMaker(game)(replay[np.arange(19)], np.random.default_rng(1))
+    assert batch.targets["left"].tolist() == [*after["left"][-10:], *[-1] * 9]
+    with pytest.raises(ValueError, match=r"another kind \(left\): take the version"):
+        ReplayBuffer(before.dtype, 100).restore([(1, 10)], lambda _: after)

@@ -25,7 +25,6 @@ from .agent import (
     require_different,
 )
 from .alphabeta import AlphaBetaAgent
-from .choice import SampleAction, greedy
 from .names import AgentLike, as_agent, make_agent, make_agents, read_agent, spec_of
 from .outside import FunctionAgent
 from .settings import setting
@@ -43,11 +42,9 @@ __all__ = [
     "InstantSearch",
     "Needs",
     "RandomAgent",
-    "SampleAction",
     "Seed",
     "UCTAgent",
     "as_agent",
-    "greedy",
     "labels_of",
     "make_agent",
     "make_agents",

@@ -24,7 +24,6 @@ from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
 from ludarium.training.search.result import Budget, Search, SearchResult
 
-from .choice import Choice, greedy
 from .settings import settings_of, settings_text, text_of
 
 Seed = int | np.random.SeedSequence | None
@@ -38,7 +37,7 @@ class Agent:
 
     A subclass overrides one of these, the first that fits:
 
-    - `search`: it searches positions within `budget`, and `choice` picks from the result.
+    - `search`: it searches positions within `budget`, and `select` picks from the result.
     - `actions`: it decides in another way. It remembers nothing between decisions but its random
       numbers: with the same seed, the same positions in the same order get the same actions,
       whether they come one by one or together.
@@ -50,16 +49,17 @@ class Agent:
         name: the name in tables, such as ``uct:1000``.
         seed: seed of its random numbers; ``None`` takes fresh ones from the system.
         budget: budget for each decision.
-        choice: picks the actions from a `SearchResult`.
+        temperature: 0 plays the best action that a search found. Above 0, the action is drawn from
+            the search's policy to the power 1 / temperature.
 
     Attributes:
-        game, name, budget, choice: as given.
+        game, name, budget, temperature: as given.
         thinker: `name`, without the budget and the settings of a search if it has such, for
             analyses, which have a budget of their own.
         rng: its random numbers.
 
     Raises:
-        ValueError: ``seed`` is not a seed.
+        ValueError: ``seed`` is not a seed, or ``temperature`` is out of range.
     """
 
     def __init__(
@@ -68,13 +68,15 @@ class Agent:
         name: str,
         seed: Seed = None,
         budget: Budget | None = None,
-        choice: Choice = greedy,
+        temperature: float = 0.0,
     ) -> None:
         self.game = game
         self.name = name
         self.thinker = name
         self.budget = budget or Budget()
-        self.choice = choice
+        if not 0 <= temperature < np.inf:
+            raise ValueError(f"temperature is a number from 0 on, not {quoted(temperature)}")
+        self.temperature = temperature
         self.restart(seed)
 
     def restart(self, seed: Seed = None) -> None:
@@ -106,6 +108,19 @@ class Agent:
             ValueError: the agent does not search, or refuses the positions.
         """
         raise ValueError(f"agent {self.name} does not search, so it has no result to show")
+
+    def select(self, result: SearchResult) -> np.ndarray:
+        """The actions to play after a search, int64 [N], by the agent's temperature.
+
+        They are drawn by Gumbel-max: the largest logit plus Gumbel noise.
+        """
+        if not self.temperature:
+            return result.actions
+        with np.errstate(divide="ignore", over="ignore"):
+            logits = np.log(result.policies)
+            scaled = (logits - logits.max(axis=1, keepdims=True)) / self.temperature
+        actions: np.ndarray = (scaled + self.rng.gumbel(size=logits.shape)).argmax(axis=1)
+        return actions
 
     def start_search(self, position: Position) -> Search:
         """What the agent thinks of an unfinished position, step by step, by all cores.
@@ -140,7 +155,7 @@ class Agent:
         playing = np.ascontiguousarray(states[places])
         if self.searches:
             if len(places):
-                chosen[places] = self.choice(self.search(playing), self.rng)
+                chosen[places] = self.select(self.search(playing))
         elif type(self).play is not Agent.play:
             games = games_from(self.game, playing)
             self.begin(games)

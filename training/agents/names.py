@@ -216,7 +216,7 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
         raise ValueError(
             f"no agent is called {quoted(name, 20)}, nor a game or file"
             f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; your "
-            f"own game: register_game, or ludarium --game-module; {accepted()}"
+            f"own game: register_game; {accepted()}"
         )
     if not isinstance(spec, CheckpointSpec):
         _warn_of_hidden_files(name, word)

@@ -19,7 +19,6 @@ from ludarium.training.search import BatchSearch, Budget, SearchResult, TreeSear
 from ludarium.training.search.settings import DEFAULTS
 
 from .agent import Agent, Seed
-from .choice import SampleAction, greedy
 from .settings import DEFAULT_SIMULATIONS
 
 if TYPE_CHECKING:
@@ -69,12 +68,11 @@ class NetworkAgent(Agent):
             raise ValueError(
                 f"{game} counts no points to play for: leave out score={settings.score:g}"
             )
-        choice = SampleAction(temperature) if temperature else greedy
         self._settings = settings
         self._evaluator = evaluator_of(game, network, _BATCH, backend)
         self._shared_evaluator = shared_by_threads(self._evaluator)
         self._batch_search: BatchSearch | None = None
-        super().__init__(game, name, seed, Budget(simulations=simulations), choice)
+        super().__init__(game, name, seed, Budget(simulations=simulations), temperature)
         if simulations:
             by_simulations = msgspec.structs.replace(settings, simulations=simulations)
             room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ludarium.base.messages import quoted
-from ludarium.configs.schema import Option
+from ludarium.configs.schema import SearchOption
 from ludarium.training.search.settings import OPTIONS
 
 DEFAULT_SIMULATIONS = 64  #: simulations of an agent with a network
@@ -137,7 +137,7 @@ def settings_of(kind: type) -> dict[str, Mapping[str, Any]]:
     return known
 
 
-def _read_option(option: Option, text: str) -> Any:
+def _read_option(option: SearchOption, text: str) -> Any:
     """Read the value of an option of a search."""
     readers: dict[type, Callable[[str], Any]] = {
         **{bool: read_flag, int: read_number, float: read_real, str: str}

@@ -137,7 +137,7 @@ class TimedNetworkAgent(NetworkAgent):
             thought.plies = len(actions)
             return thought.search
 
-        return self.choice(self._think(len(games), search_in), self.rng)
+        return self.select(self._think(len(games), search_in))
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """Forget the trees of these games."""

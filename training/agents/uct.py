@@ -13,7 +13,6 @@ from ludarium.envs.engine.position import Position
 from ludarium.training.search.result import Budget, SearchResult
 
 from .agent import Agent, AgentSpec, Needs, Seed
-from .choice import Choice, greedy
 from .settings import (
     TIME_HELP,
     check_duration,
@@ -44,7 +43,7 @@ class UCTAgent(Agent):
         game: the rules.
         budget: playouts, or seconds, for each move.
         exploration: weight of the exploration term.
-        name, seed, choice: see `Agent`.
+        name, seed, temperature: see `Agent`.
 
     Raises:
         ValueError: ``exploration`` or the playouts are out of range.
@@ -57,11 +56,11 @@ class UCTAgent(Agent):
         exploration: float = EXPLORATION,
         name: str = "uct",
         seed: Seed = None,
-        choice: Choice = greedy,
+        temperature: float = 0.0,
     ) -> None:
         if not 0 <= exploration < np.inf:
             raise ValueError(f"uct exploration is a number from 0 on, not {quoted(exploration)}")
-        super().__init__(game, name, seed, budget, choice)
+        super().__init__(game, name, seed, budget, temperature)
         self._exploration = exploration
         self._search = UCTSearch(game, exploration)
         playouts = budget.simulations

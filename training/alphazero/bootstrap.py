@@ -17,13 +17,12 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.training.agents.agent import Agent
-from ludarium.training.agents.choice import SampleAction
 from ludarium.training.agents.uct import UCTSpec
 from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.match import play_games
 from ludarium.training.evaluation.openings import Openings, draw_openings
 
-from .samples import join_samples, write_results
+from .samples import join_samples, new_samples, write_results
 
 _MOST_GAMES = 128  # games played in parallel
 _POSITIONS_OF_A_GAME = 64  # positions for each further game in parallel
@@ -87,11 +86,10 @@ class _Recorder(Agent):
         dtype: np.dtype,
         progress: Progress,
     ) -> None:
-        super().__init__(game, "bootstrap")
+        super().__init__(game, "bootstrap", temperature=1.0)
         self._playouts = UCTSpec(playouts=config.bootstrap.playouts).make(game, seed.spawn(1)[0])
         self.rng = np.random.default_rng(seed.spawn(1)[0])
         self._finisher = RandomAgent(game, seed.spawn(1)[0])
-        self._draw = SampleAction(1.0)
         self.end = time.perf_counter() + config.bootstrap_seconds
         self._dtype, self._progress = dtype, progress
         self._recorded: list[np.ndarray] = []
@@ -103,14 +101,12 @@ class _Recorder(Agent):
         if self._recorded and time.perf_counter() >= self.end:
             return self._finisher.actions(states)
         result = self._playouts.search(states)
-        recorded = np.zeros(len(states), self._dtype)
-        recorded["state"] = states
-        recorded["policy"] = result.policies
-        self._recorded.append(recorded)
+        known = {"state": states, "policy": result.policies}
+        self._recorded.append(new_samples(self._dtype, known))
         self._numbers += [each.number for each in games]
         self._progress.advance(len(states))
         self._progress.check()
-        return self._draw(result, self.rng)
+        return self.select(result)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """See `Agent.finish`."""

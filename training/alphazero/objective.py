@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -13,6 +14,7 @@ from ludarium.configs.schema import LearnerConfig
 from ludarium.models.family import FamilyNetwork
 from ludarium.models.network import Output, channels_last
 
+from .exact import CHOICE
 from .samples import Batch
 
 #: The terms of the loss by name, each a mean over positions; without a score to learn only two.
@@ -55,45 +57,33 @@ class Objective:
         parameters = list(network.parameters())
         if not numbers:
             return [torch.zeros_like(weight) for weight in parameters], {}
-        moved = [_on_device(batches[number], device) for number in numbers]
+        used = [batches[number] for number in numbers]
+        observations = [channels_last(_moved(each.observations, device)) for each in used]
         if isinstance(network, FamilyNetwork):
-            observations = [batch[0] for batch in moved]
             outputs = network.together(list(zip(numbers, observations, strict=True)))
         else:
-            outputs = [network(observations) for observations, *_ in moved]
-        losses, terms = zip(
-            *(
-                self._losses(output, *targets)
-                for output, (_, *targets) in zip(outputs, moved, strict=True)
-            ),
-            strict=True,
-        )
-        weights = shares([batches[number].size for number in numbers])
+            outputs = [network(each) for each in observations]
+        found = [
+            self._losses(output, batch, device) for output, batch in zip(outputs, used, strict=True)
+        ]
+        losses, terms = zip(*found, strict=True)
+        weights = shares([batch.size for batch in used])
         gradients = torch.autograd.grad(weighted_sum(losses, weights), parameters)
         return list(gradients), weighted_terms(terms, weights)
 
-    def _losses(
-        self,
-        output: Output,
-        policies: Tensor,
-        outcomes: Tensor,
-        scores: Tensor,
-        optimal_mask: Tensor,
-        weights: Tensor,
-    ) -> tuple[Tensor, Terms]:
-        """The loss, and its terms.
-
-        Args:
-            output: the network's output.
-            policies, outcomes, scores, optimal_mask, weights: targets, see `Batch`.
-        """
+    def _losses(self, output: Output, batch: Batch, device: torch.device) -> tuple[Tensor, Terms]:
+        """The loss, and its terms, of the network's output on a device for a batch."""
+        targets = {name: _moved(target, device) for name, target in batch.targets.items()}
+        weights = _moved(batch.weights, device)
+        policies, outcomes = targets["policy"], targets["outcome"]
+        is_set = targets["solved"] == CHOICE
         # Policy: cross-entropy, -sum_a pi(a) log p(a); of a solved position -log sum_{a in S} p(a),
         # where S holds the actions that keep the value. Less the target's entropy it is logged.
         log_policy = output.policy.log_softmax(1)
         of_set = log_policy.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
-        policy = -torch.where(optimal_mask, of_set, (policies * log_policy).sum(1)).mean()
+        policy = -torch.where(is_set, of_set, (policies * log_policy).sum(1)).mean()
         entropy = -torch.xlogy(policies, policies).sum(1)
-        entropy = torch.where(optimal_mask, 0, entropy).mean()
+        entropy = torch.where(is_set, 0, entropy).mean()
         # Value: cross-entropy of win, draw and loss.
         outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
         loss = policy + self.config.value_weight * outcome
@@ -101,17 +91,15 @@ class Objective:
         # Score: squared error. Without a score to learn its weight is 0, so that every parameter
         # still has a gradient.
         if output.score is not None:
-            score = (weights * (output.score - scores) ** 2).mean()
+            score = (weights * (output.score - targets["score"]) ** 2).mean()
             loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
             if self.has_score:
                 terms["score"] = score
         return loss, terms
 
 
-def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:
-    """The arrays of a batch as tensors, in the same order."""
-    observations, *targets = (torch.from_numpy(array).to(device) for array in batch)
-    return [channels_last(observations), *targets]
+def _moved(array: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(array).to(device)
 
 
 def shares(sizes: Sequence[int]) -> list[float]:

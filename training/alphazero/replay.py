@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .samples import with_fields
+
 
 class ReplayBuffer:
     """A ring buffer of positions.
@@ -88,13 +90,11 @@ class ReplayBuffer:
                 only those that are kept are read.
 
         Raises:
-            ValueError: a chunk has positions of another dtype, or fewer than it should, or
-                they do not all fit.
+            ValueError: a chunk has fields that the buffer lacks, or fewer positions than it should,
+                or they do not all fit.
         """
         for iteration, count in chunks:
             samples = load(iteration)
-            if samples.dtype != self._ring.dtype or samples.ndim != 1:
-                raise ValueError(f"chunk {iteration} of the replay has positions of another kind")
             room = len(self._ring) - self._length
             if not 0 <= count <= min(len(samples), room):
                 raise ValueError(
@@ -102,6 +102,7 @@ class ReplayBuffer:
                     f"needed, and there is room for {room:,}"
                 )
             if count:
-                self.add(iteration, samples[-count:], len(self._ring))
+                samples = with_fields(samples[-count:], self._ring.dtype)
+                self.add(iteration, samples, len(self._ring))
             else:
                 self.chunks.append((iteration, 0))

@@ -46,7 +46,7 @@ from ludarium.training.search.tree import new_tree
 from .exact import UNSOLVED, ExactTargets
 from .kernels import self_play as templates
 from .kernels.self_play import COUNTS, Log, SelfPlayGames, new_log
-from .samples import join_samples, sample_dtype, write_results
+from .samples import join_samples, new_samples, sample_dtype, write_results
 
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 _NO_GAME = -1
@@ -224,10 +224,8 @@ class WorkerGames:
     def collect(self) -> Numbered:
         """The samples of games that have ended; those of other games become pending."""
         log, positions, ended = self.log, self.positions, self.ended
-        fresh: Any = np.zeros(positions, self.pending.dtype)
-        fresh["state"] = log.states[:positions]
-        fresh["policy"] = log.policies[:positions]
-        samples = join_samples([self.pending, fresh])
+        known = {"state": log.states[:positions], "policy": log.policies[:positions]}
+        samples = join_samples([self.pending, new_samples(self.pending.dtype, known)])
         games = np.concatenate([self.pending_games, log.games[:positions]])
 
         # The games that have ended, by number, and the place of each sample's game among them.

@@ -221,12 +221,7 @@ class MatchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {
-            "wins": self.wins,
-            "draws": self.draws,
-            "losses": self.losses,
-            "score": self.score.to_dict(),
-        }
+        return {**vars(self), "score": self.score.to_dict()}
 
 
 def _equal(numbers: list[float], places: int) -> bool:
