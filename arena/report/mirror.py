@@ -14,7 +14,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import Agent, AgentSpec, RandomAgent
+from ludarium.training.agents import AgentSpec, RandomAgent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.uniform import RandomSpec
 
@@ -24,7 +24,7 @@ _OFTEN = 0.05  # symmetries whose images are legal less often are left out of th
 _AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against the search
 
 
-class MirrorAgent(Agent):
+class MirrorAgent(RandomAgent):
     """Plays the images of the opponent's last actions, and at random if they are not legal.
 
     It does not `search`, because only the action is known.
@@ -42,19 +42,10 @@ class MirrorAgent(Agent):
     def __init__(self, game: Game, symmetries: Symmetries, number: int) -> None:
         self._symmetries = symmetries
         self._number = number
-        self._otherwise = RandomAgent(game, 0)
         self.tried = np.zeros(2, np.int64)
         self.legal = np.zeros(2, np.int64)
-        super().__init__(game, f"mirror {number}", 0)
-
-    def restart(self, seed: Any = None) -> None:
-        """See `Agent.restart`."""
-        super().restart(seed)
-        self._otherwise.restart(seed)
-
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        """Random actions: without the game's history there is nothing to mirror."""
-        return self._otherwise.actions(states)
+        super().__init__(game)
+        self.name = f"mirror {number}"
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Prepare to follow the games."""
@@ -63,7 +54,7 @@ class MirrorAgent(Agent):
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """The next image if it is legal, else a random action."""
-        chosen = self._otherwise.actions(states)
+        chosen = self.actions(states)
         for number, game in enumerate(games):
             follower: _Follower = game.memory
             follower.follow(game, self._image)
@@ -109,8 +100,7 @@ def mirror(study: Study) -> dict[str, Any]:
     """How often images are legal and what mirror play scores, for each symmetry and seat."""
     symmetries = study.game.symmetries()
     numbers = range(len(symmetries))
-    games = max(4, study.games // 4 * 2)
-    found = [_try(study, symmetries, number, RandomSpec(), games) for number in numbers]
+    found = [_try(study, symmetries, number, RandomSpec(), 70) for number in numbers]
     legal = {
         number: max(seat["legal"]["value"] for seat in row) for number, row in enumerate(found)
     }
@@ -118,7 +108,7 @@ def mirror(study: Study) -> dict[str, Any]:
     best = sorted(often, key=lambda number: -legal[number])[:_AGAINST_SEARCH]
     search = study.searches[0]
     for number in best:
-        found[number] += _try(study, symmetries, number, search, games)
+        found[number] += _try(study, symmetries, number, search, 71)
     return {
         "symmetries": len(symmetries),
         "legal_at_least": _OFTEN,
@@ -131,12 +121,14 @@ def mirror(study: Study) -> dict[str, Any]:
 
 
 def _try(
-    study: Study, symmetries: Symmetries, number: int, opponent: AgentSpec, games: int
+    study: Study, symmetries: Symmetries, number: int, opponent: AgentSpec, place: int
 ) -> list[dict[str, Any]]:
+    """Results of mirror play by one symmetry against an opponent, whose place has its own seeds."""
     player = MirrorAgent(study.game, symmetries, number)
     other = opponent.make(study.game, 1)
     title = f"mirror {number} against {opponent.label}"
-    played = study.match(title, player, other, games, study.seed(70, number), 0)
+    games, seed = max(4, study.games // 4 * 2), study.seed(place, number)
+    played = study.match(title, player, other, games, seed, 0)
     return [
         {
             "seat": seat,

@@ -364,10 +364,6 @@ def _check_estimates(value: Any) -> None:
             _check_estimates(part)
 
 
-def test_the_seed_decides(tictactoe: Report) -> None:
-    assert make_report(TicTacToe(), TINY).data == tictactoe.data
-
-
 @pytest.mark.slow
 def test_options_are_compared_side_by_side(corso: Report) -> None:
     comparison = corso.data["comparison"]

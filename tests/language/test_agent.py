@@ -211,6 +211,10 @@ def test_a_copy_shares_the_journal_and_another_process_may_not(tmp_path: Path) -
         agent.restart(1)
         assert agent.choose(GAME.start()) == copy.deepcopy(agent).choose(GAME.start()) == 4
         assert endpoint.asked == 1
+        for match, asked in ((2, 2), (1, 2), (2, 2)):  # another match has answers of its own
+            agent.restart(match)
+            assert agent.choose(GAME.start()) == 4
+            assert endpoint.asked == asked
         (tmp_path / "b.jsonl").write_text("{}\n")
         with pytest.raises(ValueError, match=r"line 1 of .*b\.jsonl"):
             _agent(endpoint, f"&journal={tmp_path / 'b.jsonl'}")

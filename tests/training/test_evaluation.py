@@ -159,16 +159,6 @@ def test_drawn_and_truncated_games_are_draws_told_apart() -> None:
     assert (cut.result, cut.truncated) == (MatchResult(0, 4, 0), 4)
 
 
-def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
-    def match(seed: int) -> list[list[int]]:
-        agents = make_agent("uct:30", corso), make_agent("greedy", corso)
-        games = play_match(corso, *agents, games=30, seed=seed)
-        return [games.moves(number) for number in range(30)]
-
-    assert match(3) == match(3)
-    assert match(3) != match(4)
-
-
 def test_a_match_ends_where_its_progress_is_stopped(corso: Game) -> None:
     def stop(told: Told) -> None:
         told.stop()
