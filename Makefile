@@ -18,7 +18,7 @@
 #   make reports      reports on all games, in docs/reports; takes half an hour
 #   make bench        speed of the environments and of the search, beside other libraries
 #   make bench-quick  checks that the benchmarks still run
-#   make bench-peers  writes docs/results/peers.md: Connect Four here and in Pgx, EnvPool, OpenSpiel, PettingZoo
+#   make bench-peers  writes docs/results/peers.md: Connect Four and Hex here and in other libraries; 15 minutes
 #   make lines        lines of code of each package and the tests; more than .ci/lines.toml is an error
 #   make fuzz         many hostile files for every reader, many killed and damaged runs
 #   make clean        removes all results; compiled games are in the cache folder, docs/guide/install.md
@@ -178,10 +178,10 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 		--editable '.[compile,render]' hypothesis 'pytest<9.2' pytest-timeout pytest-xdist
 	@touch $@
 
-$(PEERS)/.ready: pyproject.toml constraints.txt
+$(PEERS)/.ready: pyproject.toml constraints.txt examples/classics/pyproject.toml
 	$(PYTHON) -m venv --clear $(PEERS)
-	$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet \
-		--editable '.[train]' pgx mctx envpool open_spiel
+	$(PIP:$(BIN)/%=$(PEERS)/bin/%) pip
+	$(PIP:$(BIN)/%=$(PEERS)/bin/%) --group peers --editable '.[train]' --editable examples/classics
 	@touch $@
 
 clean:

@@ -103,14 +103,24 @@ TINY = ["bootstrap={positions: 1, playouts: 1, replay_ratio: 4}", "self_play.pos
 def train(
     game: str, variant: str, seed: int, minutes: float, folder: Path, extra: list[str]
 ) -> dict[str, Any]:
-    """Train one variant; returns the last line of its log, with its ``iterations`` in all."""
+    """Train one variant; returns the last line of its log, with its ``iterations`` in all.
+
+    Args:
+        game: a shipped game, or the file of a configuration.
+        variant: one of `VARIANTS`.
+        seed: seed of the run.
+        minutes: its processor time.
+        folder: its folder.
+        extra: more settings.
+    """
     os.environ["OMP_NUM_THREADS"] = "1"
     from ludarium.configs import apply_settings, load_config
     from ludarium.envs.engine.codec import Codec
 
     if variant == "no symmetries":  # this process trains nothing else
         Codec.draw_symmetries = identities  # type: ignore[assignment,method-assign]
-    config = apply_settings(load_config(f"{game}/default"), [*COMMON, *GAMES[game], f"seed={seed}"])
+    config = load_config(f"{game}/default" if game in GAMES else game)
+    config = apply_settings(config, [*COMMON, *GAMES.get(game, []), f"seed={seed}"])
     begun: list[str] = []
     lines: list[dict[str, Any]] = []
     if variant in BEGINNINGS:

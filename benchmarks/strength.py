@@ -14,6 +14,7 @@ time. Compiling and measuring are not counted. A second call resumes the runs of
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
@@ -49,29 +50,44 @@ def main() -> None:
         given.games, given.seeds, given.minutes = ["corso"], [1], 0.02
         given.settings += TINY
         given.folder = Path(mkdtemp())
-    settings = ["save={every: 1, keep: null}", *given.settings]
-    with ProcessPoolExecutor(
-        1, get_context("spawn"), end_with_the_parent, max_tasks_per_child=1
-    ) as pool:
+    rows = (measured(given, game, seed) for game in given.games for seed in given.seeds)
+    print_table(rows, given.json)
 
-        def measured(game: str, seed: int) -> Row:
-            folder = given.folder / f"{game}-{seed}"
-            minutes = given.minutes or MINUTES[game]
-            with TemporaryDirectory() as scratch:  # compile first
-                pool.submit(train, game, "base", 1, 0.001, Path(scratch), TINY).result()
-            pool.submit(train, game, "base", seed, minutes, folder, settings).result()
-            return row(game, seed, folder, 2 if given.quick else 100)
 
-        rows = (measured(game, seed) for game in given.games for seed in given.seeds)
-        print_table(rows, given.json)
+def measured(given: argparse.Namespace, game: str, seed: int) -> Row:
+    """Train one run and measure it."""
+    folder = given.folder / f"{game}-{seed}"
+    train_all(game, seed, given.minutes or MINUTES[game], folder, given.settings)
+    return row(game, seed, folder, 2 if given.quick else 100)
+
+
+def train_all(game: str, seed: int, minutes: float, folder: Path, settings: Sequence[str]) -> None:
+    """Train a run that keeps the agent of each iteration; see `ablations.train`.
+
+    A short run before it compiles, so that the time of the run has none of it.
+    """
+    kept = ["save={every: 1, keep: null}", *settings]
+    with (
+        ProcessPoolExecutor(
+            1, get_context("spawn"), end_with_the_parent, max_tasks_per_child=1
+        ) as pool,
+        TemporaryDirectory() as scratch,
+    ):
+        pool.submit(train, game, "base", 1, 0.001, Path(scratch), TINY).result()
+        pool.submit(train, game, "base", seed, minutes, folder, kept).result()
+
+
+def points_against(folder: Path, games: int) -> Sequence[Point]:
+    """The score of each iteration's agent against uct:1000."""
+    plan = CurvePlan(against=("uct:1000",), games=games, simulations=SIMULATIONS)
+    (curve,) = measure_curves([folder], plan)
+    return curve.points
 
 
 def row(game: str, seed: int, folder: Path, games: int) -> Row:
     """The measurements of one run."""
-    against = CurvePlan(against=("uct:1000",), games=games, simulations=SIMULATIONS)
-    (strength,) = measure_curves([folder], against)
     (exact,) = measure_curves([folder], CurvePlan(exact_test="hard", simulations=0))
-    found, kept = strength.points, exact.points
+    found, kept = points_against(folder, games), exact.points
     return {
         "game": game,
         "seed": seed,

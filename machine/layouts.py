@@ -14,6 +14,7 @@ nothing; of a number one word; the entries of a tuple follow one another.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -69,9 +70,12 @@ def fits(given: Layout, wanted: Layout) -> bool:
         return False
     if given[0] == "A":
         return given[1:3] == wanted[1:3] and given[3] >= wanted[3] and given[4] >= wanted[4]
-    if given[0] == "T":
-        return len(given[2]) == len(wanted[2]) and all(map(fits, given[2], wanted[2]))
-    return False
+    return bool(given[0] == "T" and all_fit(given[2], wanted[2]))
+
+
+def all_fit(given: Sequence[Layout], wanted: Sequence[Layout]) -> bool:
+    """Whether arguments of these layouts may be passed where code was made for others: `fits`."""
+    return len(given) == len(wanted) and all(map(fits, given, wanted))
 
 
 def words_of(layout: Layout) -> int:

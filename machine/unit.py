@@ -29,7 +29,7 @@ from . import calling, libraries, loading
 from .cache import Form, ObjectCode
 from .compiler import CompileError, NoCompilerError, compiled, reason_against
 from .copies import Copies, template_functions
-from .layouts import fits, layout_of
+from .layouts import all_fit, layout_of
 from .machines import OF_RULES, kind_of, processor
 from .marks import source_of
 from .recipe import Recipe
@@ -191,8 +191,8 @@ class Unit:
             return found
 
     def _known(self, kernel: str, layouts: tuple[Any, ...]) -> Form | None:
-        fitting = (each for each in self._forms if each.kernel == kernel)
-        return next((each for each in fitting if fits(layouts, each.layouts)), None)
+        forms = (each for each in self._forms if each.kernel == kernel)
+        return next((each for each in forms if all_fit(layouts, each.layouts)), None)
 
     def declared(self) -> Kernels:
         """The kernels that the template module declares, for each layout of their arguments."""

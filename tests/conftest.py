@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ludarium.machine.layouts import fits, layout_of
+from ludarium.machine.layouts import all_fit, layout_of
 from ludarium.machine.unit import Unit
 
 ROOT = str(Path(__file__).resolve().parent.parent)
@@ -61,7 +61,7 @@ def kernels_declare_how_they_are_called(monkeypatch: pytest.MonkeyPatch) -> Iter
         if unit.recipe.templates.startswith("ludarium."):
             layouts = tuple(map(layout_of, arguments))
             declared = [each for name, each in unit.declared() if name == kernel]
-            if not any(fits(layouts, each) for each in declared):
+            if not any(all_fit(layouts, each) for each in declared):
                 undeclared.append(f"{unit.title}: {kernel}({layouts}), declared {declared}")
         return form_of(unit, kernel, arguments)
 

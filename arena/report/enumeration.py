@@ -101,7 +101,7 @@ def enumerate_positions(game: Game, limit: int) -> Enumeration:
         if records > limit or len(parents) * game.state_dtype.itemsize > _MOST_BYTES:
             return Enumeration(tuple(counts), tuple(paths), None)
         following = states[parents]
-        play(game.tables, following, actions, game.num_actions)
+        play(game.tables, following, actions.copy(), game.num_actions)
         following_keys, first, children = np.unique(
             position_keys(game, following), return_index=True, return_inverse=True
         )

@@ -88,7 +88,7 @@ class TimedNetworkAgent(NetworkAgent):
         settings = msgspec.structs.replace(settings, algorithm="puct")
         super().__init__(game, network, 0, name, seed, backend, temperature, settings)
         self.budget = Budget(seconds=seconds)
-        self._lcb = LCB if lcb is None else lcb
+        self._lcb = LCB if lcb is None else float(lcb)
         self._in_play = 0
         self._batches = _new_batches(game)
         self._version = version_of(self._shared_evaluator)
