@@ -187,8 +187,8 @@ class SearchOptions(Section, frozen=True):
     """Options of a search: those that ``self_play`` of a configuration has as keys too.
 
     Each option is written here, or in `SearchSettings`, and nowhere else: compiled searches,
-    configurations, agents' names and the page read its name, type, default and range
-    (`msgspec.Meta`), and its description; a C library keeps the default. ``extra`` of a `Meta` may
+    configurations, agents' names, the page and C libraries read its name, type, default and range
+    (`msgspec.Meta`), and its description. ``extra`` of a `Meta` may
     hold ``algorithm``, the only one that obeys the option, and ``in_names``, whether agents' names
     offer it.
     """

@@ -8,17 +8,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
 from importlib.resources import files
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from ludarium.arena.ladder import Ladder
+from ludarium.configs.schema import SearchOption, accepted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models.kernels.packing import WRITTEN, PackedNetwork
 from ludarium.models.kernels.target import PER, TARGETS
 from ludarium.models.layers import Layers
-from ludarium.training.search.settings import DEFAULTS, SETTINGS, settings_record
+from ludarium.training.search.settings import DEFAULTS, NEVER, OPTIONS, SETTINGS, settings_record
 
 from ..wasm.memory import Limits, memory_of
 from ..wasm.module import digest_of, module_name
@@ -123,6 +125,7 @@ def header(library: Library, layout: Layout) -> str:
         "ACTION_COUNT": game.num_actions,
         "SLOT_COUNT": len(game.drawn_scene.slots),
         "SIMULATION_COUNT": library.limits.simulations,
+        "CONSIDERED_COUNT": library.limits.max_considered,
         "POSITION_ROOM": 1 + position_bytes(game),
         "TEXT_BYTES": 1 + max(len(word.encode()) for word in game.words),
         "OUTCOMES": "\n".join(f"    LUDARIUM_{k} = {v}," for k, v in OUTCOMES.items()),
@@ -131,6 +134,16 @@ def header(library: Library, layout: Layout) -> str:
             for number, (name, text) in enumerate(ERRORS.items(), 1)
         ),
     }
+    usual = settings_record(DEFAULTS, game)[0]
+    told["SEARCH_OPTIONS"] = "\n".join(
+        fill(
+            f"    {library.prefix.upper()}_OPTION_{each.name.upper()} = {number}, /* {each.help}; "
+            f"{accepted(each.kind).lower()}; default {usual[each.name]} */",
+            width=100,
+            subsequent_indent=" " * 7,
+        )
+        for number, each in enumerate(OPTIONS)
+    )
     text = template(library, "ludarium_game.h")
     return re.sub("|".join(rf"\b{name}\b" for name in told), lambda m: str(told[m[0]]), text)
 
@@ -195,8 +208,6 @@ def made(
         *("search_action_values", "search_visits", *PACKED),
     )
     places = {name: at[name] for name in names}
-    assert SETTINGS.fields is not None
-    places["simulations"] = at["search_settings"] + SETTINGS.fields["simulations"][1]
     said = memory_of(game, limits)["game"].said.dtype.fields
     assert said is not None
     for name in ("text", "length", "message", "told"):
@@ -224,6 +235,13 @@ def made(
         f"{{{round(level.rating.value)}, {{{', '.join(map(repr, astuple(level.params)))}}}}}"
         for level in levels
     ]
+    assert SETTINGS.fields is not None
+    options = [
+        f"{{{SETTINGS.fields[each.name][1]}, {int(type(each.default) is not float)}, {least:.17g}, "
+        f"{most:.17g}}}"
+        for each in OPTIONS
+        for least, most in [_range(library, each)]
+    ]
     settings = ", ".join(map(str, settings_record(DEFAULTS, game).tobytes()))
     layers = {
         "trunk": _layers(plain.trunk, 9 if len(game.observation_shape) == 3 else 1),
@@ -237,6 +255,8 @@ def made(
             *(f"static const struct layer {name}[] = {{{rows}}};" for name, rows in layers.items()),
             f"static const struct order orders[] = {{{', '.join(orders)}}};",
             f"#define LEVELS {len(levels)}",
+            f"#define OPTIONS {len(options)}",
+            f"static const struct option known_options[] = {{{', '.join(options)}}};",
             f"static const uint8_t settings[] = {{{settings}}};",
             "static const struct { int32_t elo; double params[5]; } levels[] = "
             f"{{{', '.join(rows) or '{0}'}}};",
@@ -244,6 +264,24 @@ def made(
             "",
         ]
     )
+
+
+def _range(library: Library, option: SearchOption) -> tuple[float, float]:
+    """The least and the largest number of an option, which is smaller where there is no room."""
+    if option.choices:
+        return 0, len(option.choices) - 1
+    meta, limits = option.meta, library.limits
+    at_most = {
+        "simulations": limits.simulations,
+        "max_considered": limits.max_considered,
+        "noise": 1,
+        "temperature_plies": NEVER,
+    }
+    if not library.game.max_score:
+        at_most["score"] = 0
+    least: Any = meta.ge if meta.gt is None else np.nextafter(meta.gt, np.inf)
+    most: Any = meta.le if meta.lt is None else np.nextafter(meta.lt, -np.inf)
+    return least, at_most.get(option.name, most)
 
 
 def _layers(layers: np.ndarray, taps: int) -> str:

@@ -26,7 +26,7 @@ static void seal(unsigned char *saved, int64_t length) {
 }
 
 /* What lies before and behind the buffer: the compiled rules are made without sanitizers. */
-enum { MARGIN = 4096, CANARY = 0xa5, ROOM = 1 << 14, FUNCTIONS = 30 };
+enum { MARGIN = 4096, CANARY = 0xa5, ROOM = 1 << 14, FUNCTIONS = 31 };
 
 static int is_untouched(const unsigned char *margin) {
     for (int k = 0; k < MARGIN; k++)
@@ -103,6 +103,12 @@ static int64_t call(char *start, long *restored) {
         break;
     case 17: code = ludarium_game_begin_level(buffer, below(14) - 1, number); break;
     case 18: code = ludarium_game_begin(buffer, number, below(20) - 1); break;
+    case 31: {
+        int32_t options[] = {below(15) - 1, below(15) - 1};
+        double values[] = {number, below(3)};
+        code = ludarium_game_begin_with(buffer, below(9) ? options : NULL, values, below(3), number);
+        break;
+    }
     case 19: case 27: case 28: code = ludarium_game_run(buffer, below(9)); break;
     case 20: code = ludarium_game_choose(buffer); break;
     case 21: {

@@ -31,6 +31,7 @@ import pytest
 from ludarium.arena.ladder import find_ladder, ladder_beside
 from ludarium.arena.level import LevelAgent
 from ludarium.cli import main
+from ludarium.configs.schema import SearchSettings, search_options
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import seed_rng
@@ -48,6 +49,7 @@ from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import stored_network
+from ludarium.training.search import BatchSearch
 from tests.games import random_game
 from tests.survival.mutate import wrong_text
 
@@ -93,6 +95,9 @@ class NativeGame:
         text = header.read_text(encoding="utf-8")
         self.codes = {
             name: int(code) for name, code in re.findall(r"LUDARIUM_(\w+) = (-\d+)", text)
+        }
+        self.options = {
+            name: int(number) for name, number in re.findall(r"_OPTION_(\w+) = (\d+)", text)
         }
         self.actions = int(re.findall(r"_ACTIONS (\d+)", text)[0])
         self.slots = int(re.findall(r"_SLOTS (\d+)", text)[0])
@@ -547,6 +552,31 @@ def test_slices_do_not_change_a_search_and_values_are_told(native):
     assert len(set(chosen)) == 1
 
 
+def searched(native: NativeGame, **options: float) -> int:
+    """Begin a search with options, by their names in the header."""
+    numbers = np.array([native.options[name.upper()] for name in options], np.int32)
+    return native.call("begin_with", numbers, np.array([*options.values()], float), len(options), 3)
+
+
+@pytest.mark.slow
+@on_linux
+def test_a_search_takes_every_option_that_python_has(native):
+    settings = SearchSettings(algorithm="puct", simulations=60, c_puct=4, solver=False)
+    game, network = game_played("corso"), level_agent("corso")._evaluator
+    result = BatchSearch(game, settings).run(game.start(0).states, network)
+    assert [*native.options] == [each.name.upper() for each in search_options()]
+    assert searched(native, algorithm=1, simulations=60, c_puct=4, solver=0) == 0
+    native.think()
+    visits = np.zeros(25, np.int32)
+    native.call("values", np.zeros(25, np.float32), visits, 25)
+    np.testing.assert_array_equal(visits, result.visits[0])
+    for name, value in {
+        **{"algorithm": 2, "max_considered": 17, "c_puct": 0, "noise": 1.1, "solver": 0.5},
+        **{"simulations": 401, "temperature_plies": -1, "score": 1, "value_scale": np.nan},
+    }.items():
+        assert searched(native, **{name: value}) == native.codes["SETTING"], name
+
+
 @pytest.mark.slow
 @on_linux
 @pytest.mark.parametrize("name", ["begin", "begin_level"])
@@ -583,7 +613,7 @@ def test_each_function_refuses_what_is_wrong(native):
         "save_size": (), "save": (small, 4), "restore": (small, 4), "begin_level": (1, 0),
         "begin": (1, 0), "run": (1,), "choose": (), "values": (small, small, 25),
         "processor": (), "use_processor": (0,), "start_at": (b"",), "position": (small, 9),
-        "refusal": (small, 9),
+        "refusal": (small, 9), "begin_with": (small, small, 0, 0),
     }  # fmt: skip
     blank = np.zeros(4096, np.uint8)
     for name, arguments in functions.items():
@@ -628,6 +658,7 @@ def test_each_function_refuses_what_is_wrong(native):
         ("SEED", "begin_level", 1, -1),
         ("SETTING", "begin", 0, 0),
         ("SETTING", "begin", 401, 0),
+        ("NULL", "begin_with", small, None, 1, 0),
         ("NO_SEARCH", "run", 1),
         ("NO_SEARCH", "choose"),
         ("NO_SEARCH", "values", small, small, 25),

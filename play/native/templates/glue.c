@@ -9,6 +9,8 @@ struct layer { i64 inputs, outputs; }; /* inputs at all taps */
 /* The order in which a processor's kernels read weights: `step` outputs to a block, `narrow` to the
    last blocks of a layer, and `per` inputs at a time. */
 struct order { i64 step, narrow, per; };
+/* An option of a search: its place among the settings, and its limits. */
+struct option { i64 place; int32_t is_whole; double least, most; };
 
 #include "made.h"
 
@@ -512,12 +514,30 @@ static int32_t fault_of_begin(struct kept *kept, i64 seed) {
 }
 
 int32_t ludarium_game_begin(void *buffer, int32_t simulations, i64 seed) {
+    const int32_t option = LUDARIUM_GAME_OPTION_SIMULATIONS;
+    const double value = simulations;
+    return ludarium_game_begin_with(buffer, &option, &value, 1, seed);
+}
+
+int32_t ludarium_game_begin_with(void *buffer, const int32_t *options, const double *values,
+                                 i64 count, i64 seed) {
     KEPT(buffer);
     code = fault_of_begin(kept, seed);
     if (code) return code;
-    if (simulations < 1 || simulations > MOST_SIMULATIONS) return LUDARIUM_SETTING;
+    if (count > 0 && (!options || !values)) return LUDARIUM_NULL;
+    for (i64 k = 0; k < count; k++) {
+        if (options[k] < 0 || options[k] >= OPTIONS) return LUDARIUM_SETTING;
+        const struct option *option = &known_options[options[k]];
+        if (!(values[k] >= option->least && values[k] <= option->most)) return LUDARIUM_SETTING;
+        if (option->is_whole && values[k] != (int32_t)values[k]) return LUDARIUM_SETTING;
+    }
     __builtin_memcpy(at(buffer, AT_search_settings), settings, sizeof settings);
-    *(int32_t *)at(buffer, AT_simulations) = simulations;
+    for (i64 k = 0; k < count; k++) {
+        const struct option *option = &known_options[options[k]];
+        void *place = at(buffer, AT_search_settings + option->place);
+        if (option->is_whole) *(int32_t *)place = (int32_t)values[k];
+        else *(double *)place = values[k];
+    }
     __builtin_memset(at(buffer, AT_noise), 0, ACTIONS * sizeof(float));
     ludarium_game_search_seed(buffer, seed);
     return begun(kept, ludarium_game_search_begin(buffer, CANONICAL), 0);

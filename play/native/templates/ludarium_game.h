@@ -64,6 +64,12 @@ ERRORS
 
 #endif
 
+/* Options of ludarium_game_begin_with: meaning, values, default. Choices are numbered from 0, as are
+   false and true; 2147483647 is none. `max_considered` is at most CONSIDERED_COUNT here, `noise` 1. */
+enum {
+SEARCH_OPTIONS
+};
+
 /* Returns the bytes that a buffer needs, LUDARIUM_GAME_SIZE. */
 LUDARIUM_GAME_API int64_t ludarium_game_size(void);
 
@@ -135,6 +141,12 @@ LUDARIUM_GAME_API int32_t ludarium_game_restore(void *buffer, const void *bytes,
    simulations; SEED, OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_begin_level(void *buffer, int32_t level, int64_t seed);
 LUDARIUM_GAME_API int32_t ludarium_game_begin(void *buffer, int32_t simulations, int64_t seed);
+
+/* Begins a search at full strength with `count` options, LUDARIUM_GAME_OPTION_..., and their values;
+   the others have their defaults. `seed` decides what is drawn. SETTING: there is no such option, or
+   it does not take the value, or the buffer has no room; NULL, SEED, OVER. */
+LUDARIUM_GAME_API int32_t ludarium_game_begin_with(void *buffer, const int32_t *options,
+                                                   const double *values, int64_t count, int64_t seed);
 
 /* Continues the search: it asks the network at most `most` times, which takes most of the time. A
    simulation asks it once, or not at all, for example if the buffer still has the answer. Returns 1
