@@ -305,7 +305,7 @@ def generators(patch: pytest.MonkeyPatch) -> list[tuple]:
 
 @cache
 def called(number: int, changed: str = "", again: int = 0) -> tuple[Any, list[Any]]:
-    """What a function returns, and the seeds of the parts of its work."""
+    """What a function returns, and the seeds of the parts of its work, whichever comes first."""
     place, usual, others = FUNCTIONS[number]
     name, given = place.rpartition(".")[2], dict(usual)
     whole, _, part = changed.partition(".")
@@ -328,8 +328,9 @@ def called(number: int, changed: str = "", again: int = 0) -> tuple[Any, list[An
                 raise
             result = str(error)  # matches that are not played may make no sense
     if matches is None:
-        return plainly(result), seeds
-    return [plainly(result), *matches], [seed for *_, seed in matches]
+        return plainly(result), sorted(seeds, key=repr)
+    played = sorted(matches, key=repr)
+    return [plainly(result), *played], [seed for *_, seed in played]
 
 
 @pytest.mark.parametrize(

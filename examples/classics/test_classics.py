@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from classics import ConnectFour, Hex, Othello
 from classics.connect_four.solver import ConnectFourSolver
 
 from ludarium.envs import Game, Position, check_game, make, register_game
+from ludarium.training.evaluation import play_match
 
 GAMES: dict[str, Game] = {
     "connect_four": ConnectFour(),
@@ -186,6 +188,12 @@ def test_the_solver_agrees_with_the_search_for_every_game() -> None:
             if position.ply >= 6:
                 assert ours.answer(position).outcome == theirs.answer(position).outcome
             position.play(int(random.choice(position.legal_actions)))
+
+
+def test_the_agent_that_comes_along_is_stronger_than_a_search_of_many_games() -> None:
+    agent = f"{Path(__file__).parent / 'agents' / 'connect_four.safetensors'}:32"
+    played = play_match(GAMES["connect_four"], agent, "uct:200", 20, seed=1)
+    assert played.result.score.value > 0.7
 
 
 def test_a_search_that_must_stop_leaves_bounds() -> None:
