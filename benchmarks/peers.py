@@ -816,6 +816,7 @@ def random_policies(actions: int) -> np.ndarray:
 def our_learner(game: Known, workers: int) -> Callable[[], int]:
     """A call is one step."""
     from ludarium.configs.schema import LearnerConfig, NetworkConfig
+    from ludarium.training.alphazero.exact import UNSOLVED
     from ludarium.training.alphazero.learner import Learner, Losses
     from ludarium.training.alphazero.samples import Batch
     from ludarium.training.networks import fresh_network, random_observations
@@ -827,10 +828,12 @@ def our_learner(game: Known, workers: int) -> Callable[[], int]:
     learner = Learner(network, LearnerConfig(batch=LEARNER_BATCH), False, "cpu", workers)
     batch = Batch(
         observations=random_observations(rules, LEARNER_BATCH, 1),
-        policies=random_policies(rules.num_actions),
-        outcomes=np.eye(3, dtype=np.float32)[np.arange(LEARNER_BATCH) % 3],
-        scores=np.zeros(LEARNER_BATCH, np.float32),
-        optimal_mask=np.zeros(LEARNER_BATCH, bool),
+        targets={
+            "policy": random_policies(rules.num_actions),
+            "outcome": np.eye(3, dtype=np.float32)[np.arange(LEARNER_BATCH) % 3],
+            "score": np.zeros(LEARNER_BATCH, np.float32),
+            "solved": np.full(LEARNER_BATCH, UNSOLVED, np.int8),
+        },
         weights=np.ones(LEARNER_BATCH, np.float32),
     )
     losses = Losses()
