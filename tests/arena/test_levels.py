@@ -532,7 +532,7 @@ def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["levels", "corso", "--output", "mine.json"]) == 2
     assert "give --measure too" in capsys.readouterr().err
     assert main(["levels", "corso", "--option", "size=3"]) == 2
-    assert "ludarium levels corso --measure`" in capsys.readouterr().err
+    assert "there are no levels of Corso(size=3): measure them" in capsys.readouterr().err
 
 
 def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
