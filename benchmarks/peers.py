@@ -292,6 +292,10 @@ def draw_bars(axes: Any, title: str, key: str, rows: list[Row], scale: str) -> N
     axes.set_xlim(right=axes.get_xlim()[1] * (1.15 if scale == "linear" else 4))
     axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
     axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=8)
+    if scale == "linear":
+        axes.locator_params(axis="x", nbins=5)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylim(y - 0.5, -0.8)
     axes.set_title(title, fontsize=10)
     axes.grid(axis="x")
