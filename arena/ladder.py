@@ -138,8 +138,8 @@ class Ladder:
         if self.agent != digest_of(checkpoint):
             raise ValueError(
                 f"the levels were measured with another agent than {named(checkpoint.name)}: give "
-                "that one (level:3?ladder=FILE&agent=CHECKPOINT), or measure this one's (`ludarium "
-                "levels`)"
+                "that one (level:3?ladder=FILE&agent=CHECKPOINT), or measure this one's by "
+                "`ludarium levels --measure`"
             )
 
     def number(self, name: str) -> int:
@@ -241,10 +241,12 @@ def find_ladder(game: Game) -> Ladder:
     agent = shipped_agent(game.name, game.options)
     ladder = None if agent is None else ladder_of(agent, game)
     if ladder is None:
-        run = "" if agent else "&agent=RUN"
+        by, level = "", "level:3?ladder=FILE"
+        if agent is None:
+            by, level = " --agent RUN", '"level:3?ladder=FILE&agent=RUN"'
         raise FileNotFoundError(
-            f"there are no levels of {game}: measure them with the same options (`ludarium levels`)"
-            f", and take level:3?ladder=FILE{run}"
+            f"there are no levels of {game}: measure them with `ludarium levels {game.name} "
+            f"--measure{by}` and the same --option, and take {level}"
         )
     return ladder
 
@@ -276,7 +278,9 @@ def _ladder_in(content: bytes, name: str) -> Ladder:
         ladder: Ladder = load_json(content, name, _Stored).ladder
     except MisfitError as error:
         old = "knobs are called params now; " if b'"knobs"' in content else ""
-        raise ValueError(f"{error}; {old}measure levels anew (`ludarium levels`)") from None
+        raise ValueError(
+            f"{error}; {old}measure levels anew, by `ludarium levels --measure`"
+        ) from None
     try:
         strengths = [level.strength for level in ladder.levels]
         rated = rate_levels(strengths, ladder.matches, ladder.simulations)
@@ -286,7 +290,7 @@ def _ladder_in(content: bytes, name: str) -> Ladder:
         if not (_alike(stored.params, level.params) and _alike(stored.rating, level.rating)):
             raise ValueError(
                 f"{name} is damaged: level {number} is not what its strength and the matches make "
-                "it; measure the levels again (`ludarium levels`)"
+                "it; measure the levels again, by `ludarium levels --measure`"
             )
     return ladder
 

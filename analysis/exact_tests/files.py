@@ -175,7 +175,10 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
     """
     path = shipped_test(game) if name == HARD else Path(name)
     if path is None:
-        raise ValueError(f"there is no hard test for {game}; make one with `ludarium accuracy`")
+        raise ValueError(
+            f"there is no hard test for {game}; make one with `ludarium accuracy AGENT --only-hard "
+            "--by AGENT --save FILE`"
+        )
     test = read_exact_test(path)
     if test.game != game:
         raise ValueError(f"the positions of {named(path)} are of {test.game}, not of {game}")
