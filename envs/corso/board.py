@@ -49,8 +49,10 @@ _REASONS = (
 _FAULTS = (
     "without dye, player_0 has placed as many marbles as player_1 when it is to move, and one more "
     "otherwise: here {0} and {1}, and player_{2} to move",
-    "{0} plies or more lead to such marbles and dye, and fill as many cells or more: here {1} are "
-    "filled",
+    "no expansion left the dye in row {0}, cell {1}: neither this cell, nor one beside it, is dyed "
+    "with all cells beside it",
+    "as players take turns, {0} or more marbles were expanded, and each leaves a cell that is dyed "
+    "with all cells beside it; such cells: {1}",
 )
 _TEXT_SYMBOLS = ".OXox"  # by what a cell holds
 _NAMES = ("light", "dark")

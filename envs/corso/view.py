@@ -15,7 +15,7 @@ NO_MARK, LAST, DYED, TAKEN = range(4)
 IS_DYED, IS_TAKEN = range(2)
 
 #: Why no game has reached a position.
-UNEQUAL, TOO_FULL = range(OWN, OWN + 2)
+UNEQUAL, STRAY, TOO_FEW = range(OWN, OWN + 3)
 
 
 @rule
@@ -77,7 +77,13 @@ def write_text(tables, state, said):
 
 @rule
 def read_text(tables, state, said):
-    """Write the position with these marbles and dye, after the fewest plies that lead there."""
+    """Write the position with these marbles and dye, after the fewest plies that lead there.
+
+    What an expansion dyes stays dyed. So each marble that it expanded is a full cell from then on:
+    dyed, as all cells beside it. All dye is on full cells or beside them; and each player's turns
+    have to be found among marbles, and full cells. What is refused here, no play leads back to: an
+    accepted position has only accepted ones after it.
+    """
     init(tables, state, None)
     mover = int(said.mover)
     for cell in range(len(state.cells)):
@@ -88,19 +94,41 @@ def read_text(tables, state, said):
     if dye_0 + dye_1 == 0 and marbles_0 != marbles_1 + mover:
         note(said, marbles_0, marbles_1, mover)
         return UNEQUAL
-    # Whoever has dye has placed one more marble, and expanded it.
+    full = 0
+    for cell in range(len(state.cells)):
+        if state.cells[cell] < DYE:
+            continue
+        beside = _is_full(tables, state, cell)
+        full += int(beside)
+        for k in range(4):
+            beside |= _is_full(tables, state, tables.neighbours[cell, k])
+        if not beside:
+            size = int(tables.neighbours[0].max())  # cell 0 is in a corner
+            note(said, size - cell // size, cell % size + 1, 0)
+            return STRAY
+    # Whoever has dye has placed one more marble, and expanded it: two plies, one full cell.
     least_0, least_1 = marbles_0 + 2 * int(dye_0 > 0), marbles_1 + 2 * int(dye_1 > 0)
-    plies = 2 * max(least_1, least_0 - mover) + mover
-    filled = len(state.cells) - int(state.open_cells)
-    if plies > filled:
-        note(said, plies, filled, 0)
-        return TOO_FULL
-    state.ply = plies
+    # Who is behind placed another marble that was expanded, or expanded it too: one ply or two.
+    behind = abs(least_1 + mover - least_0)
+    needed = int(dye_0 > 0) + int(dye_1 > 0) + (behind + 1) // 2
+    if needed > full:
+        note(said, needed, full, 0)
+        return TOO_FEW
+    state.ply = 2 * max(least_1, least_0 - mover) + mover
     state.mover = mover
     if state.open_cells == 0:
         first, second = points(tables, state)
         state.outcome = result(first - second)
     return FINE
+
+
+@rule
+def _is_full(tables, state, cell):
+    """Whether a cell and all cells beside it are dyed."""
+    full = state.cells[cell] >= DYE
+    for k in range(4):
+        full &= state.cells[tables.neighbours[cell, k]] >= DYE
+    return full
 
 
 @rule

@@ -144,4 +144,5 @@ def test_hostile_texts_are_refused_in_a_line_or_lead_to_playable_positions(
         assert Position.from_text(game, found.text).text == found.text
         while not found.is_over:
             found.play(rng.choice(found.legal_actions.tolist()))
+            assert Position.from_text(game, found.text).text == found.text, text
     table.append(f"{case:50} {TEXTS:11,} texts, {refused:,} refused")
