@@ -103,7 +103,9 @@ def read_text(tables, state, said):
         for k in range(4):
             beside |= _is_full(tables, state, tables.neighbours[cell, k])
         if not beside:
-            size = int(tables.neighbours[0].max())  # cell 0 is in a corner
+            size = 1
+            while size * size < len(state.cells):
+                size += 1
             note(said, size - cell // size, cell % size + 1, 0)
             return STRAY
     # Whoever has dye has placed one more marble, and expanded it: two plies, one full cell.
