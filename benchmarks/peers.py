@@ -37,6 +37,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any
 
@@ -48,6 +49,7 @@ PEERS = ("pgx", "jax", "mctx", "envpool", "open_spiel", "flax", "pettingzoo")
 OURS, EIGHT_BITS = "ludarium", "ludarium, eight bits"
 NETWORK = {"channels": 32, "blocks": 4}
 LEARNER_BATCH = 256
+NETWORK_BATCH = 256
 FROM_PYTHON = "ludarium, actions from Python"
 #: Most repeats of what takes seconds each time.
 FEW = 3
@@ -349,7 +351,7 @@ def loop_rows(given: argparse.Namespace) -> Iterator[Row]:
 
     from ludarium.envs import make, make_raw
 
-    random = np.random.default_rng(0)
+    random = Random(0)
     for face, envs in {
         "PettingZoo, env": (make(FOUR.ours), connect_four_v3.env()),
         "PettingZoo, raw_env": (make_raw(FOUR.ours), connect_four_v3.raw_env()),
@@ -367,34 +369,39 @@ def loop_rows(given: argparse.Namespace) -> Iterator[Row]:
             yield {"game": game.title, "interface": "state of a game", **row}
 
 
-def aec_game(env: Any, random: np.random.Generator) -> int:
+def drawn(legal: Any, random: Random) -> int:
+    """One of the legal actions; numpy's ``choice`` takes longer than a step."""
+    return int(legal[int(random.random() * len(legal))])
+
+
+def aec_game(env: Any, random: Random) -> int:
     """A random game in PettingZoo's loop; returns its steps."""
     env.reset()
     steps = 0
     while env.agents:
         observation, _, terminated, truncated, _ = env.last()
         is_over = terminated or truncated
-        legal = () if is_over else np.flatnonzero(observation["action_mask"])
-        env.step(None if is_over else int(random.choice(legal)))
+        mask = observation["action_mask"]
+        env.step(None if is_over else drawn(mask.nonzero()[0], random))
         steps += 1
     return steps
 
 
-def position_game(game: Known, random: np.random.Generator) -> Callable[[], int]:
+def position_game(game: Known, random: Random) -> Callable[[], int]:
     rules = game.make()
 
     def play() -> int:
         position, steps = rules.start(), 0
         while not position.is_over:
             position.observation()
-            position.play(int(random.choice(position.legal_actions)))
+            position.play(drawn(position.legal_actions, random))
             steps += 1
         return steps
 
     return play
 
 
-def openspiel_game(game: Known, random: np.random.Generator) -> Callable[[], int]:
+def openspiel_game(game: Known, random: Random) -> Callable[[], int]:
     import pyspiel
 
     rules = pyspiel.load_game(game.openspiel)
@@ -403,7 +410,7 @@ def openspiel_game(game: Known, random: np.random.Generator) -> Callable[[], int
         state, steps = rules.new_initial_state(), 0
         while not state.is_terminal():
             state.observation_tensor()
-            state.apply_action(int(random.choice(state.legal_actions())))
+            state.apply_action(drawn(state.legal_actions(), random))
             steps += 1
         return steps
 
@@ -636,7 +643,6 @@ def our_selfplay(game: Known, given: argparse.Namespace, backend: str) -> Measur
     from ludarium.configs import AlphaZeroConfig, apply_settings
     from ludarium.training.alphazero.actors import search_settings
     from ludarium.training.alphazero.self_play import SelfPlay
-    from ludarium.training.networks import fresh_network, inference_engine, random_observations
 
     rules = game.make()
     config = apply_settings(
@@ -648,11 +654,7 @@ def our_selfplay(game: Known, given: argparse.Namespace, backend: str) -> Measur
         ],
     )
     assert isinstance(config, AlphaZeroConfig)
-    inputs = random_observations(rules, 512, 1)
-    engine = inference_engine(
-        rules, fresh_network(rules, config.network), 1, backend, "cpu", inputs
-    )
-    settings = search_settings(config, 0.0)
+    engine, settings = our_engine(rules, backend), search_settings(config, 0.0)
     games = SelfPlay(rules, config.self_play, settings, given.cores, engine)
     seeds = iter(range(1, 1_000_000))
 
@@ -661,6 +663,16 @@ def our_selfplay(game: Known, given: argparse.Namespace, backend: str) -> Measur
         return len(result.samples)
 
     return repeated(play)
+
+
+def our_engine(rules: Any, backend: str) -> Any:
+    """The network of self-play, ready to evaluate."""
+    from ludarium.configs.schema import NetworkConfig
+    from ludarium.training.networks import fresh_network, inference_engine, random_observations
+
+    network = fresh_network(rules, NetworkConfig(**NETWORK))
+    inputs = random_observations(rules, 512, 1)
+    return inference_engine(rules, network, 1, backend, "cpu", inputs)
 
 
 def jax_network(env: Any) -> tuple[Any, Callable[[Any, Any], tuple[Any, Any]]]:
@@ -793,6 +805,53 @@ def openspiel_selfplay(game: Known, given: argparse.Namespace) -> Callable[[], i
         if state.is_terminal():
             state = rules.new_initial_state()
         return 1
+
+    return step
+
+
+# Networks.
+
+
+def network_rows(given: argparse.Namespace) -> Iterator[Row]:
+    for game in GAMES:
+        measures = {
+            OURS: repeated(our_evaluations(game, "compiled")),
+            EIGHT_BITS: repeated(our_evaluations(game, "compiled-int8")),
+            "JAX": repeated(jax_evaluations(game)),
+        }
+        for row in compare(measures, given.seconds, given.repeats):
+            yield {"game": game.title, **row}
+
+
+def our_evaluations(game: Known, backend: str) -> Callable[[], int]:
+    """A call evaluates a batch; on more cores each takes a part of it, as in self-play."""
+    from ludarium.base.threads import available_cores, parallel_for
+    from ludarium.training.networks import random_observations
+
+    rules = game.make()
+    engine, inputs = our_engine(rules, backend), random_observations(rules, NETWORK_BATCH, 2)
+    threads = available_cores()
+
+    def evaluate() -> int:
+        parallel_for(lambda begin, end: engine(inputs[begin:end]), NETWORK_BATCH, threads)
+        return NETWORK_BATCH
+
+    return evaluate
+
+
+def jax_evaluations(game: Known) -> Callable[[], int]:
+    """The same of the network that mctx searches with."""
+    import jax
+    import jax.numpy as jnp
+    import pgx
+
+    env = pgx.make(game.pgx)
+    network, evaluate = jax_network(env)
+    compiled, seen = jax.jit(evaluate), jnp.ones((NETWORK_BATCH, *env.observation_shape), bool)
+
+    def step() -> int:
+        jax.block_until_ready(compiled(network, seen))
+        return NETWORK_BATCH
 
     return step
 
@@ -936,16 +995,18 @@ TABLES: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "memory": memory_rows,
     "start": start_rows,
     "selfplay": selfplay_rows,
+    "networks": network_rows,
     "learner": learner_rows,
     "strength": strength_rows,
 }
-ON_ALL_CORES = ("batch", "selfplay", "learner")
+ON_ALL_CORES = ("batch", "selfplay", "networks", "learner")
 HEADINGS = {
     "loop": "One game at a time: steps per second",
     "batch": "Many games at once: plies per second",
     "memory": "Memory of a game of Connect Four",
     "start": "From the start of Python to the first step of Connect Four",
     "selfplay": "Self-play: positions per second",
+    "networks": "The network alone: evaluations per second",
     "learner": "Learning: steps per second",
     "strength": "From nothing to 90 % against uct:1000 in Connect Four",
 }
@@ -966,7 +1027,8 @@ By how many games there are at once. Random legal actions; each step gives masks
 and a game that ends begins anew. `actions from Python`: ludarium draws them in one call and plays
 them in another, else both are one call. Pgx and EnvPool have bool observations, which are
 converted where float32 is asked for. EnvPool observes for both players, and its actions are drawn
-by numpy. The ratio is that of the largest figures of both rows.
+by numpy. The ratio is that of the largest figures of both rows. Observations of many games do not
+fit into a core's cache: from there on the memory's speed is the limit, first in float32.
 """,
     "memory": """\
 Growth of the process's resident memory.
@@ -984,11 +1046,17 @@ evaluations; its convolutions take the last axis of the observation, the columns
 the planes. It uses more cores by more processes, so it is measured on one. This is the one in
 Python: the one in C++ is not built into its package.
 """,
+    "networks": f"""\
+Batches of {NETWORK_BATCH} positions, with the networks of self-play. A search that evaluates a
+position in each of its 32 simulations gives at most a 32nd of this in positions of self-play; one
+that keeps evaluations, and needs none where a game has ended, may give more.
+""",
     "learner": f"""\
 Steps of gradient descent on a batch of {LEARNER_BATCH} positions that is ready, float32, with the
 networks of self-play. Ludarium's and OpenSpiel's normalise each batch; ludarium's step also clips
 gradients and averages weights. `JAX and optax` is Adam on the network without normalisation that
-mctx searches with, which is less work.
+mctx searches with, which is less work. What OpenSpiel's convolutions see of Connect Four has 18
+places instead of 42, of Hex 99 instead of 121 (see above): so much less work too.
 """,
     "strength": """\
 Minutes of processor time of a run of AlphaZero on one core. The agent of every fifth iteration

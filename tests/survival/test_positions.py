@@ -118,7 +118,7 @@ def test_all_positions_of_osiron_are_read_back_and_go_on_alike(table: list[str])
 
 
 @pytest.mark.parametrize("case", slow_but(["corso"], SHIPPED))
-def test_hostile_texts_are_refused_in_a_line_or_lead_to_playable_positions(
+def test_hostile_texts_are_refused_in_a_line_or_lead_to_positions_that_are_read_back(
     case: str, table: list[str]
 ) -> None:
     kind, options = SHIPPED[case]
@@ -126,23 +126,30 @@ def test_hostile_texts_are_refused_in_a_line_or_lead_to_playable_positions(
     env.reset(1)
     game, before = env.game, env.position
     texts = [position.text for position, _ in islice(random_game(game, 3), 0, 120, 2)]
-    for _ in range(TEXTS):
-        text, why = wrong_text(texts, rng), ""
-        try:
-            found = Position.from_text(game, text)
-        except ValueError as error:
-            why = str(error)
-        if why:
-            refused += 1
-            assert f" is no position of {game.name}: " in why
-            assert why.isprintable()
-            assert len(why) <= 400
-            with pytest.raises(ValueError, match="is no position of"):
-                env.reset(1, {"position": text})
-            assert env.position == before
-            continue
-        assert Position.from_text(game, found.text).text == found.text
-        while not found.is_over:
-            found.play(rng.choice(found.legal_actions.tolist()))
-            assert Position.from_text(game, found.text).text == found.text, text
+
+    def accepted() -> Iterator[np.ndarray]:
+        nonlocal refused
+        for _ in range(TEXTS):
+            text, why = wrong_text(texts, rng), ""
+            try:
+                found = Position.from_text(game, text)
+            except ValueError as error:
+                why = str(error)
+            if why:
+                refused += 1
+                assert f" is no position of {game.name}: " in why
+                assert why.isprintable()
+                assert len(why) <= 400
+                with pytest.raises(ValueError, match="is no position of"):
+                    env.reset(1, {"position": text})
+                assert env.position == before
+                continue
+            assert Position.from_text(game, found.text).text == found.text
+            reached = [found.states]
+            while not found.is_over:
+                found.play(rng.choice(found.legal_actions.tolist()))
+                reached.append(found.states)
+            yield np.concatenate(reached)
+
+    _go_through(game, accepted(), table, f"{case}, after hostile texts")
     table.append(f"{case:50} {TEXTS:11,} texts, {refused:,} refused")
