@@ -133,6 +133,13 @@ def test_an_option_is_the_same_as_its_key(run_folder, capsys):
         RunFolder(run_folder).open(load_config("corso/demo"))
 
 
+def test_a_run_loads_no_compiler_of_torch_which_takes_as_long_as_a_first_iteration(tmp_path):
+    program = "import sys; from ludarium.cli import main; main(sys.argv[1:])"
+    ask = "; sys.exit('torch._dynamo' in sys.modules)"
+    python(program + ask, "train", "corso", "--folder", tmp_path / "run", *ARGUMENTS, check=True)
+    assert RunFolder(tmp_path / "run").agent.is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

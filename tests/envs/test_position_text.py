@@ -136,7 +136,7 @@ def test_the_pile_of_obelisk_decides_the_text() -> None:
         ("corso", {}, "5/5/5/5/4Q 0", "the row '4Q' has 'Q'; accepted: O, X, o, x, and numbers"),
         ("corso", {}, "5/5/5/5/4O 0", "without dye, player_0 has placed as many marbles"),
         ("corso", {}, "5/5/5/5/1o3 1", "no expansion left the dye in row 5, cell 2: neither this"),
-        ("corso", {}, "5/5/5/4o/1O1oo 0", "3 or more marbles were expanded, and each leaves a cell"),
+        ("corso", {}, "5/5/5/4o/1O1oo 0", "3 or more marbles were expanded, and each leaves a"),
         ("corso", {}, "5/5/5/5/5 0 plies=0", "it has no field 'plies' here; fields: none"),
         ("corso", {}, "5/5/5/5/5 0 plies", "'plies' is not a field: write name=value"),
         ("onyx", {"size": 6}, "6/6/6/6/6/V5 0", "V has 1 stones, H has 0, and V is to move"),
@@ -200,10 +200,12 @@ def test_moves_are_played_out_of_one_text() -> None:
 
 def test_an_environment_begins_at_a_position_and_records_it() -> None:
     env = make_raw("corso")
+    env.reset(1)
+    assert env.mask().all()
     env.reset(1, {"position": CORSO})
     assert env.agent_selection == "player_0"
-    mask = env.observe("player_0")["action_mask"]
-    assert (mask == Position.from_text(env.game, CORSO).mask).all()
+    for mask in (env.observe("player_0")["action_mask"], env.mask()):
+        assert (mask == Position.from_text(env.game, CORSO).mask).all()
     env.step(env.text_to_action("c4!"))
     record = env.to_record()
     assert (record["position"], record["moves"]) == (CORSO, ["c4!"])

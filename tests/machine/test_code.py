@@ -237,14 +237,17 @@ def test_code_goes_when_nobody_used_it_for_days(tmp_path: Path) -> None:
         "game-play-3.part": 9,  # left behind by a process that was killed
         "game-play-4.part": 0,
         "game-step-5.code": 9,  # another unit
+        "game-play-6.code": 9,  # it is read below
     }
+    content = cache.content_of(cache.ObjectCode((), b""))
     for name, days in names.items():
         file = tmp_path / name
-        file.write_bytes(b"")
+        file.write_bytes(content)
         long_ago = time.time() - days * 86_400
         os.utime(file, (long_ago, long_ago))
+    assert cache.read_file(tmp_path / "game-play-6.code") is not None
     cache._remove_unused(tmp_path, "game-play")
-    assert [file.name[10] for file in files_in(tmp_path)] == ["2", "4", "5"]
+    assert [file.name[10] for file in files_in(tmp_path)] == ["2", "4", "6", "5"]
 
 
 # The compiler.

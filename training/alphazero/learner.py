@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from ludarium.configs.schema import LearnerConfig
 from ludarium.models.network import PolicyValueNetwork
 
+from ..runs.state import flatten
 from .objective import Objective, Terms, shares, weighted_terms
 from .samples import Batch
 
@@ -36,6 +38,55 @@ class Losses:
         for name, loss in terms.items():
             mean = self.means.get(name, 0.0)
             self.means[name] = mean + (float(loss) - mean) / self.steps
+
+
+class AdamW:
+    """AdamW by torch's own kernel, which updates all weights in one pass ("fused").
+
+    ``torch.optim.AdamW`` gives the same weights, but loads torch's compiler when it is made: 2 s,
+    as much as all else before a first iteration.
+
+    Args:
+        weights: the network's weights; their gradients have the same memory layout.
+        decay: weight decay of those with more than one dimension; others have none.
+    """
+
+    def __init__(self, weights: Sequence[Tensor], decay: float) -> None:
+        decayed = [weight for weight in weights if weight.ndim > 1]
+        self._groups = (decayed, decay), ([each for each in weights if each.ndim <= 1], 0.0)
+        self._moments = {
+            weight: {
+                "step": torch.zeros((), device=weight.device),
+                "exp_avg": torch.zeros_like(weight, requires_grad=False),
+                "exp_avg_sq": torch.zeros_like(weight, requires_grad=False),
+            }
+            for group, _ in self._groups
+            for weight in group
+        }
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """Update the weights by their gradients; ``rate`` is the learning rate."""
+        for weights, decay in self._groups:
+            moments = [self._moments[weight] for weight in weights]
+            means, squares, steps = (
+                [each[name] for each in moments] for name in ("exp_avg", "exp_avg_sq", "step")
+            )
+            gradients = [weight.grad for weight in weights]
+            adamw(
+                *(weights, gradients, means, squares, [], steps),
+                **{"fused": True, "amsgrad": False, "maximize": False, "lr": rate},
+                **{"weight_decay": decay, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+            )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The moments and step counts, as ``number.name``."""
+        return flatten(dict(enumerate(self._moments.values())))
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `tensors` returned."""
+        for name, tensor in self.tensors().items():
+            tensor.copy_(tensors.get(name, tensor))
 
 
 class Learner:
@@ -79,16 +130,7 @@ class Learner:
             parts = min(workers, max(1, config.batch // 2))  # one position has no variance
             self._replicas += [_sharing_weights(self.network) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
-        decayed = [weight for weight in self.network.parameters() if weight.ndim > 1]
-        others = [weight for weight in self.network.parameters() if weight.ndim <= 1]
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": decayed, "weight_decay": config.weight_decay},
-                {"params": others, "weight_decay": 0.0},
-            ],
-            lr=config.learning_rate_at(0.0),
-            fused=True,
-        )
+        self.optimizer = AdamW(list(self.network.parameters()), config.weight_decay)
 
     def learning_rate(self, progress: float) -> float:
         """Learning rate at ``progress`` (0 to 1) of the run."""
@@ -103,8 +145,6 @@ class Learner:
             progress: progress of the run, 0 to 1.
             losses: the losses so far.
         """
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
             for ours, theirs in zip(replica.buffers(), self.network.buffers(), strict=True):
                 ours.copy_(theirs)
@@ -118,7 +158,7 @@ class Learner:
                 parameter.grad.add_(gradients[index], alpha=weight)
         self._average_statistics()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_clip)
-        self.optimizer.step()
+        self.optimizer.step(self.learning_rate(progress))
         self.step += 1
         self._average()
         losses.add(weighted_terms([terms for _, terms in results], weights))

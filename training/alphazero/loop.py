@@ -29,8 +29,6 @@ from ludarium.training.runs.metrics import metrics_of
 from ludarium.training.runs.state import (
     State,
     flatten,
-    optimizer_tensors,
-    restore_optimizer,
     unflatten,
 )
 from ludarium.training.runs.trainer import Trainer
@@ -168,7 +166,7 @@ class AlphaZero:
         tensors = {
             "network": self.network.state_dict(),
             "ema": self.learner.ema_network.state_dict(),
-            "optimizer": optimizer_tensors(self.learner.optimizer),
+            "optimizer": self.learner.optimizer.tensors(),
         }
         description = {
             "step": self.step,
@@ -184,7 +182,7 @@ class AlphaZero:
         self.rng.bit_generator.state = state.description["rng"]
         self.network.load_state_dict(unflatten(state.tensors, "network"))
         self.learner.ema_network.load_state_dict(unflatten(state.tensors, "ema"))
-        restore_optimizer(self.learner.optimizer, unflatten(state.tensors, "optimizer"))
+        self.learner.optimizer.restore(unflatten(state.tensors, "optimizer"))
         self.replay.restore(state.replay, self.run.folder.chunk)
         if not self.actors.restore(state.arrays):
             self.run.progress.say(
