@@ -328,6 +328,8 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "from ludarium.training.agents import *\n"
         "class Lazy(RandomAgent):\n"
         "    '''Plays anything.'''\n"
+        "def words(rules, its_seed):\n"
+        "    return 'not an agent'\n"
         "@dataclass(frozen=True)\n"
         "class Some(AgentSpec):\n"
         "    usage = 'letters:WORD'\n"
@@ -338,11 +340,13 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "    def make(self, game, seed=None):\n"
         "        return make_agent(f'uct:{len(self.word) * self.times}', game, seed)\n"
     )
-    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some"}
+    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some", "words": "mybots_a:words"}
     install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
     assert type(make_agent("lazy", game)).__name__ == "Lazy"
     assert read_agent("lazy") == read_agent("lazy") != read_agent("random")
     assert read_agent("lazy").needs == Needs.CODE
+    with pytest.raises(ValueError, match="words made 'not an agent', which is not an Agent"):
+        make_agent("words", game)
     assert make_agent("letters:abc:de", game).name == "uct:6"
     assert make_agent("letters?word=abc&times=3", game).name == "uct:9"
     with pytest.raises(ValueError, match="'size'; accepted here: word, times"):
