@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import Meta
 
+from ludarium.configs.schema import search_options
 from ludarium.envs import Game, make_game
 from ludarium.models import save_checkpoint
 from ludarium.training import networks
@@ -418,6 +420,15 @@ def test_names_set_options_of_the_search() -> None:
     ):
         with pytest.raises(ValueError, match=reason):
             read_agent(refused)
+
+
+def test_an_option_that_is_none_by_default_is_read_by_its_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (plies,) = (each for each in search_options() if each.default is None)
+    option = replace(plies, meta=Meta(extra={"in_names": True}))
+    monkeypatch.setattr("ludarium.training.agents.settings.OPTIONS", (option,))
+    assert settings_of(ShippedSpec)[plies.name]["read"]("12") == 12
 
 
 def test_a_network_that_has_not_learnt_the_score_does_not_play_for_it(tmp_path: Path) -> None:
