@@ -245,7 +245,7 @@ class SearchOption:
     Attributes:
         name, default: as in the class.
         kind: its type, with the `Meta`.
-        value_type: the type of its values without range and ``None``: bool, int, float or a `Literal`.
+        value_type: the type of its values without range and ``None``, such as ``float``.
         meta: its range and description.
     """
 

@@ -136,7 +136,7 @@ def test_the_pile_of_obelisk_decides_the_text() -> None:
         ("corso", {}, "5/5/5/5/4Q 0", "the row '4Q' has 'Q'; accepted: O, X, o, x, and numbers"),
         ("corso", {}, "5/5/5/5/4O 0", "without dye, player_0 has placed as many marbles"),
         ("corso", {}, "5/5/5/5/1o3 1", "no expansion left the dye in row 5, cell 2: neither this"),
-        ("corso", {}, "5/5/5/4o/1O1oo 0", "3 or more marbles were expanded, and each leaves a cell"),
+        ("corso", {}, "5/5/5/4o/1O1oo 0", "3 or more marbles were expanded, and each leaves a"),
         ("corso", {}, "5/5/5/5/5 0 plies=0", "it has no field 'plies' here; fields: none"),
         ("corso", {}, "5/5/5/5/5 0 plies", "'plies' is not a field: write name=value"),
         ("onyx", {"size": 6}, "6/6/6/6/6/V5 0", "V has 1 stones, H has 0, and V is to move"),
