@@ -20,7 +20,9 @@ from ludarium.training.agents.checkpoints import ShippedSpec, find_checkpoint, s
 from ludarium.training.agents.settings import read_real, setting
 from ludarium.training.networks import stored_network
 
+from .adaptive import AdaptiveAgent
 from .ladder import WORDS, find_ladder, load_ladder
+from .level import LevelAgent
 
 AUTO = "auto"
 
@@ -90,9 +92,6 @@ class LevelSpec(AgentSpec):
             else find_checkpoint(self.agent)
         )
         ladder.check_fits(game, path)
-        from .adaptive import AdaptiveAgent
-        from .level import LevelAgent
-
         name = self.label
         network = stored_network(path, game, name)
         if number is None:

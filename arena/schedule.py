@@ -13,7 +13,6 @@ processes, and the user's own games and agents need not be importable by another
 from __future__ import annotations
 
 import hashlib
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from ludarium.base.messages import quoted, shortened
 from ludarium.base.progress import SILENT, Progress, StoppedError
 from ludarium.base.threads import available_cores, one_core, run_tasks
 from ludarium.envs.engine.game import Game
+from ludarium.models.inference import torch_threads
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, check_positions, draw_openings
@@ -286,11 +286,5 @@ def _match_seed(seed: int, match: ScheduledMatch) -> int:
 @contextmanager
 def on_one_core() -> Iterator[None]:
     """A context in which agents use one core, for their searches and for any networks."""
-    with one_core():
-        if "torch" not in sys.modules:
-            yield
-            return
-        from ludarium.models.inference import torch_threads
-
-        with torch_threads(1):
-            yield
+    with one_core(), torch_threads(1):
+        yield

@@ -19,12 +19,14 @@ from ludarium.base.console import UnreadError, output, say
 from ludarium.base.messages import did_you_mean, quoted, shortened
 
 try:
+    from ludarium.envs import GAMES
     from ludarium.envs.engine.options import UnknownOptionError
 except FileNotFoundError:  # PettingZoo asks for the current folder
     print("ludarium: the current folder was deleted: change to another one", file=sys.stderr)
     sys.exit(2)
 
 from .interrupt import STOPPED, UNREAD, interrupt_by_signals, leave_by_signals
+from .modules import describe_modules, take_modules
 from .result import Result, name_options, show, warn, with_options
 
 #: The commands in the order of the help; each is a module of this package.
@@ -203,8 +205,6 @@ class _Parser(argparse.ArgumentParser):
 
 def _run(arguments: Sequence[str]) -> int:
     """Run a command; errors are raised."""
-    from .modules import take_modules  # imported here, where Ctrl-C works: it takes a second
-
     others = take_modules(arguments)  # first, because commands name the games in their help
     others = _answering_help(others)
     given = command_line(others[:1]).parse_args(others)
@@ -221,8 +221,6 @@ def _answering_help(words: list[str]) -> list[str]:
         return ["--version"]
     if words[0] != "help":
         return words
-    from ludarium.envs import GAMES
-
     _, word, *others = words
     if word in ("help", "version"):
         return ["--help"]
@@ -242,8 +240,7 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
         ImportError: a package that a command of ``names`` imports is not installed; the message
             says how to install it. With all commands, the help says so instead.
     """
-    from .arguments import add_command
-    from .modules import describe_modules
+    from .arguments import add_command  # it takes long: only where Ctrl-C works
 
     parser = _Parser(
         prog="ludarium",

@@ -15,7 +15,16 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_stored_game
+from ludarium.models.inference import torch_threads
 from ludarium.training.agents.names import read_trained_agent
+from ludarium.training.networks import (
+    chosen_architecture,
+    fitted,
+    fresh_network,
+    inference_engine,
+    random_observations,
+)
+from ludarium.training.runs.metrics import metrics_of
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, read_seconds
@@ -75,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> Result:
     """Measure."""
     from ludarium.models import load_checkpoint
-    from ludarium.training.networks import fitted
 
     results = []
     chosen = read_options(given.option)
@@ -134,7 +142,6 @@ def measure(
     game: Game, config: AlphaZeroConfig, seconds: float, checkpoint: Checkpoint | None = None
 ) -> dict[str, Any]:
     """All figures of one game. The network is the checkpoint's, or a fresh one."""
-    from ludarium.models.inference import torch_threads
     from ludarium.training.alphazero.actors import search_settings
     from ludarium.training.alphazero.self_play import (
         SelfPlay,
@@ -142,12 +149,6 @@ def measure(
         choose_threads,
         games_of_worker,
         torch_threads_of_worker,
-    )
-    from ludarium.training.networks import (
-        chosen_architecture,
-        fresh_network,
-        inference_engine,
-        random_observations,
     )
     from ludarium.training.runs.resources import check_device
 
@@ -190,7 +191,7 @@ def measure(
         "random_plies_per_second": random_speed(game, min(seconds, 3.0)),
         "network_per_second": network_speed,
         "simulations_per_second": play_speed,
-        "cache_hits": counts["hits"] / max(1, counts["hits"] + counts["evaluations"]),
+        "cache_hits": metrics_of(counts, play_seconds)["cache_hits"],
         "evaluations_per_simulation": counts["evaluations"] / counts["simulations"],
         "share": play_speed / network_speed,
         "simulations": settings.simulations,

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ludarium.arena.ladder import Ladder, ladder_beside, ladder_of, load_ladder
 from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.description import describe_game
+from ludarium.envs.engine.game import Game
+from ludarium.models.layers import BoardLayers, VectorLayers
+from ludarium.play.native import TARGETS, Library, this_machine, write_library
 from ludarium.training.agents.checkpoints import CheckpointSpec, PocketSpec
 from ludarium.training.agents.names import read_trained_agent
-from ludarium.training.networks import random_observations
+from ludarium.training.networks import fitted, random_observations, stored_network
 from ludarium.training.table import text_table
 
 from .arguments import add_json, add_options, add_seed, output_file, read_positive
 from .common import read_options
 from .progress import shown_progress
 from .result import Result, warn
-
-if TYPE_CHECKING:
-    from ludarium.arena.ladder import Ladder
-    from ludarium.envs.engine.game import Game
 
 _POSITIONS = 1024
 
@@ -94,7 +93,6 @@ def _write_onnx(given: argparse.Namespace) -> Result:
     """Write the file and return its largest difference from the network for each output."""
     from ludarium.models import load_checkpoint
     from ludarium.models.export import SUFFIX, TOLERANCE, export_checkpoint
-    from ludarium.training.networks import fitted
 
     if given.target or given.levels:
         raise ValueError("--target and --levels are for --as c")
@@ -138,10 +136,6 @@ def _write_onnx(given: argparse.Namespace) -> Result:
 
 def _write_library(given: argparse.Namespace) -> Result:
     """Write the folder and return the libraries in it."""
-    from ludarium.models.layers import BoardLayers, VectorLayers
-    from ludarium.play.native import TARGETS, Library, this_machine, write_library
-    from ludarium.training.networks import stored_network
-
     if given.positions is not None:
         raise ValueError("--positions is for --as onnx")
     agent = read_trained_agent(given.agent)
@@ -185,8 +179,6 @@ def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
         FileNotFoundError: there is no ``file``.
         ValueError: ``file`` holds no levels, or those of another agent, game or options.
     """
-    from ludarium.arena.ladder import ladder_beside, ladder_of, load_ladder
-
     if file is not None:
         ladder = load_ladder(file)
         ladder.check_fits(game, source)

@@ -14,11 +14,14 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from ludarium.arena.ladder import load_ladder
 from ludarium.arena.levels import AUTO, LevelSpec
 from ludarium.base.console import output, say
 from ludarium.base.messages import quoted
 from ludarium.envs.registry import GAMES, find_game
-from ludarium.play.server import USUAL_PORT
+from ludarium.play.server import USUAL_PORT, PageServer
+from ludarium.play.variants import Variant
+from ludarium.play.wasm import Limits
 from ludarium.training.agents import AgentSpec, read_agent
 from ludarium.training.agents.checkpoints import CheckpointSpec, ShippedSpec
 from ludarium.training.agents.names import find_kind
@@ -30,7 +33,6 @@ from .progress import shown_progress
 
 if TYPE_CHECKING:
     from ludarium.play.site import Site
-    from ludarium.play.variants import Variant
 
 HELP = "play against an agent, in the browser or in the terminal"
 DESCRIPTION = f"""\
@@ -56,7 +58,6 @@ In the terminal, if no trained agent fits the options, {FALLBACK} plays. At the 
 the game's notation, or a command; `help` lists them. Ctrl-C saves the game and stops."""
 
 _TEXT_BROWSERS = ("www-browser", "elinks", "links", "lynx", "w3m")
-_MOST_SIMULATIONS = 1600  # limit of a search on the page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,8 +139,6 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
         _NoPageError: the page has no such opponent.
         ValueError, FileNotFoundError: there is no such game, option or agent.
     """
-    from ludarium.play.variants import Variant
-
     options = read_options(given.option)
     named = read_agent(given.opponent_or_game)
     if not isinstance(named, ShippedSpec | CheckpointSpec):
@@ -173,9 +172,10 @@ def _opponent(given: argparse.Namespace, spec: AgentSpec, variant: Variant) -> s
         if isinstance(spec, ShippedSpec) and spec.game != variant.game.name:
             raise ValueError(f"agent {given.opponent!r} plays {spec.game}, not {variant.game.name}")
         simulations = spec.with_simulations(given.simulations).simulations or 0
-        if not 1 <= simulations <= _MOST_SIMULATIONS:
+        most = Limits().simulations
+        if not 1 <= simulations <= most:
             raise _NoPageError(
-                f"a search on the page has 1 to {_MOST_SIMULATIONS} simulations, not {simulations}"
+                f"a search on the page has 1 to {most} simulations, not {simulations}"
             )
         if variant.agent is not None:
             return f"network:{simulations}"
@@ -186,8 +186,6 @@ def _opponent(given: argparse.Namespace, spec: AgentSpec, variant: Variant) -> s
         if spec.level == AUTO and variant.ladder is not None:
             return f"level:{AUTO}"
         if variant.ladder is not None:
-            from ludarium.arena.ladder import load_ladder
-
             return f"level:{load_ladder(variant.ladder).number(spec.level)}"
     elif given.opponent == "random":
         return "random"
@@ -237,8 +235,6 @@ def _site_with(variant: Variant, folder: Path) -> Site:
 
 def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
-    from ludarium.play.server import PageServer
-
     # A browser would use a kept page even after the next installation.
     with PageServer(site.folder, given.port, is_kept=False) as server:
         address = f"{server.address}#{fragment}"

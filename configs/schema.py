@@ -245,12 +245,14 @@ class SearchOption:
     Attributes:
         name, default: as in the class.
         kind: its type, with the `Meta`.
+        value_type: the type of its values without range and ``None``, such as ``float``.
         meta: its range and description.
     """
 
     name: str
     default: Any
     kind: Any
+    value_type: Any
     meta: Meta
 
     @property
@@ -272,10 +274,9 @@ class SearchOption:
     @property
     def choices(self) -> tuple[Any, ...]:
         """The values of a flag or a choice, by the number of each; none for a number."""
-        kind = get_args(self.kind)[0]
-        if get_origin(kind) is Literal:
-            return get_args(kind)
-        return (False, True) if kind is bool else ()
+        if get_origin(self.value_type) is Literal:
+            return get_args(self.value_type)
+        return (False, True) if self.value_type is bool else ()
 
     def check(self, value: Any) -> None:
         """Raise ``ValueError`` unless the option accepts the value."""
@@ -292,7 +293,7 @@ class SearchOption:
 def search_options() -> tuple[SearchOption, ...]:
     """The options in `SearchSettings`."""
     return tuple(
-        SearchOption(each.name, each.default, each.type, meta)
+        SearchOption(each.name, each.default, each.type, get_args(kind)[0], meta)
         for each in fields(SearchSettings)
         for kind in (each.type, *get_args(each.type))
         for meta in metas(kind)

@@ -20,6 +20,7 @@ from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, lo
 
 from .agents import Agent
 from .agents.network import NetworkAgent
+from .cluster import joined
 from .runs.folder import RunFolder
 from .runs.reporting import RunLog, columns_of
 from .runs.start import start_settings
@@ -221,8 +222,6 @@ def _as_json(key: str, value: Any) -> str:
 @contextmanager
 def _on_cluster(address: str) -> Iterator[None]:
     """A context in which this process belongs to the cluster."""
-    from .cluster import joined
-
     # Ray reports dead processes on standard output, which is for results.
     with redirect_stdout(sys.stderr), joined(address):
         yield

@@ -1,7 +1,7 @@
-"""Views of records and arrays, for rules in plain Python, that refuse indices below 0.
+"""Views of records and arrays, for rules in plain Python, that refuse numbers below 0 as indices.
 
 numpy and compiled code count such an index from the end, so a step over an edge of the board
-silently ends on the other side.
+silently ends on the other side. Slices and arrays of indices are not looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def guarded(value: Any) -> Any:
-    """A view of a record or an array that refuses indices below 0; any other value as it is."""
+    """Such a view of a record or an array; any other value as it is."""
     if isinstance(value, np.void):
         return _Record(value)
     return value.view(_Array) if isinstance(value, np.ndarray) else value
@@ -34,9 +34,12 @@ class _Record:
 
     __getitem__, __setitem__ = __getattr__, __setattr__  # rules may write state["ply"] too
 
+    def __repr__(self) -> str:
+        return repr(self._record)
+
 
 class _Array(np.ndarray):
-    """An array that refuses indices below 0."""
+    """An array that refuses a number below 0 as an index, alone or in a tuple."""
 
     def __getitem__(self, index: Any) -> Any:
         _refuse_negative(index)
@@ -45,6 +48,12 @@ class _Array(np.ndarray):
     def __setitem__(self, index: Any, value: Any) -> None:
         _refuse_negative(index)
         super().__setitem__(index, value)
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))  # numpy prints by indices below 0
+
+    def __str__(self) -> str:
+        return str(self.view(np.ndarray))
 
 
 def _refuse_negative(index: Any) -> None:

@@ -7,7 +7,8 @@ folder explains it.
 from __future__ import annotations
 
 import os
-from functools import cache
+from difflib import get_close_matches
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ from msgspec import Meta
 from ludarium.base.files import MEGABYTE, convert, read_json_file
 from ludarium.base.messages import quoted
 
-from .geometry import HEIGHT, SIDE, Cube, connected, shifted
+from .geometry import HEIGHT, SIDE, Cube, Placements, connected, placements, shifted
 
 #: Colours that a block may have, and how each is painted; they differ in lightness too.
 COLOURS = {
@@ -32,6 +33,8 @@ COLOURS = {
     "blue": "#2f6cc0",
     "purple": "#a78be0",
 }
+
+_SIMILAR = 6  # names that are offered instead of an unknown one
 
 #: Coordinates in a file; only the cubes' positions relative to each other matter.
 Coordinate = Annotated[int, Meta(ge=-100, le=100)]
@@ -84,7 +87,7 @@ class Tower(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     height: Literal[9]
 
 
-class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The types of the common pile, in the order of their numbers, and the black block."""
 
     tower: Tower
@@ -116,6 +119,26 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Blocks in the common pile of a new game."""
         return sum(block.count for block in self.types)
 
+    @cached_property
+    def placements(self) -> list[Placements]:
+        """The placements of each block."""
+        return [placements(block.cubes) for block in self.everything]
+
+    def type_named(self, name: str) -> int:
+        """The number of a type of block.
+
+        Raises:
+            ValueError: there is none of that name; the message has the most similar ones.
+        """
+        ids = [block.id for block in self.types]
+        if name not in ids:
+            similar = get_close_matches(name[:40], ids, n=_SIMILAR, cutoff=0)
+            raise ValueError(
+                f"no block is called {quoted(name)}; similar are {', '.join(similar)} "
+                f"({len(ids)} types in all)"
+            )
+        return ids.index(name)
+
 
 def accept_blocks(value: Any) -> dict[str, Any] | None:
     """The option ``blocks`` in its normal form: ``None`` for the default catalogue, or a dict.
@@ -135,10 +158,10 @@ def accept_blocks(value: Any) -> dict[str, Any] | None:
     else:
         blocks = convert(value, "the catalogue", Catalogue)
     # Convert it to JSON values: equal catalogues become equal options, and records can hold them.
-    return None if blocks == catalogue(None) else msgspec.json.decode(msgspec.json.encode(blocks))
+    return None if blocks == _default() else msgspec.json.decode(msgspec.json.encode(blocks))
 
 
-def catalogue(option: dict[str, Any] | None) -> Catalogue:
+def catalogue_of(option: dict[str, Any] | None) -> Catalogue:
     """The catalogue for a value of the option ``blocks`` in its normal form."""
     return _default() if option is None else msgspec.convert(option, Catalogue)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from itertools import accumulate
 from typing import ClassVar
 
@@ -20,7 +19,7 @@ from ..engine.position_text import Field, PositionFormat
 from ..engine.rule import ONGOING, table_record
 from ..engine.spec import Spec, Texts
 from . import picture, rules, terminal, view
-from .blocks import Catalogue, accept_blocks, catalogue
+from .blocks import Catalogue, accept_blocks, catalogue_of
 from .geometry import (
     COLUMNS,
     HEIGHT,
@@ -32,7 +31,6 @@ from .geometry import (
     mirror_images,
     moved,
     orientation_text,
-    placements,
     profiles,
 )
 from .rules import (
@@ -82,7 +80,6 @@ _PHASES = (
     *("choose first", "choose second", "pick", "place active", "place passive"),
     *("black active", "black passive"),
 )
-_SIMILAR = 6  # names that are offered instead of an unknown one
 #: The events that `events` counts; the last only with the hourglass.
 _EVENTS = (
     *("black block placed", "black block declined", "block over the top"),
@@ -138,10 +135,10 @@ class Obelisk(Game):
     rules: ClassVar = rules
 
     def setup(self) -> Spec:
-        self.catalogue = catalogue(self.options["blocks"])
+        self.catalogue = catalogue_of(self.options["blocks"])
         types, everything = self.catalogue.types, self.catalogue.everything
         turns = self.catalogue.pile_size // 2
-        self.placements = [placements(block.cubes) for block in everything]
+        self.placements = self.catalogue.placements
         max_score, max_plies = _largest_lead(self.catalogue), self._ply_cap(turns)
         action_names = [
             *(f"choose {block.id}" for block in types),
@@ -181,7 +178,7 @@ class Obelisk(Game):
             tasks=Texts(_TASKS, view.task),
             reasons=Texts([f"the player to move has to {task}" for task in _TASKS], view.reason),
             event_names=_EVENTS[: None if self.options["hourglass"] else -1],
-            view_tables=picture.view_tables(self),
+            view_tables=picture.view_tables(self.catalogue),
             position_format=self._position_format(),
         )
 
@@ -271,24 +268,9 @@ class Obelisk(Game):
         column = read_cell(match[1], SIDE, SIDE)
         return types + PLACE + COLUMNS * orientation + column
 
-    def type_named(self, name: str) -> int:
-        """The number of a type of block.
-
-        Raises:
-            ValueError: there is none of that name; the message has the most similar ones.
-        """
-        ids = [block.id for block in self.catalogue.types]
-        if name not in ids:
-            similar = get_close_matches(name[:40], ids, n=_SIMILAR, cutoff=0)
-            raise ValueError(
-                f"no block is called {quoted(name)}; similar are {', '.join(similar)} "
-                f"({len(ids)} types in all)"
-            )
-        return ids.index(name)
-
     def _chosen_type(self, name: str, text: str) -> int:
         try:
-            return self.type_named(name)
+            return self.catalogue.type_named(name)
         except ValueError as error:
             raise ValueError(f"{quoted(text)} is malformed: {error}") from None
 
@@ -367,7 +349,7 @@ class Obelisk(Game):
         return "\n".join(
             [
                 *terminal.towers(state),
-                *terminal.pile_lines(self, state),
+                *terminal.pile_lines(self.catalogue, state),
                 f"building zone: {', '.join(zone) or 'empty'}",
                 *hands,
                 position.standing(),
@@ -375,10 +357,10 @@ class Obelisk(Game):
         )
 
     def action_spots(self) -> np.ndarray:
-        return picture.action_spots(self)
+        return picture.action_spots(self.catalogue)
 
     def scene(self) -> Scene:
-        return picture.scene(self)
+        return picture.scene(self.catalogue)
 
     # Symmetries.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from operator import add
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +38,7 @@ from ..engine.draw.picture import (
 from ..engine.draw.scene import Aside, Handling, Role, Row, Scene, Slot, slots_at
 from ..engine.rule import table_record
 from . import view
-from .blocks import COLOURS, Block
+from .blocks import COLOURS, Block, Catalogue
 from .geometry import (
     COLUMNS,
     HEIGHT,
@@ -52,7 +51,7 @@ from .geometry import (
     orientation_text,
     oriented,
 )
-from .rules import BLACK, DECLINE, PICK_FIRST, PLACE
+from .rules import ACTIONS_AFTER_TYPES, BLACK, DECLINE, PICK_FIRST, PLACE
 from .view import (
     CUBE_SLOTS,
     CUBES,
@@ -66,9 +65,6 @@ from .view import (
     STANDING,
     ZONE,
 )
-
-if TYPE_CHECKING:
-    from .board import Obelisk
 
 _PANEL = "#faf7ef"
 _ROD = "#b5ae9d"
@@ -111,22 +107,22 @@ _HOLES_IN_WORDS = (
 _HOLES = ("#ffffff", "#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
 
 
-def view_tables(game: Obelisk) -> np.ndarray:
+def view_tables(blocks: Catalogue) -> np.ndarray:
     """The tables that `view` looks up."""
-    colours = _colours(game)
-    ranks = np.zeros((_levels(game), COLUMNS), np.int16)
-    for rank, (x, y, z) in enumerate(_all_cubes(game)):
+    colours = _colours(blocks)
+    ranks = np.zeros((_levels(blocks), COLUMNS), np.int16)
+    for rank, (x, y, z) in enumerate(_all_cubes(blocks)):
         ranks[z, SIDE * y + x] = rank
-    filled = np.zeros((len(game.placements), PLACEMENTS, COLUMNS), np.int16)
-    for block, places in enumerate(game.placements):
+    filled = np.zeros((len(blocks.placements), PLACEMENTS, COLUMNS), np.int16)
+    for block, places in enumerate(blocks.placements):
         for place, cubes in places.items():
             for x, y, z in cubes:
                 filled[block, place, SIDE * y + x] |= 1 << z
-    poses = np.zeros((2, len(game.placements), ORIENTATIONS), np.int8)
-    for block, shape in enumerate(game.catalogue.everything):
+    poses = np.zeros((2, len(blocks.placements), ORIENTATIONS), np.int8)
+    for block, shape in enumerate(blocks.everything):
         for pose in range(ORIENTATIONS):
             poses[:, block, pose] = after_turn(shape.cubes, pose), after_flip(shape.cubes, pose)
-    numbers = [colours.index(block.colour) for block in game.catalogue.everything]
+    numbers = [colours.index(block.colour) for block in blocks.everything]
     return table_record(
         filled=filled,
         rank=ranks,
@@ -139,53 +135,53 @@ def view_tables(game: Obelisk) -> np.ndarray:
     )
 
 
-def scene(game: Obelisk) -> Scene:
+def scene(blocks: Catalogue) -> Scene:
     """The parts of the picture; the slots are in the order that `view` lists."""
-    ground = [_definitions(game)]
+    ground = [_definitions(blocks)]
     columns: list[tuple[float, float]] = []  # columns from above
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
-        ground.append(_panel(left, HEAD, _HALF, _tower_height(game)))
-        ground += _behind_tower(_tower_corner(game, player))
+        ground.append(_panel(left, HEAD, _HALF, _tower_height(blocks)))
+        ground += _behind_tower(_tower_corner(blocks, player))
         ground += _around_map(left + 240, HEAD + 62)
         columns += _map_places(left + 240, HEAD + 62)
-    ground.append(_panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND))
+    ground.append(_panel(_GAP, _band_top(blocks), WIDTH - 2 * _GAP, _BAND))
     pile = [
-        _panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game)),
-        _text_at_right(_pile_top(game) + 22, "in circles: points", _TEXT, FAINT),
+        _panel(_GAP, _pile_top(blocks), WIDTH - 2 * _GAP, _pile_height(blocks)),
+        _text_at_right(_pile_top(blocks) + 22, "in circles: points", _TEXT, FAINT),
     ]
     words = ("active", "active", "passive", "passive", "", "")
     states = [svg_text(0, 60, state, _TEXT, INK) for state in ("above nine", "flat")]
     in_hand = last_mark('<rect x="-76" y="112" width="152" height="160" rx="8"')
     return Scene(
-        bottom=_pile_top(game) + _pile_height(game) + _GAP,
+        bottom=_pile_top(blocks) + _pile_height(blocks) + _GAP,
         ground=ground,
-        aside=Aside(_pile_top(game), pile),
+        aside=Aside(_pile_top(blocks), pile),
         slots=[
-            *_band(game),
-            *_pile(game),
+            *_band(blocks),
+            *_pile(blocks),
             *slots_at(map(_facts_place, (0, 1)), ["", *states]),
-            *slots_at(map(_facts_place, (0, 1)), ["", *_hands(game)]),
+            *slots_at(map(_facts_place, (0, 1)), ["", *_hands(blocks)]),
             *slots_at(map(_facts_place, (0, 1)), ["", in_hand]),
-            *slots_at(columns, _highest_cubes(game)),
-            *slots_at(columns, _heights(game)),
-            *_cubes(game, 0),
-            *_cubes(game, 1),
-            *slots_at((_tower_corner(game, player) for player in (0, 1)), [_limit((2, 3, 0))]),
-            *_types_left(game),
+            *slots_at(columns, _highest_cubes(blocks)),
+            *slots_at(columns, _heights(blocks)),
+            *_cubes(blocks, 0),
+            *_cubes(blocks, 1),
+            *slots_at((_tower_corner(blocks, player) for player in (0, 1)), [_limit((2, 3, 0))]),
+            *_types_left(blocks),
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
         show=view.show,
         role=view.role,
-        handling=_handling(game),
-        rows=_rows(game),
+        handling=_handling(blocks),
+        rows=_rows(blocks),
     )
 
 
-def _rows(game: Obelisk) -> list[Row]:
+def _rows(blocks: Catalogue) -> list[Row]:
     """The towers from above, and the blocks to choose and to place; the pile is a list of moves."""
-    ids = [block.id for block in game.catalogue.types]
-    heights = [str(height) for height in range(_levels(game) + 1)]
+    ids = [block.id for block in blocks.types]
+    heights = [str(height) for height in range(_levels(blocks) + 1)]
     rows = []
     for player, side in enumerate(("left", "right")):
         first = HEIGHTS + player * COLUMNS
@@ -204,10 +200,11 @@ def _rows(game: Obelisk) -> list[Row]:
     ]
 
 
-def _handling(game: Obelisk) -> Handling:
+def _handling(blocks: Catalogue) -> Handling:
     """How a block is turned and put on a tower, in the drawing from above or from a corner."""
-    types = len(game.catalogue.types)
-    places = np.full(game.num_actions, -1, np.int16)  # landing places, numbered as in the view
+    types = len(blocks.types)
+    # Landing places, numbered as in the view.
+    places = np.full(types + ACTIONS_AFTER_TYPES, -1, np.int16)
     places[types + PLACE : types + BLACK] = np.arange(PLACEMENTS)
     places[types + BLACK : types + DECLINE] = np.arange(COLUMNS)
     from_above: dict[int, tuple[float, float]] = {}
@@ -216,8 +213,8 @@ def _handling(game: Obelisk) -> Handling:
         left = _GAP + player * (_HALF + _GAP)
         for column, (x, y) in enumerate(_map_places(left + 240, HEAD + 62)):
             from_above[HEIGHTS + COLUMNS * player + column] = x, y
-        corner = _tower_corner(game, player)
-        for rank, (i, j, k) in enumerate(_all_cubes(game), player * COLUMNS * _levels(game)):
+        corner = _tower_corner(blocks, player)
+        for rank, (i, j, k) in enumerate(_all_cubes(blocks), player * COLUMNS * _levels(blocks)):
             aside, up = _point(i + 0.5, j + 0.5, k + 0.5)
             cubes[CUBES + CUBE_SLOTS * rank] = corner[0] + aside, corner[1] + up
     return Handling(
@@ -227,15 +224,15 @@ def _handling(game: Obelisk) -> Handling:
         pose_of=np.where(places < 0, -1, places // COLUMNS),
         slots=[
             *range(STANDING, STANDING + 2),
-            *range(HIGHEST, CUBES + 2 * COLUMNS * _levels(game) * CUBE_SLOTS),
+            *range(HIGHEST, CUBES + 2 * COLUMNS * _levels(blocks) * CUBE_SLOTS),
         ],
         drawings=[from_above, cubes],
         stands=[
-            (_GAP + player * (_HALF + _GAP), HEAD, _HALF, _tower_height(game)) for player in (0, 1)
+            (_GAP + side * (_HALF + _GAP), HEAD, _HALF, _tower_height(blocks)) for side in (0, 1)
         ],
         told=[
             (np.where(places < 0, -1, slot + places), texts)
-            for slot, texts in ((REACHED, _heights_in_words(game)), (LANDING, _HOLES_IN_WORDS))
+            for slot, texts in ((REACHED, _heights_in_words(blocks)), (LANDING, _HOLES_IN_WORDS))
         ],
     )
 
@@ -246,22 +243,22 @@ def _pose_words(orientation: int) -> str:
     return f"{turned}, upside down" if flipped else turned
 
 
-def _heights_in_words(game: Obelisk) -> list[str]:
+def _heights_in_words(blocks: Catalogue) -> list[str]:
     """The texts for the height that a block reaches at a landing place."""
     reached = [f"reaches {height} of {HEIGHT}" for height in range(1, HEIGHT + 1)]
-    return ["", *reached, *["over the top"] * (_levels(game) - HEIGHT)]
+    return ["", *reached, *["over the top"] * (_levels(blocks) - HEIGHT)]
 
 
-def action_spots(game: Obelisk) -> np.ndarray:
+def action_spots(blocks: Catalogue) -> np.ndarray:
     """`Game.action_spots`: places on the pile, in the building zone, and at the landing places."""
-    types = len(game.catalogue.types)
-    spots = np.full((game.num_actions, 2), np.nan)
-    spots[:types] = [_pile_place(game, number) for number in range(types)]
+    types = len(blocks.types)
+    spots = np.full((types + ACTIONS_AFTER_TYPES, 2), np.nan)
+    spots[:types] = [_pile_place(blocks, number) for number in range(types)]
     for place in (0, 1):
-        x, y = _zone_place(game, place)
+        x, y = _zone_place(blocks, place)
         spots[types + PICK_FIRST + place] = x, y - 66  # the middle of the block, as people press it
     for place in range(PLACEMENTS):
-        spots[types + PLACE + place] = _landing_place(game, place)
+        spots[types + PLACE + place] = _landing_place(blocks, place)
     spots[types + BLACK : types + DECLINE] = spots[types + PLACE : types + PLACE + COLUMNS]
     return spots
 
@@ -269,48 +266,48 @@ def action_spots(game: Obelisk) -> np.ndarray:
 # Places in the picture.
 
 
-def _tower_height(game: Obelisk) -> float:
-    levels = HEIGHT + max(3, max(block.height for block in game.catalogue.types) - 2)
+def _tower_height(blocks: Catalogue) -> float:
+    levels = HEIGHT + max(3, max(block.height for block in blocks.types) - 2)
     return 66 + (levels + SIDE * (_X_UP + _Y_UP)) * _TOWER_UNIT
 
 
-def _band_top(game: Obelisk) -> float:
-    return HEAD + _tower_height(game) + _GAP
+def _band_top(blocks: Catalogue) -> float:
+    return HEAD + _tower_height(blocks) + _GAP
 
 
-def _zone_place(game: Obelisk, place: int) -> tuple[float, float]:
+def _zone_place(blocks: Catalogue, place: int) -> tuple[float, float]:
     """The foot of a block in the building zone."""
-    return _GAP + (place + 0.5) * (_HALF + _GAP), _band_top(game) + _FOOT
+    return _GAP + (place + 0.5) * (_HALF + _GAP), _band_top(blocks) + _FOOT
 
 
-def _tile(game: Obelisk, orientation: int) -> tuple[float, float]:
+def _tile(blocks: Catalogue, orientation: int) -> tuple[float, float]:
     """The upper left corner of an orientation's tile."""
     row, column = divmod(orientation, 4)
     left = _GAP + column * (WIDTH - 2 * _GAP) / 4
-    return left, _band_top(game) + 48 + row * _TILE_HEIGHT
+    return left, _band_top(blocks) + 48 + row * _TILE_HEIGHT
 
 
-def _landing_place(game: Obelisk, place: int) -> tuple[float, float]:
+def _landing_place(blocks: Catalogue, place: int) -> tuple[float, float]:
     """The centre of a placement's field."""
     orientation, column = divmod(place, COLUMNS)
     y, x = divmod(column, SIDE)
-    left, top = _tile(game, orientation)
+    left, top = _tile(blocks, orientation)
     return left + 80 + (x + 0.5) * _REST_UNIT, top + (SIDE - y - 0.5) * _REST_UNIT + 8
 
 
-def _pile_top(game: Obelisk) -> float:
-    return _band_top(game) + _BAND + _GAP
+def _pile_top(blocks: Catalogue) -> float:
+    return _band_top(blocks) + _BAND + _GAP
 
 
-def _pile_height(game: Obelisk) -> float:
-    return 44 + -(-len(game.catalogue.types) // _PILE_COLUMNS) * _PILE_ROW
+def _pile_height(blocks: Catalogue) -> float:
+    return 44 + -(-len(blocks.types) // _PILE_COLUMNS) * _PILE_ROW
 
 
-def _pile_place(game: Obelisk, number: int) -> tuple[float, float]:
+def _pile_place(blocks: Catalogue, number: int) -> tuple[float, float]:
     """The centre of the drawing of a type in the pile."""
     row, column = divmod(number, _PILE_COLUMNS)
     width = (WIDTH - 2 * _GAP) / _PILE_COLUMNS
-    return _GAP + (column + 0.5) * width, _pile_top(game) + 44 + row * _PILE_ROW + 42
+    return _GAP + (column + 0.5) * width, _pile_top(blocks) + 44 + row * _PILE_ROW + 42
 
 
 def _facts_place(player: int) -> tuple[float, float]:
@@ -319,19 +316,19 @@ def _facts_place(player: int) -> tuple[float, float]:
     return left + 240 + 1.5 * _MAP_UNIT, HEAD + 62 + SIDE * _MAP_UNIT
 
 
-def _tower_corner(game: Obelisk, player: int) -> tuple[float, float]:
+def _tower_corner(blocks: Catalogue, player: int) -> tuple[float, float]:
     """The point where the corner under column a1 of a tower is drawn."""
-    return _GAP + player * (_HALF + _GAP) + 128, HEAD + _tower_height(game) - 42
+    return _GAP + player * (_HALF + _GAP) + 128, HEAD + _tower_height(blocks) - 42
 
 
-def _levels(game: Obelisk) -> int:
+def _levels(blocks: Catalogue) -> int:
     """The most levels that a tower can have: one block may rest on a full one."""
-    return HEIGHT + max(block.height for block in game.catalogue.everything)
+    return HEIGHT + max(block.height for block in blocks.everything)
 
 
-def _colours(game: Obelisk) -> list[str]:
+def _colours(blocks: Catalogue) -> list[str]:
     """The colours of the blocks, numbered as in the view."""
-    return list(dict.fromkeys(block.colour for block in game.catalogue.everything))
+    return list(dict.fromkeys(block.colour for block in blocks.everything))
 
 
 # Parts of the picture.
@@ -361,9 +358,9 @@ def _text_at_right(y: float, text: str, size: float, fill: str) -> str:
     return svg_text(WIDTH - _GAP - 14, y, text, size, fill, "end")
 
 
-def _hands(game: Obelisk) -> Iterator[str]:
+def _hands(blocks: Catalogue) -> Iterator[str]:
     """The block that a player has to place, one drawing for each type."""
-    for block in game.catalogue.types:
+    for block in blocks.types:
         yield (
             svg_text(0, 88, "to place:", _TEXT, INK)
             + _defined(0, 236, block, 18, 116)
@@ -372,23 +369,23 @@ def _hands(game: Obelisk) -> Iterator[str]:
         )
 
 
-def _band(game: Obelisk) -> list[Slot]:
+def _band(blocks: Catalogue) -> list[Slot]:
     """The band between towers and pile: the building zone, or landing places."""
-    top, black = _band_top(game), game.catalogue.black
-    zone = [_zone_place(game, place) for place in (0, 1)]
-    landing_places = [_landing_place(game, place) for place in range(PLACEMENTS)]
+    top, black = _band_top(blocks), blocks.black
+    zone = [_zone_place(blocks, place) for place in (0, 1)]
+    landing_places = [_landing_place(blocks, place) for place in range(PLACEMENTS)]
     left = [
         _text_at_right(top + 24, f"black blocks left: {count}", _TEXT, INK)
         for count in range(black.count + 1)
     ]
     return [
-        Slot(0, 0, [_empty_zone(game), _legend(game, 0), _legend(game, 1)]),
+        Slot(0, 0, [_empty_zone(blocks), _legend(blocks, 0), _legend(blocks, 1)]),
         Slot(0, 0, ["", *left]),
-        *slots_at(zone, ["", *_chosen_blocks(game)]),
+        *slots_at(zone, ["", *_chosen_blocks(blocks)]),
         *slots_at(zone, ["", last_mark(_zone_frame())]),
-        *(Slot(*_tile(game, each), ["", *_tiles(game, each)]) for each in range(ORIENTATIONS)),
+        *(Slot(*_tile(blocks, each), ["", *_tiles(blocks, each)]) for each in range(ORIENTATIONS)),
         *slots_at(landing_places, ["", *_landings()]),
-        *slots_at(landing_places, ["", *_reached(game)]),
+        *slots_at(landing_places, ["", *_reached(blocks)]),
     ]
 
 
@@ -400,15 +397,15 @@ def _zone_frame() -> str:
     )
 
 
-def _empty_zone(game: Obelisk) -> str:
+def _empty_zone(blocks: Catalogue) -> str:
     frame = f'{_zone_frame()} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
-    frames = [moved(*_zone_place(game, place), frame) for place in (0, 1)]
-    return "".join([_text_at_left(_band_top(game) + 24, "building zone", _TEXT), *frames])
+    frames = [moved(*_zone_place(blocks, place), frame) for place in (0, 1)]
+    return "".join([_text_at_left(_band_top(blocks) + 24, "building zone", _TEXT), *frames])
 
 
-def _chosen_blocks(game: Obelisk) -> Iterator[str]:
+def _chosen_blocks(blocks: Catalogue) -> Iterator[str]:
     """A block in the building zone standing at the origin, one drawing for each type."""
-    for block in game.catalogue.types:
+    for block in blocks.types:
         yield (
             _defined(0, 0, block, 34, 160)
             + _value(_HALF / 2 - 34, 74 - _FOOT, block)
@@ -417,23 +414,23 @@ def _chosen_blocks(game: Obelisk) -> Iterator[str]:
         )
 
 
-def _legend(game: Obelisk, owner: int) -> str:
+def _legend(blocks: Catalogue, owner: int) -> str:
     """The legend above the landing places on a player's tower."""
-    y = _band_top(game) + 24
+    y = _band_top(blocks) + 24
     side = ("left", "right")[owner]
     return _text_at_left(y, f"heights on the {side} tower", _TEXT) + _text_at_right(
         y, "shaded: holes, black: over", _TEXT, FAINT
     )
 
 
-def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
+def _tiles(blocks: Catalogue, orientation: int) -> Iterator[str]:
     """Each block in an orientation; an empty text if it looks the same in a lower one."""
-    for block, found in zip(game.catalogue.everything, game.placements, strict=True):
+    for block, found in zip(blocks.everything, blocks.placements, strict=True):
         if all(place // COLUMNS != orientation for place in found):
             yield ""
             continue
         cubes = oriented(block.cubes, orientation)
-        name = orientation_text(orientation) if block != game.catalogue.black else "black"
+        name = orientation_text(orientation) if block != blocks.black else "black"
         yield (
             f"<g {_fitted(42, 84, cubes, 18, 62)}>{_drawn(cubes, block.colour)}</g>"
             + svg_text(42, 104, name, _TEXT, INK)
@@ -446,27 +443,27 @@ def _landings() -> list[str]:
     return [f'{square(_REST_UNIT)} fill="{fill}" stroke="{FAINT}"/>' for fill in fills]
 
 
-def _reached(game: Obelisk) -> list[str]:
+def _reached(blocks: Catalogue) -> list[str]:
     """The height reached at a landing place."""
     return [
         svg_text(0, 0, str(height), _TEXT, LIGHT if height > HEIGHT else INK)
-        for height in range(1, _levels(game) + 1)
+        for height in range(1, _levels(blocks) + 1)
     ]
 
 
-def _pile(game: Obelisk) -> list[Slot]:
+def _pile(blocks: Catalogue) -> list[Slot]:
     """The number of blocks in the common pile."""
-    texts = (f"common pile: {count} blocks" for count in range(game.catalogue.pile_size + 1))
+    texts = (f"common pile: {count} blocks" for count in range(blocks.pile_size + 1))
     counts = [_text_at_left(22, text, _TEXT) for text in texts]
-    return [Slot(0, _pile_top(game), counts)]
+    return [Slot(0, _pile_top(blocks), counts)]
 
 
-def _types_left(game: Obelisk) -> list[Slot]:
+def _types_left(blocks: Catalogue) -> list[Slot]:
     """Each type in the pile with its value, then how many of it are left."""
     width = (WIDTH - 2 * _GAP) / _PILE_COLUMNS
-    blocks, counts = [], []
-    for number, block in enumerate(game.catalogue.types):
-        place = _pile_place(game, number)
+    shapes, counts = [], []
+    for number, block in enumerate(blocks.types):
+        place = _pile_place(blocks, number)
         none, some = (
             _fine(
                 "".join(
@@ -477,13 +474,13 @@ def _types_left(game: Obelisk) -> list[Slot]:
             for ink in (LINE, INK)
         )
         some += _defined(-4, 30, block, 15, 58) + _value(width / 2 - 18, -22, block)
-        blocks.append(Slot(*place, [none, some]))
+        shapes.append(Slot(*place, [none, some]))
         several = [
             svg_text(4 - width / 2, -24, f"{left}x", _TEXT, INK, "start")
             for left in range(2, block.count + 1)
         ]
         counts.append(Slot(*place, ["", "", *several]))
-    return [*blocks, *counts]
+    return [*shapes, *counts]
 
 
 def _fine(text: str) -> str:
@@ -532,15 +529,15 @@ def _map_places(left: float, top: float) -> list[tuple[float, float]]:
     return [(left + (x + 0.5) * _MAP_UNIT, top + (SIDE - 0.5 - y) * _MAP_UNIT) for y, x in columns]
 
 
-def _highest_cubes(game: Obelisk) -> list[str]:
+def _highest_cubes(blocks: Catalogue) -> list[str]:
     """A column in the colour of its highest cube; an empty one comes first."""
-    fills = [PAPER, *(COLOURS[colour] for colour in _colours(game))]
+    fills = [PAPER, *(COLOURS[colour] for colour in _colours(blocks))]
     return [f'{square(_MAP_UNIT)} fill="{fill}" stroke="{INK}"/>' for fill in fills]
 
 
-def _heights(game: Obelisk) -> list[str]:
+def _heights(blocks: Catalogue) -> list[str]:
     """The height of a column in dark letters, then in light ones."""
-    heights = range(_levels(game) + 1)
+    heights = range(_levels(blocks) + 1)
     return [svg_text(0, 0, str(h), 28, ink) for ink in (DARK, "#ffffff") for h in heights]
 
 
@@ -571,9 +568,9 @@ def _nearness(cube: Cube) -> tuple[int, Cube]:
     return z - x - y, cube
 
 
-def _all_cubes(game: Obelisk) -> list[Cube]:
+def _all_cubes(blocks: Catalogue) -> list[Cube]:
     """The places where a tower can have cubes, the nearest last."""
-    levels = range(_levels(game))
+    levels = range(_levels(blocks))
     cubes = [(x, y, z) for x in range(SIDE) for y in range(SIDE) for z in levels]
     return sorted(cubes, key=_nearness)
 
@@ -589,11 +586,11 @@ def _edge(sides: tuple[int, int]) -> tuple[Cube, Cube]:
     return begin, end
 
 
-def _definitions(game: Obelisk) -> str:
+def _definitions(blocks: Catalogue) -> str:
     """The definitions used many times: cubes, their edges, a piece of rod, the types of blocks."""
     edges = list(enumerate(map(_edge, _EDGES)))
     parts = [
-        *(_whole_cube(colour, shade) for colour in _colours(game) for shade in range(SHADES)),
+        *(_whole_cube(colour, shade) for colour in _colours(blocks) for shade in range(SHADES)),
         *(f'<g id="ob-e{n}">{_line(*ends, INK, _TOWER_UNIT / 22)}</g>' for n, ends in edges),
         *(
             f'<g id="ob-n{n}">{_line(*ends, DARK, _TOWER_UNIT / 4)}'
@@ -602,14 +599,14 @@ def _definitions(game: Obelisk) -> str:
         ),
         *(
             _outlined_cube(name)
-            for block, places in zip(game.catalogue.everything, game.placements, strict=True)
+            for block, places in zip(blocks.everything, blocks.placements, strict=True)
             for turned in sorted({place // COLUMNS for place in places})
             for name in _outlined(oriented(block.cubes, turned), block.colour).values()
         ),
         f'<g id="ob-rod">{_line((0.5, 0.5, 0), (0.5, 0.5, 1), _ROD, 2)}</g>',
         *(
             f'<g id="{_shape_name(block)}">{_drawn(block.cubes, block.colour)}</g>'
-            for block in game.catalogue.types
+            for block in blocks.types
         ),
     ]
     return f"<defs>{''.join(dict.fromkeys(parts))}</defs>"
@@ -632,17 +629,17 @@ def _use(name: str, more: str = "") -> str:
     return f'<use href="#ob-{name}"{more}/>'
 
 
-def _cubes(game: Obelisk, player: int) -> Iterator[Slot]:
+def _cubes(blocks: Catalogue, player: int) -> Iterator[Slot]:
     """A slot for each cube of a tower and one for its edges, the nearest last."""
-    left, bottom = _tower_corner(game, player)
-    names = [f"{colour}{shade}" for colour in _colours(game) for shade in range(SHADES)]
+    left, bottom = _tower_corner(blocks, player)
+    names = [f"{colour}{shade}" for colour in _colours(blocks) for shade in range(SHADES)]
     bodies = ["", *map(_use, ("rod", *names))]
     numbers, newest = range(len(_EDGES)), f' color="{LIGHT}"'
     edges = [
         *(_use(f"e{edge}") for edge in numbers),
         *(_use(f"n{edge}", newest) for edge in numbers),
     ]
-    for cube in _all_cubes(game):
+    for cube in _all_cubes(blocks):
         aside, up = _point(*cube)
         yield Slot(left + aside, bottom + up, bodies)
         yield Slot(left + aside, bottom + up, edges, several=True)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..engine.draw.grid import cell_name
 from ..engine.position import Position
-from ..engine.rule import ONGOING
-from .blocks import Block
+from .blocks import Block, Catalogue, catalogue_of
 from .geometry import COLUMNS, HEIGHT, SIDE, Cube, orientation_text, oriented, own_orientations
 from .rules import BLACK_ACTIVE, NO_BLOCK, resting_height
-
-if TYPE_CHECKING:
-    from .board import Obelisk
 
 _WIDTH = 78  # longest line of drawings and titles, in characters
 _BESIDE = "    "  # stands between drawings side by side
@@ -31,25 +26,25 @@ COMMANDS = (
 
 def before_a_move(position: Position) -> str:
     """The text before each move of a person: towers, the pile in short, the blocks in play."""
-    game, state = cast("Obelisk", position.game), position.state
-    pile = [] if position.is_over else [pile_in_short(game, state)]
-    return "\n".join([*towers(state), *pile, *in_play(game, state), position.standing()])
+    blocks, state = catalogue_of(position.game.options["blocks"]), position.state
+    pile = [] if position.is_over else [pile_in_short(blocks, state)]
+    return "\n".join([*towers(state), *pile, *in_play(blocks, state), position.standing()])
 
 
 def answer(position: Position, words: Sequence[str]) -> str | None:
     """The answer to one of `COMMANDS`, None for anything else; see `Terminal`."""
-    game, state = cast("Obelisk", position.game), position.state
+    blocks, state = catalogue_of(position.game.options["blocks"]), position.state
     command, *rest = words
     if command == "pile" and not rest:
-        return "\n".join(pile_lines(game, state))
+        return "\n".join(pile_lines(blocks, state))
     if command == "show":
-        numbers = [_number_of(game, name) for name in rest] or _held(game, state)
+        numbers = [_number_of(blocks, name) for name in rest] or _held(state)
         if not numbers:
             raise ValueError("no block lies in the building zone or in a hand; write: show ID")
-        shown = [all_orientations(game.catalogue.everything[number]) for number in numbers]
+        shown = [all_orientations(blocks.everything[number]) for number in numbers]
         return "\n\n".join("\n".join(lines) for lines in shown)
     if command == "where" and len(rest) < 2:
-        return "\n".join(_where(game, state, rest))
+        return "\n".join(_where(position, blocks, rest))
     return None
 
 
@@ -120,9 +115,9 @@ def _counted(number: int, noun: str) -> str:
 # The position.
 
 
-def pile_lines(game: Obelisk, state: np.record) -> Iterator[str]:
+def pile_lines(blocks: Catalogue, state: np.record) -> Iterator[str]:
     """The common pile by colour, with values, and the black blocks."""
-    left = list(zip(game.catalogue.types, state.pile.tolist(), strict=True))
+    left = list(zip(blocks.types, state.pile.tolist(), strict=True))
     yield f"pile: {_counted(int(state.pile_blocks), 'block')}"
     for (colour, value), group in groupby(left, lambda entry: (entry[0].colour, entry[0].value)):
         names = [
@@ -132,14 +127,14 @@ def pile_lines(game: Obelisk, state: np.record) -> Iterator[str]:
             line = f"  {colour}, {_counted(value, 'point')}: {', '.join(names)}"
             lines = wrap(line, 100, subsequent_indent="    ", break_on_hyphens=False)
             yield from (part.replace("_x_", " x ") for part in lines)  # keeps "2 x name" unbroken
-    black = game.catalogue.black
+    black = blocks.black
     yield f"black blocks left: {int(state.black_left)}, {_counted(black.value, 'point')} each"
 
 
-def pile_in_short(game: Obelisk, state: np.record) -> str:
+def pile_in_short(blocks: Catalogue, state: np.record) -> str:
     """The numbers of blocks left, by colour."""
     counts: dict[str, int] = {}
-    for block, left in zip(game.catalogue.types, state.pile.tolist(), strict=True):
+    for block, left in zip(blocks.types, state.pile.tolist(), strict=True):
         counts[block.colour] = counts.get(block.colour, 0) + left
     colours = ", ".join(f"{count} {colour}" for colour, count in counts.items() if count)
     return f"pile: {colours or 'empty'}; {int(state.black_left)} black aside"
@@ -156,17 +151,15 @@ def towers(state: np.record) -> list[str]:
     )
 
 
-def in_play(game: Obelisk, state: np.record) -> list[str]:
+def in_play(blocks: Catalogue, state: np.record) -> list[str]:
     """The blocks in the building zone and in the players' hands, drawn."""
     named = [("in the building zone:", number) for number in state.zone.tolist()]
     named += [
         (f"player_{player} has to place:", number) for player, number in enumerate(state.hand)
     ]
-    blocks = [
-        (where, game.catalogue.types[number]) for where, number in named if number != NO_BLOCK
-    ]
+    shown = [(where, blocks.types[number]) for where, number in named if number != NO_BLOCK]
     return side_by_side(
-        [[where, summary(block), *layers(block.cubes)] for where, block in blocks], titles=2
+        [[where, summary(block), *layers(block.cubes)] for where, block in shown], titles=2
     )
 
 
@@ -181,9 +174,8 @@ def _heights(heights: np.ndarray) -> list[str]:
 # Places where a block comes to rest.
 
 
-def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
+def _rest(tables: np.record, number: int, place: int, heights: np.ndarray) -> str:
     """The text of a placement: heights of the block's foot and top, ``!`` if over, cells lost."""
-    tables = game.tables[0]
     low = resting_height(tables, heights, number, place)
     underside, top = (
         low + table[number, place].astype(int) for table in (tables.underside, tables.top)
@@ -192,22 +184,26 @@ def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
     return f"{low}-{top.max()}{'!' if top.max() > HEIGHT else ''}{f' -{lost}' if lost else ''}"
 
 
-def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
+def _where(position: Position, blocks: Catalogue, words: list[str]) -> list[str]:
     """The answer to the command ``where``."""
-    if state.outcome != ONGOING:
+    if position.is_over:
         raise ValueError("the game is over")
-    player, black = int(state.mover), len(game.catalogue.types)
+    state, black = position.state, len(blocks.types)
+    player, tables = int(state.mover), position.game.tables[0]
     number = black if state.phase >= BLACK_ACTIVE else int(state.hand[player])
     if words:
-        number = _number_of(game, words[0])
+        number = _number_of(blocks, words[0])
     if number == NO_BLOCK:
         raise ValueError("you have no block to place now; name one: where ID")
-    return _all_placements(game, number, state.heights[1 - player if number == black else player])
+    heights = state.heights[1 - player if number == black else player]
+    return _all_placements(blocks, tables, number, heights)
 
 
-def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str]:
+def _all_placements(
+    blocks: Catalogue, tables: np.record, number: int, heights: np.ndarray
+) -> list[str]:
     """A table: a row for each orientation, a column for each position."""
-    placements = game.placements[number]
+    placements = blocks.placements[number]
     positions = sorted({place % COLUMNS for place in placements})
     rows = [["", *(cell_name(position, SIDE) for position in positions)]]
     for orientation in sorted({place // COLUMNS for place in placements}):
@@ -215,11 +211,11 @@ def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str
         for position in positions:
             place = COLUMNS * orientation + position
             is_there = place in placements
-            row.append(_rest(game, number, place, heights) if is_there else "")
+            row.append(_rest(tables, number, place, heights) if is_there else "")
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     title = (
-        f"{summary(game.catalogue.everything[number])}: the heights between which it would stand; "
+        f"{summary(blocks.everything[number])}: the heights between which it would stand; "
         f"-2: two cells below it are lost; !: above {HEIGHT}"
     )
     lines = [
@@ -229,14 +225,14 @@ def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str
     return [*wrap(title, _WIDTH, break_on_hyphens=False), *lines]
 
 
-def _number_of(game: Obelisk, name: str) -> int:
+def _number_of(blocks: Catalogue, name: str) -> int:
     """The number of the block called ``name``, the black one included."""
-    if name == game.catalogue.black.id:
-        return len(game.catalogue.types)
-    return game.type_named(name)
+    if name == blocks.black.id:
+        return len(blocks.types)
+    return blocks.type_named(name)
 
 
-def _held(game: Obelisk, state: np.record) -> list[int]:
+def _held(state: np.record) -> list[int]:
     """The blocks in the zone and in the mover's hand, or else in the other player's, each once."""
     mover = int(state.mover)
     numbers = [*state.zone.tolist(), int(state.hand[mover])]

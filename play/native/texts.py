@@ -237,7 +237,7 @@ def made(
     ]
     assert SETTINGS.fields is not None
     options = [
-        f"{{{SETTINGS.fields[each.name][1]}, {int(type(each.default) is not float)}, {least:.17g}, "
+        f"{{{SETTINGS.fields[each.name][1]}, {int(each.value_type is not float)}, {least:.17g}, "
         f"{most:.17g}}}"
         for each in OPTIONS
         for least, most in [_range(library, each)]

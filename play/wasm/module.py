@@ -96,7 +96,7 @@ def _describe_options() -> dict[str, dict[str, Any]]:
             "accepted": accepted(option.kind).lower(),
             "none": NEVER,
             "choices": option.choices,
-            "whole": type(option.default) is not float,
+            "whole": option.value_type is not float,
             **{key: getattr(option.meta, key) for key in ("ge", "gt", "le", "lt")},
         }
         for option in OPTIONS

@@ -18,6 +18,7 @@ from ludarium.cli import starter
 from ludarium.envs import Game, Symmetries, check_game
 from ludarium.envs.aec import GuardedBoardGameEnv
 from ludarium.envs.engine.check import compile_error
+from ludarium.envs.engine.guarded import guarded
 from tests.oddity import Oddity
 from tests.processes import ROOT, python
 from tests.tictactoe import TicTacToe
@@ -457,6 +458,13 @@ def test_an_error_is_told_by_the_line_that_made_it_not_by_numpys():
     vars(rules).update(vars(starter.rules) | {"is_legal": is_legal})
     (fault,) = check_game(type("Misspelt", (TicTacToe,), {"rules": rules})(), games=1)
     assert re.search(r"no attribute 'cels' \(line \d+ of test_check.py, in is_legal\)", fault)
+
+
+def test_rules_may_print_what_they_are_given():
+    state = np.zeros(1, [("cells", np.int8, (2, 3))])[0]
+    assert repr(guarded(state)) == repr(state)
+    cells = state["cells"]
+    assert f"{guarded(cells)} {guarded(cells)[1:]!r}" == f"{cells} {cells[1:]!r}"
 
 
 def test_fields_may_be_written_as_keys(changed):

@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import Meta
 
+from ludarium.configs.schema import search_options
 from ludarium.envs import Game, make_game
 from ludarium.models import save_checkpoint
 from ludarium.training import networks
@@ -328,6 +330,8 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "from ludarium.training.agents import *\n"
         "class Lazy(RandomAgent):\n"
         "    '''Plays anything.'''\n"
+        "def words(rules, its_seed):\n"
+        "    return 'not an agent'\n"
         "@dataclass(frozen=True)\n"
         "class Some(AgentSpec):\n"
         "    usage = 'letters:WORD'\n"
@@ -338,11 +342,13 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "    def make(self, game, seed=None):\n"
         "        return make_agent(f'uct:{len(self.word) * self.times}', game, seed)\n"
     )
-    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some"}
+    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:Some", "words": "mybots_a:words"}
     install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
     assert type(make_agent("lazy", game)).__name__ == "Lazy"
     assert read_agent("lazy") == read_agent("lazy") != read_agent("random")
     assert read_agent("lazy").needs == Needs.CODE
+    with pytest.raises(ValueError, match="words made 'not an agent', which is not an Agent"):
+        make_agent("words", game)
     assert make_agent("letters:abc:de", game).name == "uct:6"
     assert make_agent("letters?word=abc&times=3", game).name == "uct:9"
     with pytest.raises(ValueError, match="'size'; accepted here: word, times"):
@@ -414,6 +420,15 @@ def test_names_set_options_of_the_search() -> None:
     ):
         with pytest.raises(ValueError, match=reason):
             read_agent(refused)
+
+
+def test_an_option_that_is_none_by_default_is_read_by_its_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (plies,) = (each for each in search_options() if each.default is None)
+    option = replace(plies, meta=Meta(extra={"in_names": True}))
+    monkeypatch.setattr("ludarium.training.agents.settings.OPTIONS", (option,))
+    assert settings_of(ShippedSpec)[plies.name]["read"]("12") == 12
 
 
 def test_a_network_that_has_not_learnt_the_score_does_not_play_for_it(tmp_path: Path) -> None:

@@ -204,6 +204,10 @@ def test_every_observation_counts_alike_in_measured_statistics(policy):
         convolution, normalisation, _ = policy.network.stem
         means = convolution(observations).mean((0, 2, 3))
     torch.testing.assert_close(normalisation.running_mean, means, atol=1e-4, rtol=1e-4)
+    flat = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(45))
+    measure_statistics(flat, observations)
+    means = observations.flatten(1).mean(0)
+    torch.testing.assert_close(flat[1].running_mean, means, atol=1e-4, rtol=1e-4)
 
 
 # Opponents.

@@ -22,6 +22,7 @@ from ludarium.training.search.settings import OPTIONS
 
 from ..networks import fits, learnt_options, stored_network
 from .agent import Agent, AgentSpec, Needs, Seed
+from .network import NetworkAgent
 from .settings import (
     DEFAULT_SIMULATIONS,
     LCB,
@@ -34,6 +35,7 @@ from .settings import (
     read_real,
     setting,
 )
+from .timed import TimedNetworkAgent
 
 if TYPE_CHECKING:
     from ludarium.models import Evaluator
@@ -133,9 +135,6 @@ class NetworkSpec(AgentSpec):
 
     def make_of(self, game: Game, network: Network | Evaluator, seed: Seed) -> Agent:
         """Make the agent with a network."""
-        from .network import NetworkAgent
-        from .timed import TimedNetworkAgent
-
         agent: NetworkAgent
         given: dict[str, Any] = {"temperature": self.temperature, "settings": self.settings}
         if self.time is not None:

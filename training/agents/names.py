@@ -31,10 +31,11 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ludarium.base.messages import did_you_mean, quoted, shortened
 from ludarium.base.numbers import checked_flag
@@ -42,11 +43,11 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES, as_game
 
-from .agent import Agent, AgentSpec, Seed, labels_of
+from .agent import Agent, AgentSpec, Needs, Seed, labels_of
 from .alphabeta import AlphaBetaSpec, GreedySpec
 from .checkpoints import CheckpointSpec, PocketSpec, ShippedSpec, TrainedSpec, holds_checkpoint
 from .hub import HubSpec
-from .outside import ExportedSpec, ModuleSpec, spec_of_object
+from .outside import ExportedSpec, ModuleSpec, ObjectSpec, spec_of_object
 from .program import ProgramSpec
 from .settings import settings_of, split_last_settings, split_settings
 from .uct import UCTSpec
@@ -313,11 +314,11 @@ def _load_kind(word: str, plugin: EntryPoint) -> type[AgentSpec]:
         raise refusal(plugin, "is neither an AgentSpec nor a function that makes an agent")
     title = (inspect.getdoc(loaded) or "").partition("\n")[0].rstrip(".")
 
-    class Installed(AgentSpec):
-        usage, help = word, title[:1].lower() + title[1:]
-
-        def make(self, game: Game, seed: Seed = None) -> Agent:
-            return cast("Agent", loaded(game, seed))
+    @dataclass(frozen=True, kw_only=True)
+    class Installed(ObjectSpec):
+        usage, help, needs = word, title[:1].lower() + title[1:], Needs.CODE
+        player: Any = lambda game, seed: loaded(game, seed)  # whatever it calls its parameters
+        name: str = word
 
     return Installed
 

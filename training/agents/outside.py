@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ludarium.base.messages import did_you_mean, named, quoted, shortened
+from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask
 from ludarium.envs.plugins import import_own
+from ludarium.envs.registry import make_stored_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked, in_canonical_frame
+from ludarium.models.inference import torch_threads_for
 
 from .agent import Agent, AgentSpec, Needs, Seed
 from .checkpoints import NetworkSpec
@@ -99,7 +102,6 @@ class ExportedSpec(NetworkSpec):
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game:
         """The game that it was trained for; see `AgentSpec.choose_game`."""
-        from ludarium.envs.registry import make_stored_game
         from ludarium.models.export import load_exported
 
         metadata = load_exported(self.path).metadata
@@ -118,7 +120,6 @@ class ExportedSpec(NetworkSpec):
         return self.make_of(game, self._evaluator(game), seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
-        from ludarium.envs.engine.description import describe_game
         from ludarium.models.export import load_exported
 
         network = load_exported(self.path)
@@ -323,8 +324,6 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
             `names.as_agent` describes, is not finite, or has no values although ``needs_values``.
     """
     import torch
-
-    from ludarium.models.inference import torch_threads_for
 
     def evaluate(observations: np.ndarray) -> Evaluation:
         were_training = [(part, part.training) for part in module.modules()]

@@ -139,10 +139,9 @@ def settings_of(kind: type) -> dict[str, Mapping[str, Any]]:
 
 def _read_option(option: SearchOption, text: str) -> Any:
     """Read the value of an option of a search."""
-    readers: dict[type, Callable[[str], Any]] = {
-        **{bool: read_flag, int: read_number, float: read_real, str: str}
-    }
-    value = readers[type(option.default)](text)
+    readers: dict[Any, Callable[[str], Any]]
+    readers = {bool: read_flag, int: read_number, float: read_real}
+    value = readers.get(option.value_type, str)(text)
     option.check(value)
     return value
 

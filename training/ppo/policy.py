@@ -119,11 +119,12 @@ def input_tensor(observations: np.ndarray, device: torch.device) -> Tensor:
 
 @torch.no_grad()
 def measure_statistics(network: PolicyValueNetwork, observations: Tensor) -> None:
-    """Set the running statistics of every batch normalisation.
+    """Set the running statistics of every batch normalisation, a custom network's too.
 
     They become the mean of those of chunks of ``observations``, weighted by their sizes.
     """
-    layers = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    kinds = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+    layers = [module for module in network.modules() if isinstance(module, kinds)]
     momenta = [layer.momentum for layer in layers]
     for layer in layers:
         layer.reset_running_stats()

@@ -19,7 +19,7 @@ GUMBEL, PUCT = range(len(OPTIONS[0].choices))
 
 #: `SearchSettings`; ``max_score`` is the game's, by which final scores are divided.
 SETTINGS = record_dtype(
-    *((each.name, np.float64 if type(each.default) is float else np.int32) for each in OPTIONS),
+    *((each.name, np.float64 if each.value_type is float else np.int32) for each in OPTIONS),
     ("max_score", np.int32),
 )
 
