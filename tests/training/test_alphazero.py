@@ -356,7 +356,7 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
     def again(*_, **__):
         raise AssertionError("ratings are measured a second time")
 
-    monkeypatch.setattr("ludarium.training.runs.trainer.measure_ratings", again)
+    monkeypatch.setattr("ludarium.training.evaluation.anchors.measure_ratings", again)
     trained(tmp_path / "parts", ANCHORED)
     logs.append(metrics(tmp_path / "parts"))
     keys = ("elo", "anchors")
