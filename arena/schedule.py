@@ -22,13 +22,15 @@ from itertools import chain
 
 import numpy as np
 
-from ludarium.base.messages import quoted, shortened
+from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.progress import SILENT, Progress, StoppedError
 from ludarium.base.threads import available_cores, one_core, run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, check_positions, draw_openings
+
+from .ladder import digest_of
 
 #: Openings in a match.
 MATCH_OPENINGS = 10
@@ -112,6 +114,7 @@ class Schedule:
 
 def play_matches(
     agents: Mapping[str, AgentSpec],
+    networks: Mapping[str, str],
     matches: Sequence[ScheduledMatch],
     finished: Finished,
     openings: SeededOpenings,
@@ -123,6 +126,8 @@ def play_matches(
 
     Args:
         agents: specs of the agents, by name.
+        networks: SHA-256 of the file of each that has a network, by its name; it may not change,
+            and a run in training replaces its file.
         matches: the matches to play.
         finished: function called with each match when it is played.
         openings: the openings of all games.
@@ -139,7 +144,7 @@ def play_matches(
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(matches)))
     part = progress.part()
-    team = _Workers(agents, openings, seed, workers, part)
+    team = _Workers(agents, networks, openings, seed, workers, part)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
@@ -160,6 +165,7 @@ class _Workers:
     def __init__(
         self,
         agents: Mapping[str, AgentSpec],
+        networks: Mapping[str, str],
         openings: SeededOpenings,
         seed: int,
         workers: int,
@@ -168,6 +174,7 @@ class _Workers:
         self._progress = progress
         self._game = openings.game
         self._specs = agents
+        self._networks = networks
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
         self._locks = {name: threading.Lock() for name in agents}
         self._openings = openings
@@ -204,8 +211,14 @@ class _Workers:
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
         if name not in own:
-            agent = self._specs[name].make(self._game)
-            alone = Needs.ONE_THREAD in self._specs[name].needs
+            spec = self._specs[name]
+            agent, file = spec.make(self._game), spec.network_file(self._game)
+            if file is not None and digest_of(file) != self._networks[name]:
+                raise ValueError(
+                    f"agent {named(str(spec))} has changed since the games began: copy "
+                    f"{named(file)}, and let the copy play"
+                )
+            alone = Needs.ONE_THREAD in spec.needs
             own[name] = _Shared(agent, self._locks[name]) if alone else agent
         return own[name]
 
