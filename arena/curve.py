@@ -34,14 +34,11 @@ from ludarium.training.evaluation.anchors import known_elo, rate_anchors
 from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.metrics import estimates_of
+from ludarium.training.runs.metrics import ESTIMATES, estimates_of
 
 from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
-
-#: The estimates of a point: for each the title of an axis, and the format of a number.
-METRICS = {"elo": ("Elo", ",.0f"), "score": ("score", ".0%"), "accuracy": ("value kept", ".0%")}
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Point:
 
     @property
     def estimates(self) -> dict[str, IntervalEstimate]:
-        """Those of `METRICS` that were measured."""
+        """Those of `ESTIMATES` that were measured."""
         return estimates_of(self.found)
 
 
@@ -308,5 +305,5 @@ def _sha256(what: dict[str, Any], measured: dict[str, Any]) -> str:
 
 
 def metrics_of(curves: Sequence[Curve]) -> list[str]:
-    """The `METRICS` that points of curves have."""
-    return [name for name in METRICS if any(name in p.estimates for c in curves for p in c.points)]
+    """The `ESTIMATES` that points of curves have."""
+    return [name for name in ESTIMATES if any(name in p.found for c in curves for p in c.points)]
