@@ -159,26 +159,20 @@ def play_matches(
     run_tasks(play, len(matches), workers, part)
 
 
+@dataclass
 class _Workers:
-    """The agents of each worker."""
+    """The agents of each worker; see `play_matches`."""
 
-    def __init__(
-        self,
-        agents: Mapping[str, AgentSpec],
-        networks: Mapping[str, str],
-        openings: SeededOpenings,
-        seed: int,
-        workers: int,
-        progress: Progress,
-    ) -> None:
-        self._progress = progress
-        self._game = openings.game
-        self._specs = agents
-        self._networks = networks
-        self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
-        self._locks = {name: threading.Lock() for name in agents}
-        self._openings = openings
-        self._seed = seed
+    specs: Mapping[str, AgentSpec]
+    networks: Mapping[str, str]
+    openings: SeededOpenings
+    seed: int
+    count: int
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self._agents: list[dict[str, Agent]] = [{} for _ in range(self.count)]
+        self._locks = {name: threading.Lock() for name in self.specs}
 
     def play(self, worker: int, match: ScheduledMatch) -> Games:
         """Play a match.
@@ -190,13 +184,13 @@ class _Workers:
         try:
             with on_one_core():
                 games = play_match(
-                    self._game,
+                    self.openings.game,
                     self._agent(worker, match.first),
                     self._agent(worker, match.second),
                     match.games,
-                    seed=_match_seed(self._seed, match),
-                    openings=self._openings.between(match.begin, match.end),
-                    progress=self._progress,
+                    seed=_match_seed(self.seed, match),
+                    openings=self.openings.between(match.begin, match.end),
+                    progress=self.progress,
                 )
         except (StoppedError, MemoryError):
             raise
@@ -211,9 +205,9 @@ class _Workers:
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
         if name not in own:
-            spec = self._specs[name]
-            agent, file = spec.make(self._game), spec.network_file(self._game)
-            if file is not None and digest_of(file) != self._networks[name]:
+            spec, game = self.specs[name], self.openings.game
+            agent, file = spec.make(game), spec.network_file(game)
+            if file is not None and digest_of(file) != self.networks[name]:
                 raise ValueError(
                     f"agent {named(str(spec))} has changed since the games began: copy "
                     f"{named(file)}, and let the copy play"
