@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
+from threading import Event
 from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
@@ -142,18 +142,17 @@ def test_a_gpu_gets_batches_worth_its_while():
     assert choose_threads(SelfPlayConfig(games=16, workers=5), "cuda") == 5
 
 
-def test_an_error_of_the_network_ends_self_play():
+def test_an_error_of_the_network_ends_self_play(monkeypatch):
     self_play, settings = self_play_of(workers=2)
-
-    numbers, calls = itertools.count(), []
+    numbers, calls, is_told, stop = itertools.count(), [], Event(), Progress.stop
+    monkeypatch.setattr(Progress, "stop", lambda ending: (stop(ending), is_told.set()))
 
     def fail(observations):
         number = next(numbers)
         calls.append(number)
         if number == 0:
             raise MemoryError("no room")
-        while not self_play._has_failed:  # until the other thread is past its error
-            time.sleep(0.001)
+        assert is_told.wait(60)  # until the other thread is past its error
         return network(observations)
 
     with pytest.raises(MemoryError, match="no room"):
@@ -331,7 +330,7 @@ def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp
     def again(*_, **__):
         raise AssertionError("ratings are measured a second time")
 
-    monkeypatch.setattr("ludarium.training.runs.trainer.measure_ratings", again)
+    monkeypatch.setattr("ludarium.training.evaluation.anchors.measure_ratings", again)
     trained(tmp_path / "parts", ANCHORED)
     logs.append(metrics(tmp_path / "parts"))
     keys = ("elo", "anchors")
