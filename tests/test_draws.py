@@ -277,8 +277,12 @@ SEEN: dict[str, Callable[[Any], Any]] = {
 }
 #: Functions that play hundreds of games, of which only what is asked is seen.
 UNPLAYED = ("measure_ratings", "play_anchors", "calibrate", "check_steps", "rate")
-#: Functions whose arguments others pass on, and arguments that need a trained network.
-ELSEWHERE = {"play_matches", "make_puzzles", "agent_script", "simulations", "opening_simulations"}
+#: Functions whose arguments come from others or go to others, and arguments that need a trained
+#: network.
+ELSEWHERE = {
+    *("play_matches", "make_puzzles", "agent_script", "rate_anchors"),
+    *("simulations", "opening_simulations"),
+}
 
 
 def generators(patch: pytest.MonkeyPatch) -> list[tuple]:
