@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from ludarium.envs.engine.game import Game
@@ -65,6 +66,7 @@ def run(given: argparse.Namespace) -> Result:
         {
             "game": getattr(game_class, "name", None),
             "class": f"{game_class.__module__}:{game_class.__qualname__}",
+            "file": getattr(sys.modules[game_class.__module__], "__file__", None),
             "options": options,
             "games": given.games,
             "seed": given.seed,
@@ -76,7 +78,10 @@ def run(given: argparse.Namespace) -> Result:
     for checked in data:
         found = checked["findings"]
         count = f"{len(found) or 'no'} finding{'s' * (len(found) != 1)}"
-        lines.append(f"{checked['game'] or checked['class']}: {count} in {given.games} games")
+        where = f" ({checked['file']})" if checked["file"] else ""
+        lines.append(
+            f"{checked['game'] or checked['class']}{where}: {count} in {given.games} games"
+        )
         lines += [f"  {finding}" for finding in found]
     return Result(data, "\n".join(lines), int(any(checked["findings"] for checked in data)))
 

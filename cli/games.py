@@ -27,6 +27,8 @@ game there are also its rules in short, the ladders of levels, and the ids of it
   ludarium play onyx --option size=6      an option of a game, in every command that takes one
   ludarium agents                         the agents to play against"""
 
+_FOR_OTHERS = " for other options too (with ludarium[compile], where no machine code came along)"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -72,7 +74,7 @@ def run(given: argparse.Namespace) -> Result:
             for option in game.option_list
         ]
         for path, options in selecting_options(game.name).items():
-            told = "one for other options too" if load_header(path).variants else "trained agent"
+            told = "trained agent" + _FOR_OTHERS * bool(load_header(path).variants)
             lines.append(f"    {told}: {play_command(game.name, options)}")
     if given.game is not None:
         lines += _more(games[0])

@@ -40,7 +40,7 @@ search, which takes seconds, or minutes in the first few plies. In the other gam
 can be searched to the end.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
-  ludarium probe corso --moves "c3 b2 b3 c3!"
+  ludarium probe corso --moves "c3 b2 c3!"
   ludarium probe corso --option size=4                 the start of a smaller board
   ludarium probe corso --position "5/2O2/1X3/5/5 0"    any position
   ludarium probe corso --moves "c3 b2" --outcome       only who wins: sooner

@@ -32,7 +32,7 @@ page needs no other file and no network.
   ludarium report corso --compare size=5,6             two boards side by side
   ludarium report osiron --compare setup=beginner,alternating
   ludarium report corso --agent runs/corso:128         your own agent as the strongest player
-  ludarium --game-module mygame report tictactoe       a game of your own
+  ludarium --game-module noughts report noughts        a game of your own
 
 The strongest player is the game's shipped agent if it was trained with these options, and a tree
 search otherwise. The same --seed gives the same report. `docs/guide/report.md` explains every

@@ -13,6 +13,7 @@ import os
 import random
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -130,7 +131,8 @@ class Endpoint:
     def ask(self, messages: Sequence[Message]) -> Answer:
         """The model's answer to a conversation.
 
-        Failures that may pass are tried again, after waits that grow or that the endpoint names.
+        Failures that may pass are tried again, after waits that grow or that the endpoint names; a
+        warning tells of the first one.
 
         Raises:
             EndpointError: the endpoint refuses, or fails too often.
@@ -146,6 +148,9 @@ class Endpoint:
             except _PassingError as error:
                 if number == _TRIES:
                     raise self._error(f"failed {_TRIES} times: {error}; try again later") from None
+                if number == 1:
+                    told = self._error(f"has failed: {error}; trying again")
+                    warnings.warn(str(told), RuntimeWarning, stacklevel=2)
                 time.sleep(min(max(wait * random.uniform(1, 1.5), error.wait), _LONGEST_WAIT))
                 wait *= 2
         raise AssertionError("the last try has returned or raised")

@@ -81,6 +81,7 @@ class Unit:
         kinds: the kinds of processors that have code of their own, see `machines`.
         needs_code: whether the kernels cannot run as plain Python; without a compiler they then
             raise a `NoCompilerError`.
+        described: the subject with its options, for the warning that it runs as plain Python.
 
     Attributes:
         kernels: callables, by name.
@@ -96,7 +97,9 @@ class Unit:
         declared: Callable[[], Iterable[tuple[str, tuple[Any, ...]]]],
         kinds: tuple[str, ...] = OF_RULES,
         needs_code: bool = False,
+        described: str = "",
     ) -> None:
+        self._described = described or subject or "a function"
         self.name, self.subject, self.recipe = name, subject, recipe
         self.title = f"{subject}: {name.partition('-')[2].replace('-', ' ')}"
         self._needs_code = needs_code
@@ -136,7 +139,7 @@ class Unit:
             except NoCompilerError as error:
                 if self._needs_code:
                     raise
-                _warn_of_plain(self.subject, str(error))
+                _warn_of_plain(self._described, str(error))
                 return self._plain[name](*arguments)
             if getattr(_calling_again, "is_set", False):
                 given = tuple(map(layout_of, arguments))
@@ -315,7 +318,8 @@ _calling_again = threading.local()  # set while a kernel that has its code now i
 @cache
 def _warn_of_plain(subject: str, reason: str) -> None:
     warnings.warn(
-        f"{subject or 'a function'} runs as plain Python, 100 to 10,000 times slower: {reason}",
+        f"{subject} has no machine code here, so it runs as plain Python, 100 to 10,000 times "
+        f"slower: {reason}",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -109,6 +109,7 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
         lambda: declare(game),
         getattr(templates, "KINDS", OF_RULES),
         getattr(templates, "NEEDS_CODE", False),
+        repr(game),
     )
 
 

@@ -46,7 +46,9 @@ class Corso:
 
 def main() -> None:
     """Play the game."""
-    (library,) = sys.argv[1:]
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    library = sys.argv[1]
     game = Corso(library)
     best = ctypes.CDLL(library).ludarium_corso_levels()
     while game.call("outcome") == 0:

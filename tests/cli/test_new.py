@@ -97,7 +97,7 @@ def test_findings_are_printed_and_are_status_1(
     (here / "mine.py").write_text(GAME.format(body))
     assert main(["check", "mine:Mine"]) == 1
     printed = capsys.readouterr().out
-    assert printed.startswith("tictactoe: 1 finding in 50 games\n")
+    assert printed.startswith(f"tictactoe ({here / 'mine.py'}): 1 finding in 50 games\n")
     assert told in printed
     assert main(["check", "mine:Mine", "--json", "--games", "2"]) == 1
     (checked,) = json.loads(capsys.readouterr().out)

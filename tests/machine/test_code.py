@@ -291,7 +291,7 @@ def test_without_the_compiler_kernels_are_plain_python_after_one_warning(
     monkeypatch.setattr(compiler, "find_spec", lambda name: None)
     unit._warn_of_plain.cache_clear()
     added = own_unit(name="plain", subject="this game").kernels["added"]
-    told = r"this game runs as plain Python.*pip install 'ludarium\[compile\]'"
+    told = r"this game has no machine code here, .* plain Python.*pip install 'ludarium\[compile\]'"
     with pytest.warns(RuntimeWarning, match=told) as warned:
         found = [added(*given) for given in ((1, 2), (3, 4))]
     assert found == [3, 7]

@@ -189,7 +189,8 @@ class RunFolder:
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
-                "give another folder, or restart=True to throw that run away"
+                "go on with its own configuration by naming none, give another folder, or "
+                "restart=True to throw that run away"
             )
         # 2. Tell of later states that are damaged or missing.
         logged = _lines_of(self.metrics.read_bytes() if self.metrics.is_file() else b"")
