@@ -19,7 +19,7 @@ from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.models import Evaluation, InferenceEngine, build_network, load_checkpoint
-from ludarium.models.evaluation import in_search
+from ludarium.models.kernels import in_search
 from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.agents import make_agent
