@@ -338,7 +338,7 @@ def play_contest(
         if not contest.is_over:
             missing = [match for match in schedule if match not in played]
             play_matches(
-                *(specs, missing, finished, openings),
+                *(specs, networks, missing, finished, openings),
                 *(plan.seed, workers, progress),
             )
             contest = standing()

@@ -29,19 +29,16 @@ from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import AgentSpec, Needs, read_agent, require_different
 from ludarium.training.agents.checkpoints import CheckpointSpec
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
-from ludarium.training.evaluation import IntervalEstimate, measure_ratings
-from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
+from ludarium.training.evaluation import IntervalEstimate
+from ludarium.training.evaluation.anchors import known_elo, rate_anchors
 from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.metrics import estimates_of
+from ludarium.training.runs.metrics import ESTIMATES, estimates_of
 
 from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
-
-#: The estimates of a point: for each the title of an axis, and the format of a number.
-METRICS = {"elo": ("Elo", ",.0f"), "score": ("score", ".0%"), "accuracy": ("value kept", ".0%")}
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Point:
 
     @property
     def estimates(self) -> dict[str, IntervalEstimate]:
-        """Those of `METRICS` that were measured."""
+        """Those of `ESTIMATES` that were measured."""
         return estimates_of(self.found)
 
 
@@ -142,7 +139,12 @@ def measure_curves(
             with suppress(FileNotFoundError):
                 _moment(path, load_header(path))  # check it before any game is played
     caches = [MeasurementCache(folder.curve) for folder in folders]
-    anchors = _anchors(game, plan, specs, opponents, caches[0], progress) if len(specs) > 1 else {}
+    anchors: dict[str, float] = {}
+    if len(specs) > 1:
+        names, known = [str(spec) for spec in specs], known_elo(game)
+        what = {"ratings": names, "networks": opponents, "known": known, "seed": plan.seed}
+        keep = (lambda measure: measure()) if opponents is None else partial(caches[0].ask, what)
+        anchors = rate_anchors(game, names, known, plan.seed, progress, keep)
     against = specs[0] if len(specs) == 1 else specs
     evaluation = AgentEvaluation(against, plan.games, anchors, exact_test, plan.seed)
     return [
@@ -232,32 +234,6 @@ def _curve(
     return Curve(str(folder.path), tuple(points.values()))
 
 
-def _anchors(
-    game: Game,
-    plan: CurvePlan,
-    specs: Sequence[AgentSpec],
-    opponents: dict[str, str] | None,
-    cache: MeasurementCache,
-    progress: Progress,
-) -> dict[str, float]:
-    """Ratings of the opponents by name: known ones, and others from games between them."""
-    known, names = known_elo(game), [str(spec) for spec in specs]
-    if pairs := pairs_to_rate(names, known):
-        progress.begin("anchors", len(pairs) * ANCHOR_GAMES)
-        what = {
-            "ratings": names,
-            "networks": opponents,
-            "known": known,
-            "seed": plan.seed,
-        }
-
-        def measure() -> dict[str, float]:
-            return measure_ratings(game, names, ANCHOR_GAMES, known, plan.seed, progress)
-
-        known |= measure() if opponents is None else cache.ask(what, measure)
-    return {name: known[name] for name in names}
-
-
 def _digest(test: Any) -> str:
     """A digest that distinguishes an exact test from others."""
     assert isinstance(test, ExactTest)
@@ -329,5 +305,5 @@ def _sha256(what: dict[str, Any], measured: dict[str, Any]) -> str:
 
 
 def metrics_of(curves: Sequence[Curve]) -> list[str]:
-    """The `METRICS` that points of curves have."""
-    return [name for name in METRICS if any(name in p.estimates for c in curves for p in c.points)]
+    """The `ESTIMATES` that points of curves have."""
+    return [name for name in ESTIMATES if any(name in p.found for c in curves for p in c.points)]

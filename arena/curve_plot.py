@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 
 from ludarium.analysis.figures import POINT, figure_file, short_name
+from ludarium.training.runs.metrics import ESTIMATES
 
-from .curve import METRICS, Curve, Point, metrics_of
+from .curve import Curve, Point, metrics_of
 
 _COLOURS = (POINT, "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
 
@@ -39,7 +40,7 @@ def plot_curves(
     with figure_file(path, 7.2, 0.6 + 3.0 * len(metrics)) as figure:
         panels = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
         for axes, metric in zip(panels, metrics, strict=True):
-            name, style = METRICS[metric]
+            name, style = ESTIMATES[metric]
             factor, unit = (100, ", %") if style.endswith("%") else (1, "")
             for number, curve in enumerate(curves):
                 points = [point for point in curve.points if metric in point.estimates]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ludarium.base.messages import named, quoted
+from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, AgentSpec, Needs, Seed, require_different, spec_of
+from ludarium.training.agents import Agent, AgentSpec, require_different, spec_of
 
 from .ladder import digest_of
 from .schedule import on_one_core
@@ -56,8 +54,7 @@ def resolve_agents(
             file = spec.network_file(game)
             if file is not None:
                 networks[name] = digest_of(file)
-                specs[name] = _Unchanged(spec=spec, file=file, sha256=networks[name])
-            specs[name].make(game)
+            spec.make(game)
     return specs, networks
 
 
@@ -80,28 +77,3 @@ def check_names(names: Sequence[str]) -> None:
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         raise ValueError(f"agent {quoted(twice[0])} is named twice")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Unchanged(AgentSpec):
-    """An agent of a file as long as it does not change; a run in training replaces its file."""
-
-    spec: AgentSpec
-    file: Path
-    sha256: str
-
-    @property
-    def needs(self) -> Needs:
-        return self.spec.needs
-
-    def __str__(self) -> str:
-        return str(self.spec)
-
-    def make(self, game: Game, seed: Seed = None) -> Agent:
-        agent = self.spec.make(game, seed)
-        if digest_of(self.file) != self.sha256:
-            raise ValueError(
-                f"agent {named(str(self.spec))} has changed since the games began: copy "
-                f"{named(self.file)}, and let the copy play"
-            )
-        return agent

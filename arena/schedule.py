@@ -21,7 +21,7 @@ from itertools import chain
 
 import numpy as np
 
-from ludarium.base.messages import quoted, shortened
+from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.progress import SILENT, Progress, StoppedError
 from ludarium.base.threads import available_cores, one_core, run_tasks
 from ludarium.envs.engine.game import Game
@@ -29,6 +29,8 @@ from ludarium.models.inference import torch_threads
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, check_positions, draw_openings
+
+from .ladder import digest_of
 
 #: Openings in a match.
 MATCH_OPENINGS = 10
@@ -112,6 +114,7 @@ class Schedule:
 
 def play_matches(
     agents: Mapping[str, AgentSpec],
+    networks: Mapping[str, str],
     matches: Sequence[ScheduledMatch],
     finished: Finished,
     openings: SeededOpenings,
@@ -123,6 +126,8 @@ def play_matches(
 
     Args:
         agents: specs of the agents, by name.
+        networks: SHA-256 of the file of each that has a network, by its name; it may not change,
+            and a run in training replaces its file.
         matches: the matches to play.
         finished: function called with each match when it is played.
         openings: the openings of all games.
@@ -139,7 +144,7 @@ def play_matches(
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(matches)))
     part = progress.part()
-    team = _Workers(agents, openings, seed, workers, part)
+    team = _Workers(agents, networks, openings, seed, workers, part)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
@@ -154,24 +159,20 @@ def play_matches(
     run_tasks(play, len(matches), workers, part)
 
 
+@dataclass
 class _Workers:
-    """The agents of each worker."""
+    """The agents of each worker; see `play_matches`."""
 
-    def __init__(
-        self,
-        agents: Mapping[str, AgentSpec],
-        openings: SeededOpenings,
-        seed: int,
-        workers: int,
-        progress: Progress,
-    ) -> None:
-        self._progress = progress
-        self._game = openings.game
-        self._specs = agents
-        self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
-        self._locks = {name: threading.Lock() for name in agents}
-        self._openings = openings
-        self._seed = seed
+    specs: Mapping[str, AgentSpec]
+    networks: Mapping[str, str]
+    openings: SeededOpenings
+    seed: int
+    count: int
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self._agents: list[dict[str, Agent]] = [{} for _ in range(self.count)]
+        self._locks = {name: threading.Lock() for name in self.specs}
 
     def play(self, worker: int, match: ScheduledMatch) -> Games:
         """Play a match.
@@ -183,13 +184,13 @@ class _Workers:
         try:
             with on_one_core():
                 games = play_match(
-                    self._game,
+                    self.openings.game,
                     self._agent(worker, match.first),
                     self._agent(worker, match.second),
                     match.games,
-                    seed=_match_seed(self._seed, match),
-                    openings=self._openings.between(match.begin, match.end),
-                    progress=self._progress,
+                    seed=_match_seed(self.seed, match),
+                    openings=self.openings.between(match.begin, match.end),
+                    progress=self.progress,
                 )
         except (StoppedError, MemoryError):
             raise
@@ -204,8 +205,14 @@ class _Workers:
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
         if name not in own:
-            agent = self._specs[name].make(self._game)
-            alone = Needs.ONE_THREAD in self._specs[name].needs
+            spec, game = self.specs[name], self.openings.game
+            agent, file = spec.make(game), spec.network_file(game)
+            if file is not None and digest_of(file) != self.networks[name]:
+                raise ValueError(
+                    f"agent {named(str(spec))} has changed since the games began: copy "
+                    f"{named(file)}, and let the copy play"
+                )
+            alone = Needs.ONE_THREAD in spec.needs
             own[name] = _Shared(agent, self._locks[name]) if alone else agent
         return own[name]
 

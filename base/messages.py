@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import reprlib
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 _LONGEST_WORD = 60  # of a longer word only the beginning is compared, which bounds the time
@@ -80,6 +82,25 @@ def needing(extra: str) -> Iterator[None]:
         raise ModuleNotFoundError(
             f'this needs more packages ({error}): pip install "ludarium[{extra}]"', name=error.name
         ) from error
+
+
+def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's ``__getattr__``, which imports a name when it is asked for; see `needing`.
+
+    Args:
+        package: its ``__name__``.
+        modules: the module that defines each name, for names that need torch or YAML.
+    """
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        with needing("train"):
+            value = getattr(import_module(f".{modules[name]}", package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find
 
 
 def escaped(text: str, besides: str = "") -> str:

@@ -170,19 +170,13 @@ def _shown(thinker: Thinker, who: str, as_json: bool) -> Iterator[Progress]:
 def _run_game(given: argparse.Namespace) -> Result:
     if given.moves:
         raise ValueError("--record is a whole game: leave out --moves")
-    game, seed, actions, forfeit, record = read_record(
+    (game, seed, start, actions, forfeit), record = read_record(
         given.record, given.game, read_options(given.option), given.seed, given.position
     )
     agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
     with shown_progress(can_stop=True) as progress:
         analysis = analyse_game(
-            game,
-            seed,
-            actions,
-            agent,
-            _effort(given, _SIMULATIONS_OF_A_MOVE),
-            progress,
-            record.get("position"),
+            game, seed, actions, agent, _effort(given, _SIMULATIONS_OF_A_MOVE), progress, start
         )
     if given.picture is not None:
         plot_values(analysis, given.picture)

@@ -13,7 +13,7 @@ from typing import Any
 from ludarium.base.messages import named, quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import Forfeit, check_record, read_record_file
+from ludarium.envs.engine.record import RecordedGame, check_record, read_record_file
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent, read_agent
@@ -81,7 +81,7 @@ def read_record(
     options: dict[str, Any] | None = None,
     seed: int = 0,
     start: str | None = None,
-) -> tuple[Game, int, list[int], Forfeit | None, dict[str, Any]]:
+) -> tuple[RecordedGame, dict[str, Any]]:
     """Read a game from a file: a record, or a plain list of moves if the game is known.
 
     Args:
@@ -92,8 +92,7 @@ def read_record(
             list.
 
     Returns:
-        The game, the seed of its start, the action numbers, how it was lost if these do not end it,
-        and the whole record.
+        The game, and the whole record.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -103,16 +102,17 @@ def read_record(
     plain = None if name is None else make_game(name, **(options or {}))
     record = read_record_file(file, plain, seed, start)
     what = f"the game record in {quoted(file, 100)}"
-    game, seed, actions, forfeit = check_record(record, GAMES, what)
+    played = check_record(record, GAMES, what)
+    game = played.game
     if plain is not None and game.name != name:
         raise ValueError(f"{named(file)} is a game of {game.name}, not of {name}")
     if options and game != plain:
         raise ValueError(
             f"{named(file)} is a game of {game}: a record has its own options, leave out --option"
         )
-    if start is not None and record.get("position") != start:
+    if start is not None and played.start != start:
         raise ValueError(f"{named(file)} says itself where its game began: leave out --position")
-    return game, seed, actions, forfeit, record
+    return played, record
 
 
 def play_moves(position: Position, text: str) -> list[int]:

@@ -7,11 +7,12 @@ from dataclasses import asdict
 from textwrap import wrap
 
 from ludarium.analysis.figures import SUFFIXES
-from ludarium.arena.curve import METRICS, Curve, CurvePlan, game_of_runs, measure_curves, metrics_of
+from ludarium.arena.curve import Curve, CurvePlan, game_of_runs, measure_curves, metrics_of
 from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
 from ludarium.base.messages import escaped
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
+from ludarium.training.runs.metrics import ESTIMATES
 from ludarium.training.table import text_table
 
 from .arguments import add_games, add_json, add_seed, add_simulations, output_file
@@ -126,14 +127,14 @@ def _title(game: Game, plan: CurvePlan) -> list[str]:
 def _table(curves: list[Curve]) -> str:
     metrics = metrics_of(curves)
     header = ["run", "iteration", "minutes", "steps"]
-    header += [f"{METRICS[metric][0]} (95 %)" for metric in metrics]
+    header += [f"{ESTIMATES[metric][0]} (95 %)" for metric in metrics]
     rows = [
         [
             curve.run,
             f"{point.iteration:,}",
             f"{point.seconds / 60:.1f}",
             f"{point.step:,}",
-            *(f"{point.estimates[metric]:{METRICS[metric][1]}}" for metric in metrics),
+            *(f"{point.estimates[metric]:{ESTIMATES[metric][1]}}" for metric in metrics),
         ]
         for curve in curves
         for point in curve.points

@@ -174,8 +174,8 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, str | None, list[
     if given.record is None:
         game = make_game(given.game, **options)
     else:
-        game, seed, actions, _, record = read_record(given.record, given.game, options, seed, start)
-        start = record.get("position")
+        played, _ = read_record(given.record, given.game, options, seed, start)
+        game, seed, start, actions, _ = played
     position = game.start(seed, start)
     position.play_all(actions)
     actions += play_moves(position, given.moves)

@@ -14,9 +14,8 @@ from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.film import contact_sheet, gif
 from ludarium.envs.engine.draw.layers import HEATS, LAYERS
 from ludarium.envs.engine.draw.picture import png, size_of, with_result
-from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import Forfeit
+from ludarium.envs.engine.record import RecordedGame
 from ludarium.envs.registry import make_game
 
 from .arguments import add_options, add_position, output_file, read_count, read_seconds
@@ -119,12 +118,12 @@ def run(given: argparse.Namespace) -> int:
     target = given.output
     _check(given, target)
     options = read_options(given.option)
-    game, seed, actions, forfeit, record = _read(given, options)
+    game, seed, start, actions, forfeit = _read(given, options)
     plies = _plies(given, target, len(actions))
     agent = None
     if given.agent is not None:
         _, agent = game_and_agent(given.agent, dict(game.options), given.simulations, game.name)
-    position = game.start(seed, record.get("position"))
+    position = game.start(seed, start)
     pictures: dict[int, str] = {}
     before, last = None, None
     with shown_progress() as progress:
@@ -147,15 +146,13 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _read(
-    given: argparse.Namespace, options: dict[str, Any]
-) -> tuple[Game, int, list[int], Forfeit | None, dict[str, Any]]:
+def _read(given: argparse.Namespace, options: dict[str, Any]) -> RecordedGame:
     """The game to draw, as `read_record` gives it; a position alone is a game without moves."""
     if given.record is not None:
-        return read_record(given.record, given.game, options, start=given.position)
+        return read_record(given.record, given.game, options, start=given.position)[0]
     if given.game is None or given.position is None:
         raise ValueError("name the file of a RECORD, or give --game GAME and --position TEXT")
-    return make_game(given.game, **options), 0, [], None, {"position": given.position}
+    return RecordedGame(make_game(given.game, **options), 0, given.position, [])
 
 
 def _check(given: argparse.Namespace, target: Path) -> None:

@@ -67,10 +67,9 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
     forfeit = None
     if given.resume is not None:
         name = given.opponent_or_game if given.opponent_or_game in GAMES else None
-        recorded, seed, moves, forfeit, saved = read_record(
+        (recorded, seed, start, moves, forfeit), saved = read_record(
             given.resume, name, options, start=start
         )
-        start = saved.get("position")
         options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
         if name is None:
             game_of([given.opponent_or_game], {}, recorded.name)  # refuses an agent of another game

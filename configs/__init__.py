@@ -5,10 +5,9 @@
 lists them. They need YAML, which is imported only when one of them is asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ludarium.base.messages import needing
+from ludarium.base.messages import lazily
 
 from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
 
@@ -25,11 +24,6 @@ __all__ = [
     "shipped",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in ("apply_settings", "load_config", "shipped"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needing("train"):
-        value = getattr(import_module(".loading", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(
+    __name__, dict.fromkeys(("apply_settings", "load_config", "shipped"), "loading")
+)

@@ -64,9 +64,9 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
         ValueError: the record is malformed or of another version, or a move in it is illegal (the
             message names it); or there is no such render mode.
     """
-    game, seed, actions, forfeit = check_record(record, GAMES)
+    game, seed, start, actions, forfeit = check_record(record, GAMES)
     env = GuardedBoardGameEnv(game, render_mode)
-    env.reset(seed, {"position": record.get("position")})
+    env.reset(seed, {"position": start})
     for action in actions:
         env.step(action)
     if forfeit is not None:

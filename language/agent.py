@@ -159,22 +159,22 @@ def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
     """Call ``task`` with all numbers below ``count``, at most ``most`` at a time.
 
     After a failure no more begin; the first error is raised when the others have ended. An
-    interrupt does not wait for them: they end with the process.
+    interrupt does not wait for them: they end with the process. `run_tasks` would wait; and within
+    another of its tasks, such as a contest's match, it would ask one question after the other.
     """
     numbers, lock = iter(range(count)), threading.Lock()
     errors: list[BaseException] = []
 
+    def next_number() -> int | None:
+        with lock:
+            return None if errors else next(numbers, None)
+
     def work() -> None:
-        while True:
-            with lock:
-                number = None if errors else next(numbers, None)
-            if number is None:
-                return
-            try:
+        try:
+            while (number := next_number()) is not None:
                 task(number)
-            except BaseException as error:  # handed to the caller
-                with lock:
-                    errors.append(error)
+        except BaseException as error:  # handed to the caller
+            errors.append(error)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(min(most, count))]
     for thread in threads:

@@ -4,10 +4,9 @@ what is in `__all__` from here; `export` writes and reads ONNX files.
 Torch is slow to import, and is imported only when a name that needs it is asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ludarium.base.messages import needing
+from ludarium.base.messages import lazily
 
 from .evaluation import Evaluation, Evaluator
 from .header import CheckpointHeader, load_header
@@ -45,11 +44,4 @@ __all__ = [
     "save_checkpoint",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needing("train"):
-        value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _MODULES)

@@ -25,8 +25,8 @@ if ROOT not in sys.path:
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # for tests that import onnxruntime
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for each
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Processes side by side have a core each, and one by itself is like them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shell has Ctrl-C ignored by what it runs in the background; tests, and processes that they
 # start, hear it all the same.

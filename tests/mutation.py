@@ -65,11 +65,15 @@ Mutant = tuple[str, int, str, str, str]
 def named_tests(file: str) -> str:
     """The tests that the page names for a file; empty if it is in no row."""
     games = [path.parent.name for path in ROOT.glob("envs/*/rules.py")]
+    also = ""
     for line in TABLE.read_text(encoding="utf-8").rpartition("\n| files |")[2].splitlines()[2:]:
         patterns, tests = (re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:3])
         for pattern, game in itertools.product(patterns, games):
             if fnmatch(file, pattern.replace("GAME", game)):
-                return " ".join(tests).replace("GAME", game)
+                named = " ".join(tests).replace("GAME", game)
+                if not line.startswith("| also "):
+                    return named + also
+                also = f" {named}"
     return ""
 
 

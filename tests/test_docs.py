@@ -69,7 +69,7 @@ def test_the_map_names_tests_of_every_file() -> None:
     assert [name for name, tests in found.items() if not tests] == []
     assert found["envs/onyx/rules.py"].startswith("tests/envs/test_onyx.py ")
     own = "tests/analysis/test_probe.py tests/cli/test_options.py"
-    assert found["cli/probe.py"] == own  # in a row before `cli/*`
+    assert found["cli/probe.py"] == own  # in a row before `cli/*`, and in that of *also*
 
 
 def test_the_map_names_files_that_are_there() -> None:

@@ -6,10 +6,9 @@
 Torch is slow to import, and is imported only when a name that needs it is asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ludarium.base.messages import needing
+from ludarium.base.messages import lazily
 
 if TYPE_CHECKING:
     from .run import Iteration, train
@@ -20,11 +19,4 @@ _MODULES = {"Iteration": "run", "RunResult": "runs.trainer", "train": "run"}
 
 __all__ = ["Iteration", "RunResult", "train"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needing("train"):
-        value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _MODULES)

@@ -65,6 +65,24 @@ class Forfeit(NamedTuple):
         )
 
 
+class RecordedGame(NamedTuple):
+    """The game of a record.
+
+    Attributes:
+        game: the rules, with their options.
+        seed: seed of the start.
+        start: the text of the position that it began at; None for the game's start.
+        actions: the action numbers.
+        forfeit: how it was lost if the actions do not end it.
+    """
+
+    game: Game
+    seed: int
+    start: str | None
+    actions: list[int]
+    forfeit: Forfeit | None = None
+
+
 def make_record(
     game: Game,
     seed: int,
@@ -127,7 +145,7 @@ def read_record_file(
 
 def check_record(
     record: Any, games: Mapping[str, type[Game]], what: str = "the game record"
-) -> tuple[Game, int, list[int], Forfeit | None]:
+) -> RecordedGame:
     """Read a record, which may come from a stranger.
 
     Args:
@@ -136,8 +154,7 @@ def check_record(
         what: the record's name, for errors.
 
     Returns:
-        The game with its options, the seed, the action numbers, every one legal, and how the game
-        was lost if the moves do not end it. The moves of variations are checked too.
+        The game; its actions are legal. The moves of variations are checked too.
 
     Raises:
         ValueError: something is missing, unknown, illegal or beyond a limit; the message names it.
@@ -171,7 +188,8 @@ def check_record(
         raise ValueError(f"position of {what}: {shortened(str(error), 350)}") from None
     position = game.start(seed) if starts is None else starts[0].copy()
     actions = _play(position, record, 1, what)
-    return game, seed, actions, _forfeit(position, record, what)
+    forfeit = _forfeit(position, record, what)
+    return RecordedGame(game, seed, record.get("position"), actions, forfeit)
 
 
 def _forfeit(position: Position, record: Mapping[str, Any], what: str) -> Forfeit | None:

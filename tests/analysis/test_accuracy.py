@@ -12,8 +12,7 @@ from ludarium.analysis.accuracy import accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
-from ludarium.envs.engine.position import contents_of
-from ludarium.training.agents import Agent, RandomAgent, make_agent
+from ludarium.training.agents import Agent, make_agent
 from ludarium.training.evaluation.statistics import wilson
 from tests.analysis.corso_positions import minimax
 from tests.games import children
@@ -70,17 +69,6 @@ def test_only_choices_leaves_positions_where_something_can_be_lost():
     assert (test.values >= 0).all()
 
 
-def test_the_same_arguments_give_the_same_test(corso_test):
-    again = make_exact_test(corso_test.game, 60, seed=2)
-    assert contents_of(again.states) == contents_of(corso_test.states)
-    np.testing.assert_array_equal(again.results, corso_test.results)
-    agent = RandomAgent(corso_test.game, seed=99)
-    by_agent = make_exact_test(corso_test.game, 60, seed=2, agent=agent)
-    assert contents_of(by_agent.states) == contents_of(corso_test.states)
-    other = make_exact_test(corso_test.game, 60, seed=4)
-    assert contents_of(other.states) != contents_of(corso_test.states)
-
-
 def test_wrong_numbers_are_refused():
     game = make_game("corso", size=2)
     for wrong in ({"count": 0}, {"count": 2.5}, {"count": 10**5000}, {"limit": 0}):
@@ -89,6 +77,16 @@ def test_wrong_numbers_are_refused():
             make_exact_test(game, **({"count": 1} | wrong))
     with pytest.raises(ValueError, match="ask for fewer"):
         make_exact_test(game, 1_000)
+
+
+def test_errors_of_values_are_absolute(monkeypatch, capsys):
+    answers = (np.zeros(60, int), np.zeros(60))  # all drawn
+    monkeypatch.setattr("ludarium.cli.accuracy._answers", lambda *_: answers)
+    command = "accuracy random --game=corso --option=size=3 --positions=60 --seed=2 --json"
+    assert main(command.split()) == 0
+    errors = json.loads(capsys.readouterr().out)["value_errors"]
+    values = make_exact_test(make_game("corso", size=3), 60, seed=2).values
+    assert errors["random"]["value"] == pytest.approx(np.abs(values).mean())
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import make_agent
 from tests.games import after
 from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
 
 #: Games and options that have a hard test.
 SHIPPED = [
@@ -69,6 +70,9 @@ def test_a_wrong_action_whose_replies_only_draw_is_not_refuted_at_once():
     drawn, *lost = position.legal_actions.tolist()
     results = {drawn: 0} | dict.fromkeys(lost, -1)
     assert ExactPosition(position, 1, (), results).is_hard
+    position = after(TicTacToe().start(), 0, 4, 1)  # what does not stop the row loses at once
+    results = {action: -int(action != 2) for action in position.legal_actions.tolist()}
+    assert not ExactPosition(position, 0, (), results).is_hard
 
 
 def test_files_keep_everything(corso_test, file):

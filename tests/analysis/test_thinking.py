@@ -104,7 +104,7 @@ def test_thinking_goes_on_and_follows_the_game(with_network):
     assert more.seconds > first.seconds
     thinker.play(more.best.action)
     kept = thinker.analysis()
-    assert kept.simulations == more.best.visits - 1
+    assert (kept.simulations, kept.seconds, kept.speed) == (more.best.visits - 1, 0, 0)
     assert kept.best.text == more.best.variation[1]
     assert kept.estimate.value == pytest.approx(-more.best.estimate.value, abs=0.1)
     with pytest.raises(ValueError, match="taken"):
@@ -119,6 +119,8 @@ def test_uct_tells_visits_and_chances():
     assert (analysis.agent, analysis.simulations) == ("uct", 20)
     assert analysis.best.prior is None
     assert analysis.best.estimate == Estimate(0.0, 0.0, 1.0, 0.0)
+    explored = analyse_position(from_start(), "uct:900?exploration=1000")
+    assert all(90 <= move.visits <= 110 for move in explored.moves)
 
 
 def test_alphabeta_tells_a_score_of_what_it_does_not_see():
@@ -202,6 +204,9 @@ def test_the_move_that_lost_most_is_found(with_network):
     assert (second.text, second.best_value, second.value) == ("c1", 0.0, -1.0)  # a fork follows
     assert worst.before.best.text == "a3"
     assert analysis.mean_loss(1) == pytest.approx(1 / 3)
+    unknown = replace(analysis.moves[1], value=None)
+    more = replace(analysis, moves=(*analysis.moves, unknown))
+    assert more.mean_loss(1) == analysis.mean_loss(1)
     json.dumps(analysis.as_json(), allow_nan=False)
 
 

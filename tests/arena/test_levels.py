@@ -136,7 +136,8 @@ def test_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    agent = LevelAgent(game, network, params_at(1.0, 16), seed=3)
+    params = replace(params_at(1.0, 16), logit_noise=1.0, win_detection_prob=0.5)
+    agent = LevelAgent(game, network, params, seed=3)
     states = open_states(game, 40)
     together = agent.actions(states)
     agent.restart(3)

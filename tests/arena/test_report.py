@@ -6,7 +6,9 @@ import json
 import re
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.dom import minidom
 
@@ -16,25 +18,26 @@ import pytest
 from ludarium.arena.report import Report, ReportSettings, compare_options, complexity, make_report
 from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radius
 from ludarium.arena.report.comparison import compare
-from ludarium.arena.report.drama import decisiveness, mistakes, value_games
+from ludarium.arena.report.drama import Trajectories, decisiveness, mistakes, value_games
 from ludarium.arena.report.games import random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
-from ludarium.arena.report.openings import fit_chances, without_swap
+from ludarium.arena.report.openings import _estimates, fit_chances, without_swap
 from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.skill import skill
 from ludarium.arena.report.study import begin_study
 from ludarium.arena.report.summary import summarise
+from ludarium.arena.report.value_sources import exact_evaluator
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
-from ludarium.envs.engine.rule import DRAW
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS
 from ludarium.training.agents import RandomAgent, read_agent
 from ludarium.training.agents.checkpoints import NetworkSpec
 from ludarium.training.evaluation import Games, match, play_match
 from ludarium.training.evaluation.openings import Openings
-from ludarium.training.evaluation.statistics import IntervalEstimate
-from tests.games import slow_but
+from ludarium.training.evaluation.statistics import IntervalEstimate, wilson
+from tests.games import children, slow_but, states_of
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -139,6 +142,11 @@ def test_decisiveness_counts_leads_and_comebacks() -> None:
     assert row["lead_changes"]["value"] == 1
     assert row["comebacks"]["value"] == 1
     assert row["clear_at"]["value"] == pytest.approx(5 / 6)
+    chances = np.array([[0.5, 0.4, 0.9, 1], [0.5, 0.5, 0.5, 1], [0.5, 0.6, 0.9, 1]])
+    games = replace(study.samples["test"], outcomes=np.full(3, PLAYER_0_WINS), plies=np.full(3, 3))
+    of_three = {"test": Trajectories(games, chances, chances)}
+    row = decisiveness(study, of_three)["by_strength"][0]
+    assert row["ahead_halfway_wins"] == wilson(1, 2).to_dict()
 
 
 def test_the_shortest_game_is_found_where_all_are_drawn() -> None:
@@ -254,6 +262,23 @@ def test_a_move_that_was_misjudged_goes_by_its_games() -> None:
     assert found[0].value == pytest.approx(0.95, abs=0.03)
     assert found[1].value == pytest.approx(0.12, abs=0.05)
     assert found[3].high - found[3].low > 0.5  # so little is known of the one not played
+
+
+def test_searches_of_first_moves_differ_by_a_spread_that_all_share() -> None:
+    found = _estimates(np.array([[0.4, 0.6], [0.1, 0.3], [0.2, 0.2]]), [[0], [1, 2]])
+    spread = ((2 * 0.1**2 + 0.1**2 + 0.1**2) / (1 + 3)) ** 0.5
+    for each, value, count in zip(found, (0.5, 0.2), (2, 4), strict=True):
+        expected = value + 1.96 * spread / count**0.5 * np.array([0, -1, 1])
+        np.testing.assert_allclose([each.value, each.low, each.high], expected, atol=1e-4)
+
+
+def test_a_table_tells_of_each_position_how_it_ends_for_player_0(monkeypatch) -> None:
+    start = TicTacToe().start()
+    every = partial(np.full_like, fill_value=5, dtype=np.int8)  # known, and won by the mover
+    table = SimpleNamespace(source="a table", knows=every, values=every)
+    monkeypatch.setattr("ludarium.arena.report.value_sources.table_of", lambda _: table)
+    found = exact_evaluator(start.game, SimpleNamespace(values=None))
+    assert found.values(states_of([start, children(start)[4]])).tolist() == [1, -1]
 
 
 # Mirrors, swaps, names.

@@ -537,14 +537,14 @@ def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> 
 
 # Positions to begin at.
 
-POSITIONS = ("1O1/1X1/3 0", "3/oo1/oo1 1", "3/3/2O 1")
+POSITIONS = ("1O1/1X1/3 0", "2X/o2/oo1 1", "3/3/2O 1", "O2/3/2X 0")
 
 
 def test_games_begin_in_turn_at_positions_each_from_both_seats(tmp_path):
     plan = Tournament(("random", "greedy"), 16, seed=3, positions=POSITIONS)
     first = play_contest(GAME, plan, folder=tmp_path, workers=1)
     records = games_in(tmp_path)
-    assert [each["position"] for each in records] == [POSITIONS[k // 2 % 3] for k in range(16)]
+    assert [each["position"] for each in records] == [POSITIONS[k // 2 % 4] for k in range(16)]
     assert all(each["opening_plies"] == 0 for each in records)
     for one, other in zip(records[::2], records[1::2], strict=True):
         assert one["players"] == other["players"][::-1]

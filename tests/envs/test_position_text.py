@@ -200,10 +200,12 @@ def test_moves_are_played_out_of_one_text() -> None:
 
 def test_an_environment_begins_at_a_position_and_records_it() -> None:
     env = make_raw("corso")
+    env.reset(1)
+    assert env.mask().all()
     env.reset(1, {"position": CORSO})
     assert env.agent_selection == "player_0"
-    mask = env.observe("player_0")["action_mask"]
-    assert (mask == Position.from_text(env.game, CORSO).mask).all()
+    for mask in (env.observe("player_0")["action_mask"], env.mask()):
+        assert (mask == Position.from_text(env.game, CORSO).mask).all()
     env.step(env.text_to_action("c4!"))
     record = env.to_record()
     assert (record["position"], record["moves"]) == (CORSO, ["c4!"])

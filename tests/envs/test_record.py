@@ -23,7 +23,7 @@ GOOD = {"game": "tictactoe", "version": 0, "options": {}, "moves": ["b2", "a1", 
 
 
 def check(record: dict[str, Any]) -> list[int]:
-    return check_record(record, {"tictactoe": TicTacToe})[2]
+    return check_record(record, {"tictactoe": TicTacToe}).actions
 
 
 def refusal_of(change: dict[str, Any]) -> str:

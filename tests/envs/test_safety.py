@@ -249,8 +249,11 @@ def test_a_game_that_is_over_has_no_random_action() -> None:
         games.play([1], [action])
     assert games.random_actions()[1] == -1
     before = contents_of(games.states)
-    with pytest.raises(ValueError, match=r"games \[1\] are over: call restart"):
-        games.step_random()
+    resumed = BatchEnv(TicTacToe(), 2)
+    resumed.resume(games.snapshot())
+    for each in (games, resumed):
+        with pytest.raises(ValueError, match=r"games \[1\] are over: call restart"):
+            each.step_random()
     with pytest.raises(ValueError, match=r"game 1: .*the game is over: call restart\(\[1\]\)"):
         games.step([0, 5])
     assert contents_of(games.states) == before

@@ -19,16 +19,6 @@ from ludarium.envs import sb3
 from ludarium.envs.sb3 import BoardGameVecEnv
 
 
-def test_openings_are_of_all_lengths_and_leave_games_unfinished() -> None:
-    env = BoardGameVecEnv("corso", 400, seed=1, size=3, seat=0, opening_plies=4)
-    env.reset()
-    states = env.side.batch.states
-    assert (states["outcome"] == 0).all()
-    assert (states["mover"] == 0).all()
-    # Player 0 moves after an even number of plies: of the opening, or one more of the opponent.
-    assert set(states["ply"]) == {0, 2, 4}
-
-
 @pytest.mark.parametrize("wrong", [-1, 101, 2**70, 1.5, True, None])
 def test_opening_plies_are_refused_when_it_is_made(wrong: Any) -> None:
     with pytest.raises(ValueError, match="accepted: a whole number from 0 to 100"):

@@ -119,27 +119,6 @@ def test_games_begin_at_starts_of_their_own() -> None:
     assert len({env.reset()[0].tobytes() for _ in range(30)}) > 9
 
 
-@pytest.mark.parametrize("seat", [0, 1])
-def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
-    """In Oddity who takes two counters plays again."""
-    plies: tuple[list[int], list[int]] = ([], [])  # at which each player acts
-
-    def act(position: Position) -> int:
-        plies[position.mover].append(position.ply)
-        return next(action for action in (5, 3, 1, 6, 0, 2, 4) if position.mask[action])
-
-    env = SingleAgentEnv(Oddity(), seat=seat, opponent=act)
-    is_over = False
-    env.reset(seed=0)
-    while not is_over:
-        assert env.aec.position.mover == seat
-        _, _, terminated, truncated, _ = env.step(act(env.aec.position))
-        is_over = terminated or truncated
-    assert sorted(plies[0] + plies[1]) == list(range(env.aec.position.ply))
-    assert 1 in np.diff(plies[0])
-    assert 1 in np.diff(plies[1])
-
-
 # Opponents.
 
 

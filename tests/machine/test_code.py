@@ -38,7 +38,6 @@ from ludarium.models.kernels import answers, network_units
 from ludarium.play.native.targets import TARGETS
 from tests.machine import templates
 from tests.processes import python
-from tests.tictactoe import TicTacToe
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = """
@@ -238,14 +237,17 @@ def test_code_goes_when_nobody_used_it_for_days(tmp_path: Path) -> None:
         "game-play-3.part": 9,  # left behind by a process that was killed
         "game-play-4.part": 0,
         "game-step-5.code": 9,  # another unit
+        "game-play-6.code": 9,  # it is read below
     }
+    content = cache.content_of(cache.ObjectCode((), b""))
     for name, days in names.items():
         file = tmp_path / name
-        file.write_bytes(b"")
+        file.write_bytes(content)
         long_ago = time.time() - days * 86_400
         os.utime(file, (long_ago, long_ago))
+    assert cache.read_file(tmp_path / "game-play-6.code") is not None
     cache._remove_unused(tmp_path, "game-play")
-    assert [file.name[10] for file in files_in(tmp_path)] == ["2", "4", "5"]
+    assert [file.name[10] for file in files_in(tmp_path)] == ["2", "4", "6", "5"]
 
 
 # The compiler.
@@ -442,26 +444,6 @@ def test_games_of_the_same_rules_do_not_share_code() -> None:
     assert len(digests) == 1
     first, second = (each.kernels["perft"] for each in units)
     assert first is not second
-
-
-def test_everything_that_an_environment_calls_was_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stray dtype or memory layout would cost every user seconds."""
-    loaded: list[str] = []
-    load = Unit._load
-
-    def note(self: Unit, kernels: list) -> Any:
-        loaded.append(self.name)
-        return load(self, kernels)
-
-    monkeypatch.setattr(Unit, "_load", note)
-    monkeypatch.setattr(compile_module, "_specialised", {})
-    game = TicTacToe()
-    position = game.start()
-    for action in (0, np.int64(1), np.int8(2), np.array(3)):
-        position.play(int(action))
-        position.observation(np.int64(1))
-    position.copy().perft(2)
-    assert loaded == ["ludarium_cli_starter_rules-rules"]
 
 
 # Sources.

@@ -86,7 +86,8 @@ def test_nothing_is_printed_and_the_network_stays_as_it_is(tmp_path, capfd):
         assert torch.equal(value, before[name])
 
 
-def test_a_file_that_answers_otherwise_is_not_written(tmp_path, monkeypatch):
+@pytest.mark.parametrize("difference", [2 * TOLERANCE, -2 * TOLERANCE])
+def test_a_file_that_answers_otherwise_is_not_written(difference, tmp_path, monkeypatch):
     path = tmp_path / "network.onnx"
     path.write_bytes(b"an older file")
     given = random_observations(BOARD, 3)
@@ -94,7 +95,7 @@ def test_a_file_that_answers_otherwise_is_not_written(tmp_path, monkeypatch):
     def another(path):
         exported = load_exported(path)
         run = exported.run
-        object.__setattr__(exported, "run", lambda x: [2 * TOLERANCE + array for array in run(x)])
+        object.__setattr__(exported, "run", lambda x: [difference + array for array in run(x)])
         return exported
 
     monkeypatch.setattr("ludarium.models.export.load_exported", another)

@@ -469,19 +469,19 @@ test("two windows do not have one game, and a reload gets its own again", async 
 });
 
 test("a game that began at a position has it in its link and its record", () => {
-  const board = { ...boardOf(1), table: new Table(engine, SCENE, 1, null, "4") };
+  const board = { ...boardOf(1), table: new Table(engine, SCENE, 1, null, "+4") };
   const session = new Session(null, { changed() {}, played() {}, ended() {} });
   session.begin(board, { seats: [PERSON, PERSON], studying: true });
   session.play(2);
   assert.equal(session.view.outcome, 2);
   assert.deepEqual([session.fromStart, writeFragment(session)],
-    [false, "#g=counting&o=to%20seven&s=1&f=4&m=2"]);
-  assert.equal(readFragment(writeFragment(session), catalog).position, "4");
+    [false, "#g=counting&o=to%20seven&s=1&f=%2B4&m=2"]);
+  assert.equal(readFragment(writeFragment(session), catalog).position, "+4");
   const { record } = readText(JSON.stringify(recordOf(session)), catalog, board);
-  assert.deepEqual([record.position, record.moves, record.result], ["4", ["three"], [-1, 1]]);
+  assert.deepEqual([record.position, record.moves, record.result], ["+4", ["three"], [-1, 1]]);
   assert.deepEqual(headersOf(record), { date: record.date });
-  assert.equal(readText("three", catalog, board).record.position, "4");
-  assert.deepEqual(board.table.way(session.view), { seed: 1, from: "4", actions: [2] });
+  assert.equal(readText("three", catalog, board).record.position, "+4");
+  assert.deepEqual(board.table.way(session.view), { seed: 1, from: "+4", actions: [2] });
   assert.throws(() => new Table(engine, SCENE, 1, null, "7"), /the game is over at “7”/);
 });
 

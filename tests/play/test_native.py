@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -34,7 +35,6 @@ from ludarium.cli import main
 from ludarium.configs.schema import SearchSettings, search_options
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import make_game
 from ludarium.models.kernels.packing import pack
 from ludarium.models.kernels.target import HOST
@@ -221,7 +221,7 @@ def test_random_games_are_those_of_python(exported, name):
     native, game = game_of(exported(name)), make_game(name, **COMPARED[name])
     for seed in range(GAMES):
         assert native.call("start", seed) == 0
-        position, rng = Position(game, seed), seed_rng(seed)[0]
+        position = Position(game, seed)
         np.testing.assert_array_equal(native.view(), position.slots())
         while not position.is_over:
             mask = native.mask()
@@ -243,7 +243,6 @@ def test_random_games_are_those_of_python(exported, name):
         assert (native.call("outcome"), score[0]) == (position.outcome, position.score)
         assert native.call("plies") == position.ply
         assert not native.mask().any()
-    assert rng is not None
 
 
 def _read_in_python(game: Game, text: str) -> tuple[str, str]:
@@ -602,6 +601,23 @@ def test_a_search_that_did_not_run_forgets_the_one_before(native, name):
 
 @pytest.mark.slow
 @on_linux
+def test_a_search_ends_with_its_position_and_none_begins_after_the_end(native):
+    saved, text = native.save(), native.told("position").encode()
+    others = {"play": (0,), "take_back": (), "start": (0,), "restore": (saved, len(saved))}
+    for name, arguments in {**others, "start_at": (text,)}.items():
+        assert native.call("begin", 100, 3) == 0
+        assert native.call("run", 1) == 1
+        assert native.call(name, *arguments) == 0, name
+        assert native.call("run", 1) == native.call("choose") == native.codes["NO_SEARCH"], name
+    while native.call("outcome") == 0:
+        native.call("play", native.call("random_action"))
+    refused = [native.call(name, 1, 0) for name in ("begin", "begin_level")]
+    refused += [native.call("play", 0), native.call("random_action")]
+    assert refused == 4 * [native.codes["OVER"]]
+
+
+@pytest.mark.slow
+@on_linux
 def test_each_function_refuses_what_is_wrong(native):
     codes, buffer = native.codes, native.buffer
     levels = native.call("levels", without_buffer=True)
@@ -697,18 +713,12 @@ def test_a_damaged_save_is_refused_and_changes_nothing(native):
     for place, content in wrong_parts:
         wrong = saved.copy()
         wrong[place : place + len(content)] = np.frombuffer(content, np.uint8)
-        wrong[-4:] = np.frombuffer(np.uint32(crc32(wrong[:-4])).tobytes(), np.uint8)
+        wrong[-4:] = np.frombuffer(np.uint32(zlib.crc32(wrong[:-4])).tobytes(), np.uint8)
         assert native.call("restore", wrong, len(wrong)) == native.codes["SAVE"]
         np.testing.assert_array_equal(native.save(), kept)
     action = native.think()
     native.call("begin", 100, 3)
     assert native.think() == action
-
-
-def crc32(content: np.ndarray) -> int:
-    import zlib
-
-    return zlib.crc32(content.tobytes())
 
 
 def run(*command: object, text: str = "", env: dict[str, str] | None = None) -> str:

@@ -73,7 +73,7 @@ def test_whose_minute_is_over_loses_the_turn(driver: PageDriver) -> None:
     wait(driver, 61)
     assert driver.moves == ["choose blue-x", "timeout", "timeout"]
     record = json.loads(driver.record)
-    game, seed, actions, _ = check_record(record, GAMES)
+    game, seed, _, actions, _ = check_record(record, GAMES)
     assert game.options["hourglass"] is True
     position = game.start(seed)
     for action in actions:

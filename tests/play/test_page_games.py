@@ -34,7 +34,7 @@ def test_game_against_an_agent_to_the_end(sized: PageDriver, name: str, tmp_path
     driver.new_game(side="Second", opponent="level", game=title, board=BOARDS[name])
     driver.play_out()
     record = json.loads(driver.record)
-    game, seed, actions, _ = check_record(record, GAMES)
+    game, seed, _, actions, _ = check_record(record, GAMES)
     position = game.start(seed)
     for action in actions:
         position.play(action)
@@ -66,7 +66,7 @@ def test_osiron_with_other_starts_and_movements_to_the_end(
     diagram = "LLLLLLLLLLDLDDDDDDDDDDDL"
     assert record["options"]["setup"] == (diagram if setup == "own" else setup)
     assert record["options"]["movement"] == movement
-    game, seed, actions, _ = check_record(record, GAMES)
+    game, seed, _, actions, _ = check_record(record, GAMES)
     position = game.start(seed)
     for action in actions:
         position.play(action)

@@ -202,11 +202,13 @@ def begun_run(folder: Path, iterations: int = 2) -> Path:
     return folder
 
 
-def test_a_state_under_another_number_is_not_gone_on_with(tmp_path):
-    folder = begun_run(tmp_path / "run")
-    shutil.copy(folder / "state-000001.zip", folder / "state-000002.zip")
+def test_a_state_under_another_number_is_not_gone_on_with_but_the_one_before_it(tmp_path):
+    folder = begun_run(tmp_path / "run", 3)
+    shutil.copy(folder / "state-000002.zip", folder / "state-000003.zip")
     (said,) = train("drift", folder, 3)
-    assert "state-000002.zip is damaged (it is of another iteration)" in said
+    assert "state-000003.zip is damaged (it is of another iteration)" in said
+    train("drift", tmp_path / "whole", 3)
+    assert fingerprint(folder) == fingerprint(tmp_path / "whole")
 
 
 def test_without_a_whole_state_nothing_is_gone_on_with(tmp_path):

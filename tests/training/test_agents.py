@@ -26,7 +26,7 @@ from tests.progress import StopWhen
 from tests.tictactoe import TicTacToe
 from tests.training.random_tree import RandomTree
 
-SPECS = ["random", "greedy", "uct:40", "alphabeta:2"]
+SPECS = ["random", "greedy", "uct:40", "alphabeta:2", "endgame:uct:20?positions=50"]
 
 
 @pytest.fixture
@@ -156,12 +156,6 @@ def test_long_searches_go_in_portions_that_change_nothing(
     monkeypatch.setattr(uct_search, "_TASK_PLAYOUTS", 50)
     monkeypatch.setattr(uct_search, "_MOST_PLAYOUTS_AT_ONCE", 7)
     same_result(uct(corso, 20).search(states), whole)
-
-
-def test_uct_finds_the_same_for_a_position_alone_and_among_others(corso: Game) -> None:
-    states, agent = states_of(unfinished(corso, 40)), uct(corso, 100)
-    alone = [agent.search(states[n : n + 1]) for n in range(len(states))]
-    same_result(uct(corso, 100).search(states), SearchResult.joined(alone))
 
 
 @pytest.mark.parametrize("spec", SPECS)

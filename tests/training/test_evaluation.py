@@ -135,6 +135,7 @@ def test_each_agent_moves_for_its_own_seat_only_also_twice_in_a_row() -> None:
     twice, ends = 0, []
     for number, (seed, seat) in enumerate(zip(match.seeds, match.seats, strict=True)):
         position = game.start(int(seed))
+        assert match.starts()[number] == position.states[0]
         for ply, action in enumerate(match.moves(number)):
             mover, legal = position.mover, position.legal_actions
             assert ply < 1 or action == legal[int(mover != seat) % len(legal)]
@@ -278,7 +279,9 @@ def test_intervals_cover_what_they_should() -> None:
     clustered = ratio(np.array([10.0, 0.0]), np.array([10, 10]))
     assert (clustered.value, clustered.low) == (0.5, 0)  # a rate of counts is not negative
     assert clustered.high == pytest.approx(0.5 + 1.96 * 0.5, abs=1e-3)
-    assert bootstrap(np.arange(100.0), np.mean).value == 49.5
+    resampled = bootstrap(np.arange(100.0), np.mean)
+    assert resampled.value == 49.5
+    assert (resampled.low, resampled.high) == pytest.approx((43.84, 55.16), abs=0.5)
 
 
 def test_an_estimate_is_written_with_digits_that_tell_its_ends_apart() -> None:

@@ -13,6 +13,7 @@ from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import make_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.settings import LCB
 from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.alphazero.self_play import WorkerGames
 from ludarium.training.search import BatchSearch, SearchSettings, TreeSearch
@@ -106,6 +107,14 @@ def test_a_search_for_points_needs_a_score():
 def test_lcb_is_a_finite_number_from_0_on(lcb):
     with pytest.raises(ValueError, match=f"lcb is a number from 0 on, not {lcb}"):
         TimedNetworkAgent(GAME, lead, 1, lcb=lcb)
+
+
+@pytest.mark.parametrize(("lcb", "used"), [(None, LCB), (0, 0), (1.5, 1.5)])
+def test_moves_are_chosen_by_the_lcb_that_is_given(lcb, used, monkeypatch):
+    asked, result = [], TreeSearch.result
+    monkeypatch.setattr(TreeSearch, "result", lambda *now: asked.append(now[1:]) or result(*now))
+    TimedNetworkAgent(GAME, lead, 0.001, lcb=lcb).choose(GAME.start())
+    assert asked[-1] == (used,)
 
 
 def test_lcb_beside_a_temperature_is_refused():

@@ -396,6 +396,8 @@ def test_no_two_chunks_of_self_play_have_the_same_games(tmp_path):
 def test_noise_that_is_left_out_is_that_of_the_search(algorithm, noise):
     settings = search_settings(RUNS.config(f"self_play.algorithm={algorithm}"), 0.0)
     assert (settings.noise, settings.temperature_plies) == (noise, None)
+    without = RUNS.config(f"self_play.algorithm={algorithm}", "self_play.noise=0")
+    assert search_settings(without, 0.0).noise == 0
 
 
 def test_figures_of_the_log_are_counts_by_the_clock(observed):

@@ -260,6 +260,9 @@ def test_results_count_for_the_opponent_that_played():
     assert pool.past[1].score == pytest.approx(0, abs=0.01)
     assert before == 0.5
     assert pool.points / pool.finished == pytest.approx(2.5 / 4)
+    met = PastSelf(3, pool.current, points=40, games=100)
+    met.add_results(np.ones(500))  # which halve what was before
+    assert (met.points, met.games) == (520, 550)
 
 
 def test_the_pool_keeps_the_latest_as_they_were():

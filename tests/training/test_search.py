@@ -297,6 +297,12 @@ def test_finished_games_and_empty_budgets_are_refused():
     search = BatchSearch(game, SearchSettings(simulations=32, max_considered=4))
     with pytest.raises(ValueError, match=r"room for 32 simulations and 4 considered .* 33 and 4"):
         search.use(SearchSettings(simulations=33, max_considered=4))
+    search.use(SearchSettings(simulations=20, max_considered=2))
+    settings = SearchSettings(simulations=20, max_considered=4)
+    search.use(settings)  # whose schedule is as in a search that never had another
+    every = search, BatchSearch(game, settings)
+    found = [each.run(game.start().states, random_network(1, 9)).visits for each in every]
+    np.testing.assert_array_equal(*found)
 
 
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():

@@ -15,7 +15,6 @@ import torch
 from ludarium.configs.schema import SelfPlayConfig
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
-from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models import Evaluation, build_network
 from ludarium.training.alphazero import samples as declared
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
@@ -24,7 +23,7 @@ from ludarium.training.alphazero.samples import BatchMaker, Field, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, WorkerGames
 from ludarium.training.networks import inference_engine, network_shape, random_observations
 from ludarium.training.search import SearchSettings
-from tests.games import after, children
+from tests.games import children
 from tests.oddity import Oddity
 from tests.progress import Told
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -256,18 +255,6 @@ def test_every_sample_of_the_bootstrap_is_of_a_game_that_its_playouts_played() -
     firsts = samples["state"][[line[0] for line in lines]]
     assert set(firsts["ply"]) == {0, 1, 2}
     assert len(np.unique(firsts)) > 12  # each round of games has openings of its own
-
-
-def test_outcomes_are_the_movers_also_where_a_player_moves_twice() -> None:
-    game = Oddity()
-    position = after(game.start(3), "a2")
-    assert (position.ply, position.mover) == (1, 0)
-    samples = np.zeros(4, sample_dtype(game))
-    samples["state"] = position.states
-    samples["policy"] = position.mask
-    samples["outcome"] = PLAYER_0_WINS, PLAYER_1_WINS, DRAW, TRUNCATED
-    batch = BatchMaker(game)(samples, np.random.default_rng(1))
-    assert batch.targets["outcome"].argmax(axis=1).tolist() == [0, 2, 1, 1]  # a win, a loss, draws
 
 
 def test_a_declared_field_is_in_samples_replay_and_batches_and_old_samples_have_its_default(

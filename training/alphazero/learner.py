@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,8 @@ from ludarium.models.network import PolicyValueNetwork
 from ..runs.state import flatten
 from .objective import Objective, Terms, shares, weighted_terms
 from .samples import Batch
+
+_adamw = partial(adamw, fused=True, amsgrad=False, maximize=False, beta1=0.9, beta2=0.999, eps=1e-8)
 
 
 @dataclass
@@ -72,12 +75,8 @@ class AdamW:
             means, squares, steps = (
                 [each[name] for each in moments] for name in ("exp_avg", "exp_avg_sq", "step")
             )
-            gradients = [weight.grad for weight in weights]
-            adamw(
-                *(weights, gradients, means, squares, [], steps),
-                **{"fused": True, "amsgrad": False, "maximize": False, "lr": rate},
-                **{"weight_decay": decay, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
-            )
+            gradients = [weight.grad for weight in weights if weight.grad is not None]
+            _adamw(weights, gradients, means, squares, [], steps, lr=rate, weight_decay=decay)
 
     def tensors(self) -> dict[str, Tensor]:
         """The moments and step counts, as ``number.name``."""

@@ -59,6 +59,11 @@ def _scores(game: Game, samples: np.ndarray, _: Encoded) -> np.ndarray:
     return (_sides(samples) * samples["score"] / game.max_score).astype(np.float32)
 
 
+def _solved(_: Game, samples: np.ndarray, __: Encoded) -> np.ndarray:
+    has_it = "solved" in (samples.dtype.names or ())
+    return samples["solved"] if has_it else np.full(len(samples), UNSOLVED, np.int8)
+
+
 def _sides(samples: np.ndarray) -> np.ndarray:
     """1 where player 0 is to move, else -1; float32 [N]."""
     return 1 - 2 * samples["state"]["mover"].astype(np.float32)
@@ -87,7 +92,7 @@ FIELDS = (
         target=_outcomes,
     ),
     Field("score", lambda _: np.int32, at_end=_final_scores, target=_scores),
-    Field("solved", lambda _: np.int8, UNSOLVED, target=lambda _, samples, __: samples["solved"]),
+    Field("solved", lambda _: np.int8, UNSOLVED, target=_solved),
 )
 
 
@@ -186,11 +191,9 @@ class BatchMaker:
         self.game = game
         self.keep_trivial = keep_trivial
         self.codec = Codec(game)
-        self._dtype = sample_dtype(game, solved=True)
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
         """The batch made of a structured array [B] of `sample_dtype`."""
-        samples = with_fields(samples, self._dtype)
         chosen = self.codec.draw_symmetries(len(samples), rng)
         encoded = self.codec.encode(np.ascontiguousarray(samples["state"]), chosen)
         targets = {
@@ -198,6 +201,6 @@ class BatchMaker:
             for field in FIELDS
             if field.target is not None
         }
-        weights = np.where(samples["solved"] == ALL_EQUAL, 1 / self.keep_trivial, 1)
+        weights = np.where(targets["solved"] == ALL_EQUAL, 1 / self.keep_trivial, 1)
         weights = (weights * (len(weights) / max(1.0, weights.sum()))).astype(np.float32)
         return Batch(encoded.observations, targets, weights)

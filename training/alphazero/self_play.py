@@ -374,16 +374,15 @@ def play_side_by_side(
     workers: Sequence[WorkerGames], evaluate: Evaluator, progress: Progress
 ) -> list[Numbered]:
     """Each worker plays its games until its log is full."""
-    has_failed = threading.Event()
 
-    def play(games: WorkerGames) -> None:
+    def play(games: WorkerGames, ending: Progress) -> None:
         games.begin()
-        while not games.is_full and not has_failed.is_set():
+        while not games.is_full and not ending.stopped:
             before = games.positions
             games.step(evaluate)
             progress.advance(games.positions - before)
 
-    _in_threads(workers, play, has_failed.set)
+    _in_threads(workers, play)
     return [games.collect() for games in workers]
 
 
@@ -399,21 +398,21 @@ def play_one_by_one(
     """
     queue = GameQueue(goal)
 
-    def play(games: WorkerGames) -> None:
+    def play(games: WorkerGames, ending: Progress) -> None:
         part = 1  # positions until the next check
-        while not queue.is_over:
+        while not ending.stopped:
             number = queue.next_number()
             games.begin(number)
-            while not games.ended and not queue.is_over:
+            while not games.ended and not ending.stopped:
                 started, before = perf_counter(), games.positions
                 games.step(evaluate, before + part)
                 positions = games.positions - before
                 part = 1 + int(_PATIENCE * positions / (perf_counter() - started))
                 progress.advance(queue.shown(positions))
-            if games.ended:
-                queue.add(number, games.collect())
+            if games.ended and queue.add(number, games.collect()):
+                ending.stop()
 
-    _in_threads(workers, play, queue.close)
+    _in_threads(workers, play)
     return queue.counted
 
 
@@ -424,12 +423,10 @@ class GameQueue:
         goal: how many positions are enough.
 
     Attributes:
-        is_over: whether there are enough, or a worker failed.
         counted: the games that count so far, in order.
     """
 
     def __init__(self, goal: int) -> None:
-        self.is_over = False
         self.counted: list[Numbered] = []
         self._goal = goal
         self._numbers = itertools.count()
@@ -438,24 +435,22 @@ class GameQueue:
         self._shown = 0
         self._lock = threading.Lock()
 
-    def close(self) -> None:
-        """End the chunk: no game that is still in play counts."""
-        self.is_over = True
-
     def next_number(self) -> int:
         """The number of the next game to begin."""
         with self._lock:
             return next(self._numbers)
 
-    def add(self, number: int, played: Numbered) -> None:
-        """Add a game that was played."""
+    def add(self, number: int, played: Numbered) -> bool:
+        """Add a game that was played; return whether there are enough positions.
+
+        If there are, no game that is still in play counts.
+        """
         with self._lock:
             self._played[number] = played
             while self._positions < self._goal and len(self.counted) in self._played:
                 self.counted.append(self._played[len(self.counted)])
                 self._positions += self.counted[-1][0].counts["positions"]
-            if self._positions >= self._goal:
-                self.close()
+            return self._positions >= self._goal
 
     def shown(self, positions: int) -> int:
         """How many of the new positions to report as progress, never more than the goal in all."""
@@ -466,22 +461,21 @@ class GameQueue:
 
 
 def _in_threads(
-    workers: Sequence[WorkerGames],
-    play: Callable[[WorkerGames], None],
-    stop: Callable[[], None],
+    workers: Sequence[WorkerGames], play: Callable[[WorkerGames, Progress], None]
 ) -> None:
-    """Call ``play`` with each worker's games in a thread; if one fails, ``stop`` the others.
+    """Call ``play`` with each worker's games in a thread, and a progress of their own for them all.
 
-    Torch's threads are divided among them.
+    It is stopped if one fails, or by ``play``. Torch's threads are divided among them.
     """
+    ending = Progress()
     threads = torch_threads_of_worker(len(workers))
 
     def share(worker: int, _: int) -> None:
         torch.set_num_threads(threads)  # other calls of `parallel_for` use this thread too
         try:
-            play(workers[worker])
+            play(workers[worker], ending)
         except BaseException:
-            stop()
+            ending.stop()
             raise
 
     with torch_threads(threads):

@@ -10,7 +10,7 @@ measures them when it starts (`measure_ratings`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -113,6 +113,31 @@ def measure_ratings(
         results.append((first, second, played.result))
     fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
     return {name: round(each.value, 1) for name, each in fit_ratings(results, fixed).items()}
+
+
+def rate_anchors(
+    game: Game,
+    anchors: Sequence[str],
+    known: Mapping[str, float],
+    seed: int,
+    progress: Progress,
+    keep: Callable[[Callable[[], dict[str, float]]], dict[str, float]],
+) -> dict[str, float]:
+    """Ratings of anchors, from the weakest to the strongest: known ones, and others from games.
+
+    Args:
+        game: the rules.
+        anchors: their names.
+        known: ratings by name.
+        seed: seed of the matches.
+        progress: counts the games.
+        keep: called if ratings are missing, with a function that measures them; returns them.
+    """
+    if pairs := pairs_to_rate(anchors, known):
+        progress.begin("anchors", len(pairs) * ANCHOR_GAMES)
+        measured = keep(lambda: measure_ratings(game, anchors, ANCHOR_GAMES, known, seed, progress))
+        known = {**known, **measured}
+    return {name: known[name] for name in anchors}
 
 
 def play_anchors(

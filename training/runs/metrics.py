@@ -107,8 +107,9 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 
 #: Metrics that are estimates: each has a ``value``, the ends ``low`` and ``high`` of its 95 %
-#: interval, and the ``count`` of games or positions behind it.
-ESTIMATES = ("score", "elo", "accuracy")
+#: interval, and the ``count`` of games or positions behind it. For each the title of an axis, and
+#: the format of a number.
+ESTIMATES = {"elo": ("Elo", ",.0f"), "score": ("score", ".0%"), "accuracy": ("value kept", ".0%")}
 
 #: The meaning of every metric, by name.
 METRICS: dict[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}

@@ -22,8 +22,7 @@ from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import AgentSpec
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.evaluation import measure_ratings
-from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
+from ludarium.training.evaluation.anchors import known_elo, rate_anchors
 from ludarium.training.networks import (
     chosen_architecture,
     family_shape,
@@ -360,15 +359,15 @@ class Trainer:
         """Ratings of the anchors; those without one are measured and saved with the next state."""
         if isinstance(self._opponents, AgentSpec):
             return {}
-        known = known_elo(self.game) | self._anchors
-        anchors = [str(spec) for spec in self._opponents]
-        if pairs := pairs_to_rate(anchors, known):
-            self.progress.begin("anchors", len(pairs) * ANCHOR_GAMES)
-            self._anchors = measure_ratings(
-                self.game, anchors, ANCHOR_GAMES, known, self.config.seed, self.progress
-            )
-            known |= self._anchors
-        return {name: known[name] for name in anchors}
+
+        def keep(measure: Callable[[], dict[str, float]]) -> dict[str, float]:
+            self._anchors = measure()
+            return self._anchors
+
+        names, known = [str(spec) for spec in self._opponents], known_elo(self.game)
+        return rate_anchors(
+            self.game, names, known | self._anchors, self.config.seed, self.progress, keep
+        )
 
     def _checkpoint(self) -> bytes:
         """This run's network and its description, as the content of a checkpoint file."""

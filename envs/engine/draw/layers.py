@@ -6,7 +6,7 @@ where `Game.action_spots` says; the best of those without a place are listed bel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from .picture import (
     LIGHT,
     PAPER,
     SMALL_TEXT,
+    WIDE,
     WIDTH,
     fitted_text,
     is_light,
@@ -46,12 +47,32 @@ LAYERS = {
 HEATS = ("policy", "visits", "values")
 _LISTED = 4  # at most so many actions without a place are listed
 _LINE = 34.0
-# The first scale gets steadily darker, the second goes from orange to blue: colour-blind people can
-# read both.
-_HEAT = np.array([(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)])
-_FOR_AND_AGAINST = np.array(
-    [(158, 71, 8), (240, 170, 96), (246, 244, 238), (122, 176, 226), (13, 72, 145)]
-)
+
+#: How layers look, as values of JSON: the page draws them from what its scene has of this. Lengths
+#: are shares of a disc's radius where nothing else is said.
+LOOK: dict[str, Any] = {
+    "dark": DARK,
+    "light": LIGHT,
+    # Colours of discs for shares from 0 to the largest one, and for values from -1 to 1. The first
+    # scale gets steadily darker, the second goes from orange to blue: colour-blind people can read
+    # both.
+    "shares": [(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)],
+    "values": [(158, 71, 8), (240, 170, 96), (246, 244, 238), (122, 176, 226), (13, 72, 145)],
+    # A disc's radius: as a share of the least distance of two spots, its bounds, that without two.
+    "radius": (0.46, 8.0, 44.0, 30.0),
+    # Texts in discs: the largest size in user units, most height, most width; the width of a letter
+    # as a share of the text's size.
+    "text": (SMALL_TEXT, 1.5, 1.8, WIDE),
+    "dot": 0.3,  # the radius of a dot on a legal action
+    "least_share": 0.005,  # an action with a smaller share of the policy has no disc
+    "least_owner": 0.05,  # a cell whose owner is less certain than this has no mark
+    # Size and opacity of an owner's mark: if nothing is certain, and how much more if all is.
+    "owners": ((0.38, 0.32), (0.35, 0.65)),
+    # How far threats' marks lie from a spot, across and up or down, and their sizes.
+    "aside": 0.6,
+    "wins": 0.42,
+    "takes": 0.36,
+}
 
 
 def star(radius: float) -> str:
@@ -62,7 +83,7 @@ def star(radius: float) -> str:
     return "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in points) + "z"
 
 
-_DARK_BLUE, _DARK_ORANGE = (f"rgb({r},{g},{b})" for r, g, b in _FOR_AND_AGAINST[[-1, 0]])
+_DARK_ORANGE, *_, _DARK_BLUE = (f"rgb({r},{g},{b})" for r, g, b in LOOK["values"])
 _ORANGE = "#ef8a2b"
 _CIRCLE = '<circle r="10" '
 _SQUARE = '<rect x="-9" y="-9" width="18" height="18" '
@@ -87,11 +108,6 @@ SYMBOLS = {
         f'{_DIAMOND}fill="{_ORANGE}" stroke="{DARK}" stroke-width="2"/>',
     ],
 }
-# How far threats' marks lie from a spot, and the sizes of wins and of captures, as shares of a
-# disc's radius.
-_ASIDE, _LARGE, _SMALL = 0.6, 0.42, 0.36
-_LEAST_OWNER = 0.05  # a cell whose owner is less certain than this has no mark
-
 
 _UNKNOWN = (255, 255, 255)  # a disc's colour if the first layer knows nothing of its action
 
@@ -176,7 +192,7 @@ def _legal(
             raise ValueError(f"the layer 'legal' takes {LAYERS['legal']}: 1 for an action, else 0")
     drawn = np.any([heat.known for heat in heats.values()], axis=0) if heats else False
     at = spots[(mask != 0) & ~np.isnan(spots[:, 0]) & ~np.asarray(drawn)]
-    return [moved(x, y, open_mark(0.3 * _radius(spots))) for x, y in at]
+    return [moved(x, y, open_mark(LOOK["dot"] * _radius(spots))) for x, y in at]
 
 
 def _heat(position: Position, name: str, given: Any) -> _Heat:
@@ -187,7 +203,7 @@ def _heat(position: Position, name: str, given: Any) -> _Heat:
             raise ValueError(f"the layer 'values' takes {LAYERS[name]}; not {worst:g}")
         return _Heat(
             known=~np.isnan(numbers),
-            colours=_colours(_FOR_AND_AGAINST, (numbers + 1) / 2),
+            colours=_colours(LOOK["values"], (numbers + 1) / 2),
             text=lambda action: f"{numbers[action]:+.2f}".replace("0.", "."),
             rank=np.nan_to_num(numbers, nan=-2.0),
         )
@@ -197,18 +213,18 @@ def _heat(position: Position, name: str, given: Any) -> _Heat:
     shares = numbers / total
     is_policy = name == "policy"
     return _Heat(
-        known=shares >= 0.005 if is_policy else numbers > 0,
-        colours=_colours(_HEAT, shares / (shares.max() or 1.0)),
+        known=shares >= LOOK["least_share"] if is_policy else numbers > 0,
+        colours=_colours(LOOK["shares"], shares / (shares.max() or 1.0)),
         text=lambda action: f"{100 * shares[action]:.0f}" if is_policy else f"{numbers[action]:g}",
         rank=shares,
     )
 
 
-def _colours(scale: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _colours(scale: Sequence[tuple[int, ...]], at: np.ndarray) -> np.ndarray:
     """Colours on a scale at places from 0 to 1, int[N, 3]."""
     steps = np.linspace(0, 1, len(scale))
-    places = np.nan_to_num(at)
-    return np.stack([np.interp(places, steps, part) for part in scale.T], axis=1).astype(int)
+    parts = [np.interp(np.nan_to_num(at), steps, part) for part in zip(*scale, strict=True)]
+    return np.stack(parts, axis=1).astype(int)
 
 
 def _radius(spots: np.ndarray) -> float:
@@ -216,12 +232,14 @@ def _radius(spots: np.ndarray) -> float:
     placed = spots[~np.isnan(spots[:, 0])]
     apart = np.hypot(*(placed[:, None] - placed[None]).transpose(2, 0, 1))
     apart = apart[apart > 1.0]
-    return float(np.clip(0.46 * apart.min(), 8.0, 44.0)) if len(apart) else 30.0
+    share, least, most, alone = LOOK["radius"]
+    return float(np.clip(share * apart.min(), least, most)) if len(apart) else alone
 
 
 def _heat_on_board(spots: np.ndarray, heats: list[_Heat]) -> list[str]:
     """A disc for each action, coloured by the first layer, with the numbers of all."""
     elements, radius = [], _radius(spots)
+    largest, high, wide, _ = LOOK["text"]
     for action, (x, y) in enumerate(spots):
         told = [heat for heat in heats if heat.known[action]]
         if np.isnan(x) or not told:
@@ -233,11 +251,11 @@ def _heat_on_board(spots: np.ndarray, heats: list[_Heat]) -> list[str]:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" '
             f'fill="rgb({red},{green},{blue})" stroke="{DARK}" stroke-width="1.5"/>'
         )
-        size = min(SMALL_TEXT, 1.5 * radius / len(told))
+        size = min(largest, high * radius / len(told))
         for line, heat in enumerate(told):
             line_y = y + (line - (len(told) - 1) / 2) * size
             text = heat.text(action)
-            elements.append(fitted_text(x, line_y, text, size, ink, 1.8 * radius))
+            elements.append(fitted_text(x, line_y, text, size, ink, wide * radius))
     return elements
 
 
@@ -272,28 +290,28 @@ def _owners(position: Position, given: Any, spots: np.ndarray) -> list[str]:
     return [
         _symbol("owners", int(owner < 0), x, y, *_sureness(owner, radius))
         for owner, (x, y) in zip(owners.tolist(), cell_spots(game), strict=True)
-        if abs(owner) >= _LEAST_OWNER and not np.isnan(x)
+        if abs(owner) >= LOOK["least_owner"] and not np.isnan(x)
     ]
 
 
 def _sureness(owner: float, radius: float) -> tuple[float, float]:
     """The scale and the opacity of the mark of an owner from -1 to 1."""
     sure = min(abs(owner), 1.0)
-    return radius / 10 * (0.38 + 0.32 * sure), 0.35 + 0.65 * sure
+    size, opacity = (none + more * sure for none, more in LOOK["owners"])
+    return radius / 10 * size, opacity
 
 
 def _threats(position: Position, threats: Threats, spots: np.ndarray) -> list[str]:
     """Stars on actions that win at once, crosses on what may be taken: player_0's at the left."""
     radius, elements = _radius(spots), []
-    cells = cell_spots(position.game)
-    for player, side in ((0, -1), (1, 1)):
-        aside = side * _ASIDE * radius
+    cells, aside = cell_spots(position.game), LOOK["aside"] * radius
+    for player, side in ((0, -aside), (1, aside)):
         for cell in np.flatnonzero((threats.cells[player] > 0) & ~np.isnan(cells[:, 0])):
-            x, y = cells[cell] + (aside, _ASIDE * radius)
-            elements.append(_symbol("takes", player, x, y, _SMALL * radius / 10))
+            x, y = cells[cell] + (side, aside)
+            elements.append(_symbol("takes", player, x, y, LOOK["takes"] * radius / 10))
         for action in np.flatnonzero((threats.actions[player] == WINS) & ~np.isnan(spots[:, 0])):
-            x, y = spots[action] + (aside, -_ASIDE * radius)
-            elements.append(_symbol("wins", player, x, y, _LARGE * radius / 10))
+            x, y = spots[action] + (side, -aside)
+            elements.append(_symbol("wins", player, x, y, LOOK["wins"] * radius / 10))
     return elements
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..rule import DRAW, ONGOING, PLAYER_0_WINS, RESULTS, TRUNCATED
 from ..views import ROLE
-from .layers import SYMBOLS, cell_spots, star
+from .layers import LOOK, SYMBOLS, cell_spots, star
 from .picture import (
     FAINT,
     FOOT,
@@ -312,7 +312,8 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``diagram``: a `Diagram`, or null;
         - ``rows``: each `Row`, with the slots of its ``places`` as ``[name, slot]``;
         - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
-        - ``symbols``: marks of layers, see `layers.SYMBOLS`;
+        - ``layers``: how layers are drawn: ``symbols``, see `layers.SYMBOLS`, and the entries of
+            `layers.LOOK`;
         - ``aside``: the ``top`` and the ``ground`` of an `Aside`; absent without one.
     """
     scene = game.drawn_scene
@@ -364,7 +365,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "rows": [asdict(row) for row in scene.rows],
         "cells": _spots(cell_spots(game)),
         "has_owners": game.has_owners,
-        "symbols": SYMBOLS,
+        "layers": {"symbols": SYMBOLS, **LOOK},
         **(
             {}
             if scene.aside is None

@@ -1,7 +1,7 @@
 /** The picture of a position, drawn from a scene; and the clicks and keys on it. */
 
 import { button, el } from "./dom.js";
-import { DARK, discRadius, fittedSize, leastDistance, LIGHT } from "./heat.js";
+import { discRadius, fittedSize, leastDistance, textAt } from "./heat.js";
 
 const SAME = 1; // units within which two spots are one
 const REACH = [44, 100]; // bounds of the reach: how far a click may be from its spot, in units
@@ -30,30 +30,6 @@ export const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
 export function pointIn(svg, { clientX, clientY }) {
   const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
   return [x, y];
-}
-
-/** A ring that shows on any colour. */
-function rings([cx, cy], r) {
-  const ring = { cx, cy, r, fill: "none" };
-  return [
-    el("svg:circle", { ...ring, stroke: DARK, "stroke-width": 9 }),
-    el("svg:circle", { ...ring, stroke: LIGHT, "stroke-width": 5 }),
-  ];
-}
-
-/** Lines from a place to others, with a ring at each of these. */
-function joined(place, others) {
-  return others.flatMap((other) => [
-    ...[DARK, LIGHT].map((stroke, number) =>
-      el("svg:path", {
-        d: `M${place.join(" ")}L${other.join(" ")}`,
-        stroke,
-        "stroke-width": 9 - 4 * number,
-        "stroke-dasharray": "12 8",
-      }),
-    ),
-    ...rings(other, 22),
-  ]);
 }
 
 export class BoardView {
@@ -184,7 +160,7 @@ export class BoardView {
     this.#drawSlots(true, isMove ? node.action : null);
     const there = legal.filter(({ action }) => this.#spot(action) !== null);
     const spots = there.map(({ action }) => this.#spot(action));
-    this.#radius = discRadius(spots);
+    this.#radius = discRadius(this.#scene.layers, spots);
     this.#reach = Math.min(Math.max(0.75 * leastDistance(spots), REACH[0]), REACH[1]);
     this.#legal = mayPlay ? there : [];
     this.#container.classList.toggle("playable", this.#legal.length > 0);
@@ -198,7 +174,7 @@ export class BoardView {
   hint(action) {
     const spot = this.#spot(action);
     const [one, other] = this.#joinsTwo(action) ? this.#scene.ends[action] : [spot, null];
-    const marks = other ? [...joined(one, [other]), ...rings(one, 30)] : spot ? rings(spot, 30) : [];
+    const marks = other ? [...this.#joined(one, [other]), ...this.#rings(one, 30)] : spot ? this.#rings(spot, 30) : [];
     this.#parts.hint.replaceChildren(...marks);
   }
 
@@ -260,38 +236,59 @@ export class BoardView {
     return this.#scene.spots[action];
   }
 
+  /** A ring that shows on any colour. */
+  #rings([cx, cy], r) {
+    const { dark, light } = this.#scene.layers;
+    const ring = { cx, cy, r, fill: "none" };
+    return [
+      el("svg:circle", { ...ring, stroke: dark, "stroke-width": 9 }),
+      el("svg:circle", { ...ring, stroke: light, "stroke-width": 5 }),
+    ];
+  }
+
+  /** Lines from a place to others, with a ring at each of these. */
+  #joined(place, others) {
+    const { dark, light } = this.#scene.layers;
+    return others.flatMap((other) => [
+      ...[dark, light].map((stroke, number) =>
+        el("svg:path", {
+          d: `M${place.join(" ")}L${other.join(" ")}`,
+          stroke,
+          "stroke-width": 9 - 4 * number,
+          "stroke-dasharray": "12 8",
+        }),
+      ),
+      ...this.#rings(other, 22),
+    ]);
+  }
+
   #hints(discs) {
-    const radius = 0.3 * this.#radius;
+    const { dark, light, dot } = this.#scene.layers;
+    const radius = dot * this.#radius;
     return this.#legal
       .filter(({ action }) => !discs[action])
       .map(({ action }) => {
         const [cx, y] = this.#spot(action);
-        const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
+        const line = { stroke: dark, "stroke-width": Math.max(radius / 4, 1.5) };
         const isField = this.#scene.handling?.pose_of[action] >= 0; // which shows by itself that it is legal
         const cy = this.#scene.handling && !isField ? y + BELOW : y;
         // Lower elements, such as the height at one of Obelisk's landing places, show through.
-        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line, opacity: isField ? 0 : null });
+        return el("svg:circle", { cx, cy, r: radius, fill: light, "fill-opacity": 0.4, ...line, opacity: isField ? 0 : null });
       });
   }
 
   #discs(discs) {
-    const elements = [];
-    discs.forEach((disc, action) => {
+    const { layers } = this.#scene;
+    return discs.flatMap((disc, action) => {
       const spot = this.#spot(action);
-      if (!disc || spot === null) return;
+      if (!disc || spot === null) return [];
       const [cx, cy] = spot;
       const { fill, ink, text } = disc;
-      const size = fittedSize(text, this.#radius);
-      elements.push(
-        el("svg:circle", { cx, cy, r: this.#radius, fill, stroke: DARK, "stroke-width": 1.5 }),
-        el(
-          "svg:text",
-          { x: cx, y: cy + 0.36 * size, "font-size": size, fill: ink, "text-anchor": "middle" },
-          text,
-        ),
-      );
+      return [
+        el("svg:circle", { cx, cy, r: this.#radius, fill, stroke: layers.dark, "stroke-width": 1.5 }),
+        textAt(spot, fittedSize(layers, text, this.#radius), ink, text),
+      ];
     });
-    return elements;
   }
 
   /** The legal actions at a point: those of one spot, or none. */
@@ -445,7 +442,7 @@ export class BoardView {
       if (distance(one, place) <= SAME) return [other];
       return distance(other, place) <= SAME ? [one] : [];
     });
-    this.#parts.pick.replaceChildren(...joined(place, others), ...rings(place, 30));
+    this.#parts.pick.replaceChildren(...this.#joined(place, others), ...this.#rings(place, 30));
   }
 
   #press(event) {
@@ -501,7 +498,7 @@ export class BoardView {
     if (spot === this.#aim) return;
     this.#aim = spot;
     const radius = this.#isTouch ? 30 : Math.min(0.5 * this.#radius, 22);
-    this.#parts?.aim.replaceChildren(...(spot ? rings(spot, radius) : []));
+    this.#parts?.aim.replaceChildren(...(spot ? this.#rings(spot, radius) : []));
   }
 
   #key(event) {

@@ -1,37 +1,20 @@
-/** Colours and sizes of marks on the board, as in envs/engine/draw/layers.py. */
+/** Colours and sizes of marks on the board, as the look of layers in a scene has them. */
 
-export const DARK = "#14161a";
-export const LIGHT = "#fff6d8";
-export const SMALL_TEXT = 22;
-const WIDE = 0.55; // width of a letter, as a share of the text's size
-const HEAT = [
-  [255, 246, 200],
-  [248, 182, 92],
-  [205, 82, 60],
-  [92, 16, 66],
-];
-
-const FOR_AND_AGAINST = [
-  [158, 71, 8],
-  [240, 170, 96],
-  [246, 244, 238],
-  [122, 176, 226],
-  [13, 72, 145],
-];
+import { el } from "./dom.js";
 
 /** The colour for a share of the largest, from 0 to 1, and the colour of a text on it. */
-export const heat = (share) => colours(HEAT, share);
+export const heat = (look, share) => colours(look, look.shares, share);
 
 /** Colours for a value, from -1 (bad, orange) to 1 (good, blue), and for a text on it. */
-export const forAndAgainst = (value) => colours(FOR_AND_AGAINST, (value + 1) / 2);
+export const forAndAgainst = (look, value) => colours(look, look.values, (value + 1) / 2);
 
-function colours(scale, at) {
+function colours({ dark, light }, scale, at) {
   const place = Math.min(Math.max(at, 0), 1) * (scale.length - 1);
   const step = Math.min(Math.floor(place), scale.length - 2);
   const [red, green, blue] = scale[step].map((part, channel) =>
     Math.floor(part + (place - step) * (scale[step + 1][channel] - part)),
   );
-  const ink = 0.3 * red + 0.59 * green + 0.11 * blue > 130 ? DARK : LIGHT;
+  const ink = 0.3 * red + 0.59 * green + 0.11 * blue > 130 ? dark : light;
   return { fill: `rgb(${red},${green},${blue})`, ink };
 }
 
@@ -49,13 +32,19 @@ export function leastDistance(spots) {
 }
 
 /** The largest radius, within bounds, at which discs on all spots stay slightly apart. */
-export function discRadius(spots) {
+export function discRadius({ radius: [share, least, most, alone] }, spots) {
   const apart = leastDistance(spots);
-  return apart === Infinity ? 30 : Math.min(Math.max(0.46 * apart, 8), 44);
+  return apart === Infinity ? alone : Math.min(Math.max(share * apart, least), most);
 }
 
 /** The size at which a text fits into a disc. */
-export function fittedSize(text, radius) {
-  const size = Math.min(SMALL_TEXT, 1.5 * radius);
-  return Math.min(size, (1.8 * radius) / (WIDE * Math.max(text.length, 1)));
+export function fittedSize({ text: [most, high, wide, letter] }, text, radius) {
+  const size = Math.min(most, high * radius);
+  return Math.min(size, (wide * radius) / (letter * Math.max(text.length, 1)));
+}
+
+/** A line of text around a place. */
+export function textAt([x, y], size, fill, text, more = {}) {
+  const about = { x, y: y + 0.36 * size, "text-anchor": "middle" };
+  return el("svg:text", { ...about, "font-size": size, fill, ...more }, text);
 }

@@ -420,7 +420,7 @@ function showBoard(legal) {
   const picture = table.at(node).view().shown;
   const { under, layers, legend } = layersOf(node, legal);
   shown.legend = legend;
-  const discs = analyst.isOn && shown.onBoard ? discsOf(node, shown.discs) : [];
+  const discs = analyst.isOn && shown.onBoard ? discsOf(table.scene, node, shown.discs) : [];
   hand.show({ table, node, shown: picture, legal, mayPlay });
   const label = boardLabel(); // tells of the piece in hand, if there is one at this node
   boardView.show({ node, shown: picture, legal, mayPlay, discs, under, layers, label });
