@@ -234,7 +234,7 @@ class Position:
 
     @property
     def score(self) -> int:
-        """Player 0's lead; in a game without one an estimate of who is ahead, as in Osiron, or 0."""
+        """Player 0's lead; where the rules know none, an estimate of it, as in Osiron, or 0."""
         return int(self.game.kernels.score(self.game.tables, self._states))
 
     @property
