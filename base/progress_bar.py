@@ -106,7 +106,7 @@ def progress_bar(
 
     Args:
         console: where to show it; default: standard error.
-        hint: a text behind the bar.
+        hint: a text at the end of the bar's line, such as how to stop the work.
     """
     console = console or plain_console(stderr=True)
     bar = bars.Progress(

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from ludarium.base.messages import named, quoted
@@ -18,6 +19,7 @@ from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent, shipped_agents
+from ludarium.training.agents.names import forms
 from ludarium.training.networks import learnt_options
 
 _WORDS = {"true": True, "false": False, "null": None}
@@ -29,14 +31,14 @@ _NUMBER = re.compile(r"[-+]?\d{1,18}\.\d{0,18}", re.ASCII)
 FALLBACK = "uct:1000"
 
 #: Part of the help of every command that takes agents by name.
-AGENTS_HELP = """\
-An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
-name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. With ?time=1s in place of a
-number they think for a second about each move, as does uct?time=1s. level:1 and up, level:hard and
-level:auto have a chosen strength. endgame:AGENT also searches late positions to the end of the
-game. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch module,
-engine:COMMAND your own program, llm:MODEL?endpoint=URL a language model; see `ludarium agents`."""
+AGENTS_HELP = fill(
+    f"An AGENT is one of: {forms()}. GAME is a game's shipped agent, PATH a checkpoint or a run's "
+    "folder. Examples: uct:1000, corso:128, corso?simulations=128&temperature=0.1, corso?time=1s, "
+    "which thinks a second about each move, level:1 and up, level:hard, level:auto, which adapts, "
+    "endgame:corso, which searches late positions to the end. See `ludarium agents`.",
+    width=99,
+    break_on_hyphens=False,
+)
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Calls machine code: `kernel`, `add` and `level`, from the extension ``call.c`` or in Python."""
+"""Calls machine code: `kernel` makes a callable, and `add` gives it code. `level` tells which code
+this processor runs. The extension ``call.c`` does all three; without it, Python does.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,17 @@ with suppress(ImportError):
 
 
 def kernel(name: str, otherwise: Callable[..., Any], holds_gil: bool) -> Callable[..., Any]:
-    """A callable without forms yet.
+    """A callable that has no machine code yet.
 
-    A call takes the first form that its arguments fit. Without one it returns what ``otherwise``
-    returns for them; that may add a form and call again.
+    `add` gives it forms: code, each for arguments of certain layouts. A call takes the first form
+    that its arguments fit. Without one it returns what ``otherwise`` returns for them; that may add
+    a form and call again.
 
     Args:
         name: its name.
         otherwise: called with arguments that fit no form.
         holds_gil: whether other Python threads wait during a call, which takes less time then.
+            Without the extension they never wait.
     """
     if _call is not None:
         made: Callable[..., Any] = _call.kernel(name, otherwise, holds_gil)
@@ -52,7 +56,8 @@ def add(kernel: Any, address: int, layouts: tuple[Layout, ...], returned: str) -
             integer, ``f`` and ``g`` a float; ``T`` and up to 8 of these letters a tuple.
 
     Raises:
-        TypeError, ValueError: an argument is something else.
+        TypeError, ValueError: ``kernel`` is of another function, ``layouts`` is no tuple of them,
+            ``address`` is 0, or ``returned`` is no such text.
     """
     if _call is not None:
         _call.add(kernel, address, layouts, returned)
@@ -68,7 +73,10 @@ def add(kernel: Any, address: int, layouts: tuple[Layout, ...], returned: str) -
 
 
 def level() -> str:
-    """The newest of ``machines.KINDS`` that this processor is; empty if it is older than all."""
+    """The newest of ``machines.KINDS`` that this processor is; empty if it is older than all.
+
+    Without the extension, an x86 processor is taken for "v2" wherever Linux does not describe it.
+    """
     if _call is not None:
         return str(_call.level())
     if platform.machine().lower() in ("arm64", "aarch64"):

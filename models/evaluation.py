@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .kernels import Called
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -53,36 +50,9 @@ class Evaluation(NamedTuple):
         )
 
 
-class NetworkInSearch(NamedTuple):
-    """A network that compiled searches call themselves.
-
-    Attributes:
-        net: the addresses of the network's kernel and arrays, for one thread at a time.
-        network: the owner of these arrays, which must live as long as ``net`` is used.
-    """
-
-    net: Called
-    network: Any
-
-
 #: A network in any form: takes float32 [n, *observation_shape], and returns an `Evaluation`. Both
 #: are in one frame, see `is_canonical`.
 Evaluator = Callable[[np.ndarray], Evaluation]
-
-
-def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
-    """An evaluator for compiled searches in the calling thread.
-
-    Args:
-        evaluate: an evaluator.
-        searches: how many searches could have their leaves evaluated at once.
-
-    Returns:
-        None if the evaluator can only be called from Python, or is faster so; else a network with
-        the same answers, bit for bit, as when called from Python.
-    """
-    made = getattr(evaluate, "in_search", None)
-    return None if made is None else made(searches)
 
 
 def in_canonical_frame(evaluate: Function) -> Function:

@@ -27,8 +27,8 @@ import numpy as np
 from ludarium.base.messages import quoted
 from ludarium.base.threads import available_cores, parallel_for
 
-from .evaluation import Evaluation, Evaluator, NetworkInSearch
-from .kernels import CompiledNetwork, ranges_of
+from .evaluation import Evaluation, Evaluator
+from .kernels import CompiledNetwork, NetworkInSearch, ranges_of
 from .layers import BoardLayers, Layers, VectorLayers, arrays_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ class GameInPlay:
         seat: which player the agent is, 0 or 1.
         seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
         start: the text of the position that the game began at; None at the game's start.
-        forfeited_by: the player, 0 or 1, who lost the game by an illegal action; else None.
+        forfeited_by: the player, 0 or 1, who lost the game although by the rules it goes on, by an
+            illegal action or by resigning; else None.
         notes: what the agent says of its moves, by the number of actions before each; records of
             matches have them as notes.
         memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
@@ -57,7 +58,7 @@ class GameInPlay:
         """Copy the position, because its row of ``states`` will hold another game.
 
         Args:
-            forfeited_by: the player who has just lost by an illegal action, if one has.
+            forfeited_by: the player who has just lost a game that by the rules goes on, if one has.
         """
         self.forfeited_by = forfeited_by
         self._states = self._states[self._row : self._row + 1].copy()

@@ -168,8 +168,8 @@ class Position:
         """The position in a line of text, such as ``5/2O2/1X3/5/5 0``; see `text`.
 
         Raises:
-            ValueError: the text is malformed, or no game can reach the position by its counts; the
-                message says why.
+            ValueError: the text is malformed; or no game can reach the position, as numbers in it
+                show, such as those of pieces, or as the rules fail there. The message says why.
         """
         return cls.of_state(game, read_position(game, text))
 
@@ -234,7 +234,7 @@ class Position:
 
     @property
     def score(self) -> int:
-        """Player 0's lead."""
+        """Player 0's lead; where the rules know none, an estimate of it, as in Osiron, or 0."""
         return int(self.game.kernels.score(self.game.tables, self._states))
 
     @property
@@ -422,8 +422,8 @@ class Position:
     def action_to_text(self, action: int) -> str:
         """Notation of an action number, lower case; ``ValueError`` if it is not one.
 
-        Actions that are not legal, and those of finished games, have any text that a person
-        recognises, such as the action's name.
+        The texts of legal actions differ, and `text_to_action` reads them. Those of other actions
+        are for eyes alone.
         """
         return self.game.words[self.word(self._number(action))]
 

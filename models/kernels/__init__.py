@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from ludarium.machine.copies import template_functions
 from ludarium.machine.machines import OF_NETWORKS
 from ludarium.machine.recipe import Recipe
 from ludarium.machine.unit import Unit, is_compiled, refuse_plain
-from ludarium.models.evaluation import Evaluation, NetworkInSearch
+from ludarium.models.evaluation import Evaluation, Evaluator
 from ludarium.models.layers import BoardLayers, Layers
 from ludarium.models.shape import NetworkShape
 
@@ -43,13 +44,42 @@ __all__ = [
     "NONE",
     "Called",
     "CompiledNetwork",
+    "NetworkInSearch",
     "answer",
     "digest_of",
+    "in_search",
     "network_part",
     "network_units",
     "ranges_of",
     "source_digest",
 ]
+
+
+class NetworkInSearch(NamedTuple):
+    """A network that compiled searches call themselves.
+
+    Attributes:
+        net: the addresses of the network's kernel and arrays, for one thread at a time.
+        network: the owner of these arrays, which must live as long as ``net`` is used.
+    """
+
+    net: Called
+    network: Any
+
+
+def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
+    """An evaluator for compiled searches in the calling thread.
+
+    Args:
+        evaluate: an evaluator.
+        searches: how many searches could have their leaves evaluated at once.
+
+    Returns:
+        None if the evaluator can only be called from Python, or is faster so; else a network with
+        the same answers, bit for bit, as when called from Python.
+    """
+    made = getattr(evaluate, "in_search", None)
+    return None if made is None else made(searches)
 
 
 class CompiledNetwork:

@@ -15,7 +15,7 @@ import pytest
 from ludarium import cli
 from ludarium.base.progress import Progress
 from ludarium.cli import main, train
-from ludarium.cli.common import read_options
+from ludarium.cli.common import AGENTS_HELP, read_options
 from ludarium.cli.evaluate import _usual_opponents
 from ludarium.cli.games import play_command
 from ludarium.configs import load_config
@@ -96,6 +96,7 @@ def test_agents_lists_names_and_trained_agents(capsys):
     usages = [name["usage"] for name in found["names"]]
     assert {"uct[:PLAYOUTS]", "GAME[:SIMULATIONS]", "PATH[:SIMULATIONS]"} <= set(usages)
     assert all(name["help"] for name in found["names"])
+    assert all(re.search(rf"\b{re.split(r'[^A-Za-z]', each)[0]}\b", AGENTS_HELP) for each in usages)
     of_one = [agent["options"]["size"] for agent in found["trained"] if not agent["learnt"]]
     assert of_one == [6]
     assert found["trained"][0]["simulations"] == 64

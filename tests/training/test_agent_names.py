@@ -422,9 +422,7 @@ def test_names_set_options_of_the_search() -> None:
             read_agent(refused)
 
 
-def test_an_option_that_is_none_by_default_is_read_by_its_type(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_option_that_is_none_by_default_is_read_by_its_type(monkeypatch) -> None:
     (plies,) = (each for each in search_options() if each.default is None)
     option = replace(plies, meta=Meta(extra={"in_names": True}))
     monkeypatch.setattr("ludarium.training.agents.settings.OPTIONS", (option,))

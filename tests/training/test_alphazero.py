@@ -20,7 +20,7 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.models import Evaluation, InferenceEngine, build_network, load_checkpoint
-from ludarium.models.evaluation import in_search
+from ludarium.models.kernels import in_search
 from ludarium.models.network import SIZES
 from ludarium.training import train
 from ludarium.training.alphazero import bootstrap, loop

@@ -15,7 +15,8 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.models import Evaluation, InferenceEngine, build_network
-from ludarium.models.evaluation import in_canonical_frame, in_search
+from ludarium.models.evaluation import in_canonical_frame
+from ludarium.models.kernels import in_search
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.networks import inference_engine, network_shape, random_observations

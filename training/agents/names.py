@@ -256,11 +256,15 @@ def agent_kinds() -> dict[str, type[AgentSpec]]:
     return kinds
 
 
+def forms() -> str:
+    """The forms of all names, with commas between them; a package's kind has its word alone."""
+    usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
+    return ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
+
+
 def accepted() -> str:
     """The accepted names, as the end of an error message."""
-    usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
-    forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
-    return f"accepted: {forms}"
+    return f"accepted: {forms()}"
 
 
 def _usage_of(word: str) -> str:

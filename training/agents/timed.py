@@ -61,7 +61,8 @@ class TimedNetworkAgent(NetworkAgent):
         game, network, name, seed, backend, temperature, settings: see `NetworkAgent`.
         seconds: seconds for each move of each game, 0.001 to 3,600.
         lcb: the action with the greatest lower confidence bound is chosen, this many standard
-            errors below its value, 3 by default; 0: the most visited. See `TreeSearch.result`.
+            errors below its value, 3 by default; 0: the first of `TreeSearch.lines`. See
+            `TreeSearch.result`.
 
     Raises:
         ValueError: ``seconds``, ``temperature`` or ``lcb`` is out of range; ``lcb`` is given with

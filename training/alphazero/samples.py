@@ -1,7 +1,8 @@
 """Training samples: the fields of each position, and batches for the learner.
 
-`FIELDS` declares what is known of a position, once: the logs of self-play and of the bootstrap, the
-replay, its files and the learner's batches follow from it, and the loss takes its targets by name.
+`FIELDS` declares what is known of a position, once: the samples of self-play and of the bootstrap,
+the replay, its files and the learner's batches follow from it, and the loss takes its targets by
+name. What a search knows is declared once more, in the `Log` of self-play's kernels.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def _final_scores(game: Game, _: np.ndarray, ends: np.ndarray, rows: np.ndarray)
 #: - ``outcome`` is float32 [B, 3], 1 for the outcome among win, draw and loss, else 0;
 #: - ``score`` is float32 [B], the final score as a share of the largest possible; a sample has it
 #:   in player 0's view;
-#: - ``solved`` is int8 [B]: whether the targets are exact, see `exact`. With `CHOICE` the policy is
-#:   above 0 for the actions that keep the exact value, and no distribution.
+#: - ``solved`` is int8 [B]: whether the targets are exact, see `exact`. With `CHOICE` the policy
+#:   stands for a set, the actions for which it is above 0; all have the same share.
 FIELDS = (
     Field("state", lambda game: game.state_dtype),
     Field("policy", lambda game: (np.float16, (game.num_actions,)), target=_policies),

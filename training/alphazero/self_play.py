@@ -34,9 +34,9 @@ from ludarium.configs.schema import SearchSettings, SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.models import Evaluation, Evaluator
-from ludarium.models.evaluation import NetworkInSearch, checked, in_search, is_canonical
+from ludarium.models.evaluation import checked, is_canonical
 from ludarium.models.inference import torch_threads
-from ludarium.models.kernels import NONE
+from ludarium.models.kernels import NONE, NetworkInSearch, in_search
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits

@@ -24,11 +24,10 @@ from ludarium.models.evaluation import (
     Evaluation,
     Evaluator,
     checked,
-    in_search,
     is_canonical,
     version_of,
 )
-from ludarium.models.kernels import NONE, Called
+from ludarium.models.kernels import NONE, Called, in_search
 
 from . import simulate
 from .cache import Cache, empty, new_cache

@@ -27,7 +27,8 @@ from .result import Budget, Search, SearchResult
 from .settings import settings_record
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
 
-#: Default settings of the search; the number of simulations is not used.
+#: Default settings of the search; ``simulations``, ``temperature``, ``temperature_plies`` and what
+#: only Gumbel obeys are not used.
 SETTINGS = SearchSettings(algorithm="puct")
 MEGABYTE = 2**20
 
@@ -197,10 +198,10 @@ class TreeSearch(Search):
         """The result so far; may be called while another thread is in `think`.
 
         Args:
-            lcb: 0 plays the first of the `lines`, the most visited action. Above 0, the
-                one whose value minus this many standard errors is greatest, among those with a good
-                share of the most visits (lower confidence bound, as in KataGo): a late discovery
-                is played before it has the most visits.
+            lcb: 0 plays the first of the `lines`, and so does a proven position. Above 0, the
+                action is played whose value minus this many standard errors is greatest, among
+                those with a good share of the most visits (lower confidence bound, as in KataGo): a
+                late discovery is played before it has the most visits.
         """
         num_actions = self.game.num_actions
         with self._turn:
@@ -226,7 +227,8 @@ class TreeSearch(Search):
     def lines(self) -> list[tuple[int, ...]]:
         """Each legal action and the best play after it; see `Search.lines`.
 
-        The most visited action comes first, and those that are proven worse come at the end.
+        The most visited action comes first, and those that are proven worse come at the end. In a
+        proven position the actions that are proven to keep its value come before all others.
         """
         ranked = np.empty(self.game.num_actions, np.int32)
         line = np.empty(1 + self.game.max_plies, np.int32)
