@@ -5,27 +5,35 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import count, groupby, pairwise
+from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pytest
 
+from ludarium.arena.report import openings as first_moves
 from ludarium.arena.report.complexity import complexity
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import observed
 from ludarium.arena.report.games import random_games
+from ludarium.arena.report.mirror import mirror
+from ludarium.arena.report.openings import _estimates, fit_chances, openings, without_swap
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.shape import balance, branching, length, rules_in_play
+from ludarium.arena.report.skill import skill
 from ludarium.arena.report.study import ReportSettings, Study, begin_study
 from ludarium.arena.report.value_sources import ValueSource
 from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import contents_of
-from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
+from ludarium.training.evaluation import Games, fit_ratings, play_match
+from ludarium.training.evaluation.statistics import MatchResult, mean, ratio, rounded, wilson
+from tests.analysis.corso_positions import minimax
+from tests.games import children
 from tests.oddity import Oddity
 
-GAMES = {"weak": 70, "middling": 30, "strong": 50}  # of which 40 at most have values
+COUNTS = {"weak": 70, "middling": 30, "strong": 50}  # of which 40 at most have values
 TINY = ReportSettings(games=40, playouts=(2, 3), rungs=(2, 4), positions=10, value_playouts=2)
 
 
@@ -73,7 +81,7 @@ def study(request: pytest.FixtureRequest) -> Study:
     study = begin_study(game, replace(TINY, agent="uct:5"))
     study.samples = {
         name: replace(random_games(game, count, seed), players=(name, name))
-        for seed, (name, count) in enumerate(GAMES.items(), 5)
+        for seed, (name, count) in enumerate(COUNTS.items(), 5)
     }
     return study
 
@@ -330,3 +338,177 @@ def test_sizes(study: Study, played: dict[str, list[Played]]) -> None:
     for cell in range(planes.shape[2]):
         kinds *= len({tuple(np.delete(each[:, cell], [*even])) for each in planes})
     assert found["positions_at_most"]["value"] == pytest.approx(math.log10(kinds), abs=1e-5)
+
+
+@pytest.fixture
+def matches(monkeypatch: pytest.MonkeyPatch) -> dict[str, Games]:
+    """The games of each match that a study plays from now on, by the match's title."""
+    found, match = {}, Study.match
+
+    def kept(self: Study, title: str, *others: Any) -> Games:
+        return found.setdefault(title, match(self, title, *others))
+
+    monkeypatch.setattr(Study, "match", kept)
+    return found
+
+
+def test_mirrors(study: Study, matches: dict[str, Games]) -> None:
+    rows, symmetries = mirror(study)["played"], study.game.symmetries()
+    turn, legal = study.game.canonical_turn, {}
+    for title, played in matches.items():
+        number, against = int(title.split()[1]), title.split()[-1]
+        answers: tuple[list[bool], list[bool]] = ([], [])  # of each seat: were images legal?
+        for row, seat in enumerate(played.seats.tolist()):
+            images, last, position = [], seat, study.game.start(int(played.seeds[row]))
+            for action in played.moves(row):
+                mover, before = position.mover, position.copy()
+                if mover != seat:
+                    table = symmetries.actions_of(before.states, number)[0].tolist()
+                    image = table.index(action)
+                    images = images * (last == mover)
+                    images.append(image if turn is None else int(turn.actions[image]))
+                elif images:
+                    image, *images = images
+                    answers[seat].append(image in before.legal_actions)
+                    assert action == image or not answers[seat][-1]
+                last = mover
+                position.play(action)
+        shares = [sum(each) / max(1, len(each)) for each in answers]
+        if against == "random":
+            legal[number] = max(shares)
+        for seat, found in enumerate(
+            r for r in rows if (r["number"], r["against"]) == (number, against)
+        ):
+            results = [
+                r * (1 - 2 * seat)
+                for r, s in zip(played.rewards(0), played.seats, strict=True)
+                if s == seat
+            ]
+            points = wilson((len(results) + sum(results)) / 2, len(results))
+            told = {"value": shares[seat], "moves": len(answers[seat]), "games": len(results)}
+            assert (found["seat"], found["score"], found["legal"]) == (seat, points.to_dict(), told)
+    ranked = sorted((n for n in legal if legal[n] >= 0.05), key=lambda n: -legal[n])
+    of_each = [(n, a) for n in ranked for a in ["random"] + ["uct:2"] * (n in ranked[:3])]
+    assert [(row["number"], row["against"]) for row in rows] == [e for e in of_each for _ in (0, 1)]
+
+
+def test_the_ladder(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = {
+        ("random", "uct:2"): MatchResult(1, 2, 9),
+        ("uct:2", "uct:16"): MatchResult(3, 1, 8),
+        ("uct:16", "uct:5"): MatchResult(5, 4, 3),
+    }
+    monkeypatch.setattr(
+        Study,
+        "match",
+        lambda _, title, *__: SimpleNamespace(result=results[*title.split(" against ")]),
+    )
+    study = replace(study, settings=replace(study.settings, rungs=(2, 16)))
+    found = skill(study)
+    rated = fit_ratings([(*pair, result) for pair, result in results.items()], {"random": 0.0})
+    ranked = sorted(rated, key=lambda name: rated[name].value)
+    assert ranked == ["random", "uct:2", "uct:5", "uct:16"]
+    assert [each["player"] for each in found["ladder"]] == ranked
+    assert [each["is_rung"] for each in found["ladder"]] == [True, True, False, True]
+    for row in found["ladder"]:
+        close(row["value"], rounded(rated[row["player"]].value))
+    assert found["span"] == found["span_of_search"] == rated["uct:16"].to_dict()
+    assert (found["strongest"], found["steps"]) == ("uct:16", rounded(rated["uct:16"].value / 100))
+    gained = rated["uct:16"].value - rated["uct:2"].value
+    assert found["elo_per_doubling"]["value"] == pytest.approx(gained / 3, rel=1e-3)
+    for row, ((against, player), result) in zip(found["matches"], results.items(), strict=True):
+        told = {"player": player, "against": against, "wins": result.losses}
+        assert told.items() <= row.items()
+
+
+@pytest.mark.parametrize("is_exact", [False, True])
+@pytest.mark.parametrize(
+    "game", [make_game("corso", size=3), make_game("onyx", size=6, swap_rule=True)], ids=str
+)
+def test_first_moves(game: Game, is_exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    noise, step, begun = count(), 0 if is_exact else 0.03, []
+    source = ValueSource(
+        "noisy", lambda states: opinions(states) + step * (next(noise) % 3), is_exact, not is_exact
+    )
+    monkeypatch.setattr(first_moves, "playout_values", lambda *_: source)
+    monkeypatch.setattr(first_moves, "exact_evaluator", lambda *_: source if is_exact else None)
+    monkeypatch.setattr(
+        first_moves, "play_match", lambda *a, **k: begun.append(play_match(*a, **k)) or begun[-1]
+    )
+    study = begin_study(game, replace(TINY, agent="uct:5"))
+    study.exact = source if is_exact else None
+    found, game = openings(study), without_swap(game)
+    after, symmetries = children(game.start()), game.symmetries().observation
+    seen = {action: child.observation().ravel() for action, child in after.items()}
+    orbits = []
+    for action, planes in seen.items():
+        images = {planes[each].tobytes() for each in symmetries}
+        orbit = [other for other, others in seen.items() if others.tobytes() in images]
+        if action == min(orbit):
+            orbits.append(orbit)
+    repeats = 1 if is_exact else 3
+    chances = np.array(
+        [
+            [(opinions(c.states)[0] + step * n + 1) / 2 for n in range(repeats)]
+            for c in after.values()
+        ]
+    )
+    places = {action: place for place, action in enumerate(after)}
+    estimates = _estimates(chances, [[places[action] for action in orbit] for orbit in orbits])
+    order = sorted(range(len(orbits)), key=lambda n: -estimates[n].value)
+    most = min(6, len(orbits))
+    tried = [order[round(n * (len(orbits) - 1) / (most - 1))] for n in range(most)]
+    (games,) = begun
+    points, of_each = [], []
+    for row, number in zip(found["played"], tried, strict=True):
+        mine = [n for n in range(len(games)) if games.moves(n)[0] == orbits[number][0]]
+        results = [game.start().copy() for _ in mine]
+        for position, n in zip(results, mine, strict=True):
+            for action in games.moves(n):
+                position.play(action)
+        rewards = [position.rewards[0] for position in results]
+        points.append((len(mine) + sum(rewards)) / 2)
+        of_each.append(len(mine))
+        assert row == {
+            "move": game.start().action_to_text(orbits[number][0]),
+            "players": "uct:5",
+            "player_0_score": wilson(points[-1], len(mine)).to_dict(),
+            "points": points[-1],
+            "draws": rewards.count(0),
+            "distinct_games": len({tuple(games.moves(n)) for n in mine}),
+        }
+    fitted = fit_chances(estimates, tried, np.array(points), np.array(of_each))
+    fitted = estimates if is_exact else fitted
+    ranked = sorted(
+        zip(fitted, estimates, orbits, strict=True), key=lambda each: -rounded(each[0].value)
+    )
+    for row, (chance, searched, orbit) in zip(found["moves"], ranked, strict=True):
+        assert row["actions"] == orbit
+        assert row["moves"] == [game.start().action_to_text(action) for action in orbit]
+        close([row["chance"], row["searched"]], [chance.to_dict(), searched.to_dict()])
+    values = [chance.value for chance, *_, orbit in ranked for _ in orbit]
+    best = min(values, key=lambda value: abs(value - 0.5))
+    expected = {
+        "fair": sum(abs(value - 0.5) <= 0.05 for value in values),
+        "to_be_swapped": sum(value > 0.55 for value in values),
+        "chance_without_swap": ranked[0][0].to_dict(),
+        "chance_with_swap": max(min(value, 1 - value) for value in values),
+        "fairest": game.start().action_to_text(
+            ranked[[c.value for c, *_ in ranked].index(best)][2][0]
+        ),
+        "legal": len(after),
+        "searches_per_move": repeats,
+        "has_swap_rule": game.name == "onyx",
+        "swap_rule_in_this_game": game.name == "onyx",
+    }
+    close({key: found[key] for key in expected}, expected)
+
+
+def test_perfect_first_moves() -> None:
+    game = make_game("corso", size=3)
+    found, known = openings(begin_study(game, TINY)), {}
+    perfect = {a: int(np.sign(-minimax(c, known))) for a, c in children(game.start()).items()}
+    assert {a: m["perfect"] for m in found["moves"] for a in m["actions"]} == perfect
+    counts = Counter(perfect.values())
+    assert found["perfect_wins_draws_losses"] == [counts[1], counts[0], counts[-1]]
+    assert counts[1] != counts[-1]
