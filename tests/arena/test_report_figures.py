@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -14,21 +15,32 @@ import numpy as np
 import pytest
 
 from ludarium.arena.report import openings as first_moves
+from ludarium.arena.report import page
+from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.complexity import complexity
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import observed
 from ludarium.arena.report.games import random_games
+from ludarium.arena.report.measure import measure
 from ludarium.arena.report.mirror import mirror
 from ludarium.arena.report.openings import _estimates, fit_chances, openings, without_swap
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.shape import balance, branching, length, rules_in_play
 from ludarium.arena.report.skill import skill
 from ludarium.arena.report.study import ReportSettings, Study, begin_study
+from ludarium.arena.report.summary import summarise
 from ludarium.arena.report.value_sources import ValueSource
 from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.evaluation import Games, fit_ratings, play_match
-from ludarium.training.evaluation.statistics import MatchResult, mean, ratio, rounded, wilson
+from ludarium.training.evaluation.statistics import (
+    IntervalEstimate,
+    MatchResult,
+    mean,
+    ratio,
+    rounded,
+    wilson,
+)
 from tests.analysis.corso_positions import minimax
 from tests.games import children
 from tests.oddity import Oddity
@@ -512,3 +524,174 @@ def test_perfect_first_moves() -> None:
     counts = Counter(perfect.values())
     assert found["perfect_wins_draws_losses"] == [counts[1], counts[0], counts[-1]]
     assert counts[1] != counts[-1]
+
+
+def renumbered(value: Any, numbers: Any) -> Any:
+    """A copy of a report whose estimates all differ."""
+    if isinstance(value, dict) and {"value", "low", "high"} <= value.keys():
+        number = round(next(numbers), 4)
+        value = {**value, "value": number, "low": number - 0.0002, "high": number + 0.0002}
+    elif isinstance(value, dict):
+        value = {key: renumbered(each, numbers) for key, each in value.items()}
+    elif isinstance(value, list):
+        value = [renumbered(each, numbers) for each in value]
+    return value
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    report = measure(make_game("corso", size=3), replace(TINY, agent="uct:5"))
+    return renumbered(report, count(0.2, 0.0003))
+
+
+def told(figure: dict[str, Any], factor: int = 100) -> str:
+    """As a report's sentences do."""
+    estimate = IntervalEstimate(figure["value"], figure["low"], figure["high"], 0)
+    return f"{estimate:{'.0%' if factor == 100 else ',.1f'}}"
+
+
+def test_sentences(data: dict[str, Any]) -> None:
+    data = renumbered(data, count(0.2, 0.0003))
+    of = {name: data[name][-1] for name in ("length", "branching")}
+    score, drama = data["balance"]["by_strength"][-1], data["decisiveness"]["by_strength"][-1]
+    random = data["balance"]["by_strength"][0]["player_0_score"]
+    first, skill, size = data["openings"], data["skill"], data["complexity"]
+    skill["span"]["value"] = 234.0
+    first.update(to_be_swapped=2, fair=3, perfect_wins_draws_losses=[4, 1, 3], chance_with_swap=0.4)
+    data["rules_in_play"].update(never=["this", "that"], actions_never_played=2)
+    percentiles = of["length"]["percentiles"] = {"5": 3, "25": 4, "50": 5, "75": 6, "95": 7}
+    rows = data["mirror"]["played"]
+    assert len({row["against"] for row in rows}) == 2
+    best = [row for row in rows if row["against"] == "uct:2"][-1]  # as the numbers rise
+    best["score"].update(value=0.52, low=0.48, high=0.56)
+    counts = score["player_0_wins"]["count"], score["player_0_score"]["value"] < 0.5
+    assert counts == (40, True)
+    data["balance"]["by_strength"][0]["player_0_wins"]["count"] = 400
+    assert summarise(data) == [
+        f"Between equal strong players (uct:5, 40 games) player_0, who moves first, wins "
+        f"{told(score['player_0_wins'])}, player_1 wins {told(score['player_1_wins'])}, and "
+        f"{told(score['draws'])} are drawn.",
+        f"The second player has the advantage: player_0 scores {told(score['player_0_score'])} of "
+        f"the points, and {told(random)} of the points when both play at random.",
+        "With perfect play player_0 wins: that is proven.",
+        f"Their games last {told(of['length']['plies'], 1)} plies in "
+        f"{told(of['length']['turns'], 1)} turns, nine in ten of them {percentiles['5']} to 7, with "
+        f"{told(of['branching']['mean'], 1)} legal moves on average.",
+        f"The best first move, {first['moves'][0]['moves'][0]}, gives player_0 "
+        f"{told(first['moves'][0]['chance'])} of the points between strong players; 2 of 9 first "
+        "moves give more than 55 %, so that an opponent should swap, and 3 are fair (45 to 55 %).",
+        "With perfect play 4 of them win, 1 draw, 3 lose.",
+        f"Under a swap rule player_0 does best to offer {first['fairest']}, which would leave "
+        "player_0 40 % and player_1 60 %.",
+        f"The winner is clear (a chance of 90 % that lasts) after {told(drama['clear_at'])} of a "
+        f"game; the lead changes {told(drama['lead_changes'], 1)} times, and "
+        f"{told(drama['comebacks'])} of decided games are won after the winner's chance was down "
+        "to a quarter.",
+        f"Each doubling of a search's playouts gains {told(skill['elo_per_doubling'], 1)} Elo "
+        f"points; from random play to {skill['strongest']} the ladder is 234 Elo high, some "
+        f"{skill['steps']:.0f} steps at each of which the better player scores 64 %.",
+        "In 500 games these rules never came into play: this, that.",
+        "2 of 9 actions were never played.",
+        f"Mirror play does not work: at best ({best['symmetry']}, as player_{best['seat']}) it "
+        "scores 52 % (48 to 56) against uct:2.",
+        f"The game tree has about 10^{size['tree_knuth']['value']:.0f} leaves; the positions are "
+        f"at least 10^{size['positions_seen_at_least']['value']:.1f} and at most about "
+        f"10^{size['positions_at_most']['value']:.0f}.",
+    ]
+
+
+def test_comparisons(data: dict[str, Any]) -> None:
+    reports = [renumbered(data, count(n, 0.0003)) for n in (0.3, 0.1, 0.30011)]
+    for players, strength in (("uct:5", -1), ("uct:3", -2)):
+        found = compare("size", [5, 4, 3], reports)
+        assert found["players"] == players
+        close(
+            [figure["values"] for figure in found["figures"]],
+            [
+                [each["balance"]["by_strength"][strength]["player_0_score"] for each in reports],
+                [each["balance"]["by_strength"][strength]["draws"] for each in reports],
+                [
+                    each["openings"]["chance_without_swap"] if strength == -1 else None
+                    for each in reports
+                ],
+                [each["length"][strength]["plies"] for each in reports],
+                [each["branching"][strength]["mean"] for each in reports],
+                *(
+                    [each["skill"][key] for each in reports]
+                    for key in ("elo_per_doubling", "span_of_search")
+                ),
+                [each["complexity"]["tree_knuth"] for each in reports],
+                *(
+                    [each["decisiveness"]["by_strength"][strength].get(key) for each in reports]
+                    for key in ("clear_at", "lead_changes", "comebacks")
+                ),
+                [each["mistakes"]["by_strength"][1]["loss_per_move"] for each in reports],
+            ],
+        )
+        draws = [each["balance"]["by_strength"][strength]["draws"] for each in reports]
+        assert (
+            f"Draws: {told(draws[2])} with size = 3, but {told(draws[1])} with size = 4."
+            in found["summary"]
+        )
+        plies = [each["length"][strength]["plies"] for each in reports]
+        assert (
+            f"Plies of a game: {told(plies[2], 1)} with size = 3, but {told(plies[1], 1)} with "
+            "size = 4."
+        ) in found["summary"]
+        near = compare("size", [5, 3], reports[::2])["summary"]
+        assert near == ["In all of these figures the intervals overlap."]
+        last = json.dumps(reports[2]["balance"]).replace("uct:5", "other")
+        reports[2]["balance"] = json.loads(last)
+    reports[0]["evaluator"] = "another"
+    assert len(compare("size", [5, 4, 3], reports)["figures"]) == 8
+
+
+def test_charts_show_the_figures(data: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: dict[str, Any] = {}
+    for name in ("line_chart", "dot_chart", "share_chart"):
+        monkeypatch.setattr(
+            page, name, lambda rows, *others, **_: shown.update({others[0]: rows, others[1]: rows})
+        )
+    game = make_game("corso", size=3)
+    monkeypatch.setattr(page, "heat_map", lambda *given: given)
+    view = page._view(game, data)
+    first = data["openings"]
+    assert view["board"][2] == {
+        a: m["chance"]["value"] for m in first["moves"] for a in m["actions"]
+    }
+    page._first_moves(first["moves"])
+    assert [row.value for row in shown["Chance of player_0 after each first move"]] == [
+        move["chance"]["value"] for move in first["moves"]
+    ]
+    for row, results in zip(
+        shown["How often each side wins, by strength of play"],
+        data["balance"]["by_strength"],
+        strict=True,
+    ):
+        keys = ("player_0_wins", "draws", "player_1_wins")
+        assert list(row.shares) == [results[key]["value"] for key in keys]
+    for line, row in zip(shown["Length of games"], data["length"], strict=True):
+        width = line.x[1] - line.x[0] if len(line.x) > 1 else 1
+        assert sum(line.y) * width == pytest.approx(1)
+        for x, y in zip(line.x, line.y, strict=True):
+            within = [int(n) for n in row["games_by_plies"] if abs(int(n) - x) < width / 2]
+            games = sum(row["games_by_plies"][str(n)] for n in within)
+            assert y == pytest.approx(games / sum(row["games_by_plies"].values()) / width)
+    for line, row in zip(shown["Branching factor"], data["branching"], strict=True):
+        of_each = [[each[key] for each in row["by_ply"]] for key in ("ply", "value", "low", "high")]
+        assert [list(line.x), list(line.y), list(line.low), list(line.high)] == of_each
+    lines, rows = shown["Chance of the eventual winner"], data["decisiveness"]["by_strength"]
+    for line, row in zip(lines, rows, strict=True):
+        points = row["winners_chance"]
+        assert list(line.x) == [100 * each["share"] for each in points]
+        assert list(line.y) == [each["median"] for each in points]
+        assert list(line.low) == [each["low"] for each in points if row is rows[-1]]
+    for line, row in zip(shown["First mistakes"], data["mistakes"]["by_strength"], strict=True):
+        assert list(line.x) == list(range(len(row["without_mistake_by_ply"])))
+        assert list(line.y) == row["without_mistake_by_ply"]
+    for row, player in zip(shown["Elo ladder"], data["skill"]["ladder"], strict=True):
+        assert (row.value, row.low, row.high) == (player["value"], player["low"], player["high"])
+        assert row.series == 1 - player["is_rung"]
+    many = [{"chance": {"value": n / 60}, "n": n} for n in range(60, 0, -1)]
+    kept = [*range(60, 52, -1), *range(33, 25, -1), *range(8, 0, -1)]
+    assert {each["n"] for each in page._shown_moves(many)} ^ set(kept) <= {26, 34}
